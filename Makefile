@@ -1,0 +1,33 @@
+# Needs nothing but Python (3.11 or newer) with venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: solve test test-all fuzz lint clean
+.DEFAULT_GOAL := solve
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+solve: $(VENV)/.ready  ## solve the wave equation: progress, error, picture
+	$(BIN)/safenet solve wave --out runs/wave --force
+	$(BIN)/safenet plot runs/wave -o runs/wave.png
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint  ## lint, type-check and the fast tests
+	$(BIN)/python -m pytest -m 'not slow'
+
+test-all: lint  ## everything, the long runs included
+	$(BIN)/python -m pytest
+
+fuzz: $(VENV)/.ready  ## 100,000 hostile and near-valid inputs for the parser
+	SAFENET_FUZZ=100000 $(BIN)/python -m pytest tests/problem/test_fuzz.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build

@@ -1,0 +1,139 @@
+"""∂^α u at a place: the atoms of equations and conditions.
+
+SymPy writes a derivative in several ways — `Derivative(u(x, t), t)`, `Derivative(u(0, t), t)`,
+`Subs(Derivative(u(x, t), t), t, 0)`. Here each becomes one `Jet(field, orders, place)`, represented in
+expressions by a plain symbol, so that a residual is an ordinary expression in coordinates and jets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from ..errors import SafeNetError
+
+Orders = tuple[int, ...]
+Place = tuple[sp.Expr | None, ...]
+
+
+@dataclass(frozen=True)
+class Jet:
+    """∂^orders field, at `place`: a value for each axis that is fixed, None for each that is free."""
+
+    field: str
+    orders: Orders
+    place: Place
+
+    @property
+    def interior(self) -> bool:
+        return all(value is None for value in self.place)
+
+    def text(self, axes: Sequence[str]) -> str:
+        """`u_xx`, or with a place `u_t(x, 0)`."""
+        suffix = "".join(axis * order for axis, order in zip(axes, self.orders, strict=True))
+        name = f"{self.field}_{suffix}" if suffix else self.field
+        if self.interior:
+            return name
+        arguments = (
+            axis if value is None else str(value) for axis, value in zip(axes, self.place, strict=True)
+        )
+        return f"{name}({', '.join(arguments)})"
+
+
+def coordinate(name: str) -> sp.Symbol:
+    """The one symbol used for an axis or a parameter of this name, whatever assumptions the user's had."""
+    return sp.Symbol(name, real=True)
+
+
+def exact_numbers(expression: sp.Basic) -> sp.Basic:
+    """0.1 → 1/10: decimal numbers are meant exactly, and SymPy simplifies rationals where floats get stuck."""
+    floats = expression.atoms(sp.Float)
+    return expression.xreplace({number: sp.Rational(repr(float(number))) for number in floats})
+
+
+class JetTable:
+    """Rewrites SymPy expressions of unknown functions into expressions of coordinates and jet symbols."""
+
+    def __init__(self, axes: Sequence[sp.Symbol], fields: Sequence[str]) -> None:
+        self.axes = tuple(axes)
+        self.names = tuple(axis.name for axis in axes)
+        self.fields = tuple(fields)
+        self.jets: dict[sp.Symbol, Jet] = {}
+
+    def symbol(self, jet: Jet) -> sp.Symbol:
+        symbol = sp.Symbol(jet.text(self.names), real=True)
+        self.jets[symbol] = jet
+        return symbol
+
+    def rewrite(self, expression: sp.Expr, label: str) -> sp.Expr:
+        """Replace every unknown and derivative in `expression` (a part of `label`) by its jet symbol."""
+        if isinstance(expression, sp.Subs):
+            return self._subs(expression, label)
+        if isinstance(expression, sp.Derivative):
+            return self._derivative(expression, label)
+        if isinstance(expression, AppliedUndef):
+            return self.symbol(self._applied(expression, (0,) * len(self.axes), label))
+        if not expression.args:
+            return expression
+        return expression.func(*(self.rewrite(argument, label) for argument in expression.args))
+
+    def _applied(self, applied: AppliedUndef, orders: Orders, label: str) -> Jet:
+        name = applied.func.__name__
+        if name not in self.fields:
+            raise SafeNetError(
+                f"{label}: {name!r} is not one of the unknowns ({', '.join(self.fields)})",
+                f"declare it as an unknown, or write {name} as a parameter or a known function",
+            )
+        if len(applied.args) != len(self.axes):
+            raise SafeNetError(
+                f"{label}: {applied} has {len(applied.args)} arguments, the domain has {len(self.axes)} axes",
+                f"write {name}({', '.join(self.names)}), with a number where an axis is fixed",
+            )
+        place: list[sp.Expr | None] = []
+        for axis, argument in zip(self.axes, applied.args, strict=True):
+            if argument == axis:
+                place.append(None)
+            elif argument.free_symbols & set(self.axes) or argument.has(AppliedUndef):
+                raise SafeNetError(
+                    f"{label}: {applied} has {argument} in the place of {axis.name}",
+                    f"the arguments are {', '.join(self.names)} in this order; a fixed one is a number",
+                )
+            else:
+                place.append(argument)
+        return Jet(name, orders, tuple(place))
+
+    def _derivative(self, derivative: sp.Derivative, label: str) -> sp.Expr:
+        inner = derivative.expr
+        if not isinstance(inner, AppliedUndef):
+            expanded = derivative.doit()
+            if expanded == derivative:
+                raise SafeNetError(f"{label}: cannot read the derivative {derivative}")
+            return self.rewrite(expanded, label)
+        orders = [0] * len(self.axes)
+        for variable, count in derivative.variable_count:
+            if variable not in self.axes:
+                raise SafeNetError(
+                    f"{label}: a derivative in {variable}, which is not an axis of the domain",
+                    f"the axes are {', '.join(self.names)}",
+                )
+            orders[self.axes.index(variable)] += int(count)
+        return self.symbol(self._applied(inner, tuple(orders), label))
+
+    def _subs(self, substitution: sp.Subs, label: str) -> sp.Expr:
+        replacements = dict(zip(substitution.variables, substitution.point, strict=True))
+        return self.place(self.rewrite(substitution.expr, label), replacements)
+
+    def place(self, expression: sp.Expr, replacements: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
+        """Evaluate coordinates and jets of an already rewritten expression at fixed axis values."""
+        values: dict[sp.Basic, sp.Expr] = dict(replacements)
+        for symbol in expression.free_symbols & self.jets.keys():
+            jet = self.jets[symbol]
+            place = tuple(
+                replacements.get(axis, value) if value is None else value
+                for axis, value in zip(self.axes, jet.place, strict=True)
+            )
+            values[symbol] = self.symbol(Jet(jet.field, jet.orders, place))
+        return expression.xreplace(values)

@@ -1,0 +1,479 @@
+"""F(x, t, u, u_x, u_t, …) = 0 on a box, with conditions placed by their arguments.
+
+A `Problem` holds the statement in one canonical form — real symbols, exact numbers, residuals in jet symbols —
+whatever way it was written: SymPy, text or TOML. Everything else in the package reads it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.logic.boolalg import BooleanAtom
+
+from ..errors import SafeNetError
+from .jets import Jet, JetTable, Orders, coordinate, exact_numbers
+
+TIME = "t"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One coordinate, lower ≤ symbol ≤ upper."""
+
+    symbol: sp.Symbol
+    lower: sp.Expr
+    upper: sp.Expr
+    lo: float
+    hi: float
+
+    @property
+    def name(self) -> str:
+        return self.symbol.name
+
+    @property
+    def length(self) -> float:
+        return self.hi - self.lo
+
+    @property
+    def is_time(self) -> bool:
+        return self.name == TIME
+
+
+@dataclass(frozen=True)
+class Relation:
+    """residual(coordinates, jets) = 0; `text` is how it is shown, `statement` the equation as written."""
+
+    text: str
+    statement: sp.Eq
+    residual: sp.Expr
+    jets: dict[sp.Symbol, Jet]
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether ∂residual/∂jet is free of jets for every jet."""
+        return all(not (self.residual.diff(jet).free_symbols & self.jets.keys()) for jet in self.jets)
+
+    def coefficient(self, jet: sp.Symbol) -> sp.Expr:
+        return self.residual.diff(jet)
+
+    @property
+    def source(self) -> sp.Expr:
+        """g where the relation is (terms in the unknown) = g: minus the residual at zero jets."""
+        return -self.residual.xreplace({jet: sp.Integer(0) for jet in self.jets})
+
+
+@dataclass(frozen=True)
+class Condition(Relation):
+    """A relation on a face, an edge or a point: `free` are the axes along which it holds."""
+
+    kind: str
+    free: tuple[int, ...]
+    places: tuple[tuple[sp.Expr | None, ...], ...]
+
+    @property
+    def initial(self) -> bool:
+        return self.kind == "initial"
+
+
+class Problem:
+    """Equations on a box with conditions: `Problem(Eq(u_t, u_xx), on={x: (0, 1), t: (0, 1)}, where=[…])`.
+
+    `equations`   one `Eq` (or expression meant to be zero), or a list of them
+    `on`          axis symbol → (lower, upper), in the order of the unknowns' arguments; an axis named t is time
+    `where`       conditions, each placed by its arguments: `Eq(u(0, t), 0)`, `Eq(u(0, t), u(1, t))`, …
+    `parameters`  symbol → number
+    `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
+    `reference`   a callable of coordinates by keyword, used only to score
+    """
+
+    def __init__(
+        self,
+        equations: Any,
+        *,
+        on: Mapping[Any, tuple[Any, Any]],
+        where: Sequence[Any] = (),
+        parameters: Mapping[Any, Any] | None = None,
+        exact: Any = None,
+        reference: Callable[..., Any] | None = None,
+        unknowns: Sequence[str] | None = None,
+        name: str = "problem",
+        title: str = "",
+    ) -> None:
+        self.name = name
+        self.title = title
+        self._reference = reference
+        statements = list(equations) if isinstance(equations, (list, tuple)) else [equations]
+        if not statements:
+            raise SafeNetError("a problem needs at least one equation")
+        self.parameters = {
+            coordinate(_name(symbol)): _number(value, f"the parameter {_name(symbol)}")
+            for symbol, value in (parameters or {}).items()
+        }
+        self.axes = tuple(_axis(symbol, bounds, self.parameters) for symbol, bounds in on.items())
+        if not self.axes:
+            raise SafeNetError("the domain has no axis", "state it as on={x: (0, 1), t: (0, 1)}")
+        for clash in {axis.symbol for axis in self.axes} & self.parameters.keys():
+            raise SafeNetError(f"{clash} is both an axis and a parameter", "rename one of them")
+        self._check_time()
+        statements = [
+            _statement(statement, f"equation {index + 1}") for index, statement in enumerate(statements)
+        ]
+        conditions = [_statement(statement, f"condition {index + 1}") for index, statement in enumerate(where)]
+        self.unknowns = tuple(unknowns) if unknowns is not None else _unknowns(statements, self.axes)
+        if not self.unknowns:
+            raise SafeNetError(
+                "the equations contain no unknown function",
+                "write the unknown with its arguments, e.g. u = Function('u'), Eq(u(x, t).diff(t), …)",
+            )
+        self.equations = tuple(
+            self._relation(statement, f"equation {index + 1}") for index, statement in enumerate(statements)
+        )
+        for index, equation in enumerate(self.equations):
+            placed = [jet for jet in equation.jets.values() if not jet.interior]
+            if placed:
+                raise SafeNetError(
+                    f"equation {index + 1} fixes a place: {placed[0].text(self.axis_names)}",
+                    "an equation holds in the whole domain; move this to the conditions",
+                )
+            if not equation.jets:
+                raise SafeNetError(
+                    f"equation {index + 1} ({equation.text}) does not contain an unknown",
+                    f"the unknowns are {', '.join(self.unknowns)}",
+                )
+        self.conditions = tuple(
+            self._condition(statement, f"condition {index + 1}") for index, statement in enumerate(conditions)
+        )
+        self._check_initial()
+        self.exact = self._exact(exact)
+        if self.exact is not None:
+            from .verify import verify
+
+            verify(self)
+
+    # ---- reading the statement
+
+    def _check_time(self) -> None:
+        names = [axis.name for axis in self.axes]
+        if len(set(names)) < len(names):
+            raise SafeNetError(f"an axis appears twice: {', '.join(names)}")
+        if TIME in names[:-1]:
+            raise SafeNetError(f"the axis t comes before {names[-1]}", "put t last: u(x, t), not u(t, x)")
+
+    def _relation(self, statement: sp.Eq, label: str) -> Relation:
+        table = JetTable([axis.symbol for axis in self.axes], self.unknowns)
+        residual = table.rewrite(statement.lhs - statement.rhs, label)
+        known = {axis.symbol for axis in self.axes} | self.parameters.keys() | table.jets.keys()
+        for symbol in sorted(residual.free_symbols - known, key=str):
+            raise SafeNetError(
+                f"{label}: the symbol {symbol} is neither an axis ({', '.join(self.axis_names)}) "
+                f"nor a parameter ({', '.join(p.name for p in self.parameters) or 'none given'})",
+                f"give it a value in the parameters, e.g. {symbol} = 1",
+            )
+        jets = {symbol: table.jets[symbol] for symbol in sorted(residual.free_symbols & table.jets.keys(), key=str)}
+        readable = sp.Eq(table.rewrite(statement.lhs, label), table.rewrite(statement.rhs, label), evaluate=False)
+        text = f"{readable.lhs} = {readable.rhs}"
+        return Relation(text, statement, residual, jets)
+
+    def _condition(self, statement: sp.Eq, label: str) -> Condition:
+        relation = self._relation(statement, label)
+        if not relation.jets:
+            raise SafeNetError(
+                f"{label} ({relation.text}) does not contain an unknown",
+                f"write e.g. {self.unknowns[0]}({', '.join(self._example_arguments())}) = 0",
+            )
+        places = tuple(dict.fromkeys(jet.place for jet in relation.jets.values()))
+        free_sets = {tuple(i for i, value in enumerate(place) if value is None) for place in places}
+        if len(free_sets) > 1:
+            raise SafeNetError(
+                f"{label} ({relation.text}) mixes places of different shape",
+                "all unknowns of one condition must be free along the same axes",
+            )
+        free = free_sets.pop()
+        if len(free) == len(self.axes):
+            raise SafeNetError(
+                f"{label} ({relation.text}) holds in the whole domain",
+                f"fix an axis, e.g. {self.unknowns[0]}({', '.join(self._example_arguments())}) = …, "
+                "or add it to the equations",
+            )
+        for place in places:
+            self._check_inside(place, label)
+        fixed = {self.axes[i].symbol for i in range(len(self.axes)) if i not in free}
+        for symbol in sorted(relation.residual.free_symbols & fixed, key=str):
+            raise SafeNetError(
+                f"{label} ({relation.text}) contains {symbol}, which its place fixes",
+                f"replace {symbol} by its value there",
+            )
+        kind = self._kind(relation, places, free)
+        return Condition(
+            relation.text, relation.statement, relation.residual, relation.jets, kind, free, places
+        )
+
+    def _example_arguments(self) -> list[str]:
+        return [str(self.axes[0].lower), *self.axis_names[1:]]
+
+    def _check_inside(self, place: Sequence[sp.Expr | None], label: str) -> None:
+        for axis, value in zip(self.axes, place, strict=True):
+            if value is None:
+                continue
+            number = float(_number(value.xreplace(self.parameters), f"{label}: the place of {axis.name}"))
+            slack = 1e-12 * axis.length
+            if not axis.lo - slack <= number <= axis.hi + slack:
+                raise SafeNetError(
+                    f"{label} is placed at {axis.name} = {value}, outside the domain "
+                    f"{axis.lower} ≤ {axis.name} ≤ {axis.upper}",
+                    f"move it to {axis.name} = {axis.lower} or {axis.upper}, or widen the domain",
+                )
+
+    def _kind(self, relation: Relation, places: Sequence[Any], free: tuple[int, ...]) -> str:
+        """initial · dirichlet · neumann · robin · periodic · point · general, from what is fixed and where."""
+        fixed = [i for i in range(len(self.axes)) if i not in free]
+        if len(places) == 2:
+            return "periodic" if len(fixed) == 1 else "general"
+        if len(places) > 2:
+            return "general"
+        if self.time is not None and fixed == [self.time]:
+            return "initial" if places[0][self.time] == self.axes[self.time].lower else "general"
+        if self.time is None or len(fixed) != 1:
+            spatial = [i for i in fixed if i != self.time]
+            if len(spatial) > 1 or (len(fixed) > 1):
+                return "point"
+        values = any(not any(jet.orders) for jet in relation.jets.values())
+        slopes = any(any(jet.orders) for jet in relation.jets.values())
+        if values and slopes:
+            return "robin"
+        return "neumann" if slopes else "dirichlet"
+
+    def _check_initial(self) -> None:
+        """Each unknown with time derivatives up to order q needs q conditions that fix t."""
+        if self.time is None:
+            return
+        for field in self.unknowns:
+            order = self.time_order(field)
+            given = sum(
+                any(jet.field == field for jet in condition.jets.values()) and self.time not in condition.free
+                for condition in self.conditions
+            )
+            if given < order:
+                start = self.axes[self.time].lower
+                arguments = ", ".join([*self.axis_names[:-1], str(start)])
+                wanted = [f"{field}{'_' + TIME * k if k else ''}({arguments}) = …" for k in range(order)]
+                raise SafeNetError(
+                    f"{field} has {order} time derivative{'s' if order > 1 else ''} but "
+                    f"{given or 'no'} initial condition{'s' if given > 1 else ''}",
+                    "add " + " and ".join(wanted),
+                )
+
+    def _exact(self, exact: Any) -> dict[str, sp.Expr] | None:
+        if exact is None:
+            return None
+        if not isinstance(exact, Mapping):
+            exact = {self.unknowns[0]: exact}
+        given = {_name(key): _canonical(sp.sympify(value)) for key, value in exact.items()}
+        for field in self.unknowns:
+            if field not in given:
+                raise SafeNetError(f"the exact solution lacks the unknown {field}", f"add {field} = …")
+        known = {axis.symbol for axis in self.axes} | self.parameters.keys()
+        for field, expression in given.items():
+            if field not in self.unknowns:
+                raise SafeNetError(f"the exact solution names {field}, which is not an unknown")
+            for symbol in sorted(expression.free_symbols - known, key=str):
+                raise SafeNetError(f"the exact solution of {field} contains the unknown symbol {symbol}")
+        return {field: given[field] for field in self.unknowns}
+
+    # ---- what others read
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def time(self) -> int | None:
+        """The index of the time axis, or None for a steady problem."""
+        return next((i for i, axis in enumerate(self.axes) if axis.is_time), None)
+
+    def axis(self, which: Any) -> int:
+        """The index of an axis given by its name or symbol."""
+        name = _name(which)
+        if name not in self.axis_names:
+            raise SafeNetError(f"{name!r} is not an axis", f"the axes are {', '.join(self.axis_names)}")
+        return self.axis_names.index(name)
+
+    def order(self, axis: int, field: str | None = None) -> int:
+        """The highest derivative order in one axis over all equations (of one field, or of any)."""
+        orders = [
+            jet.orders[axis]
+            for equation in self.equations
+            for jet in equation.jets.values()
+            if field in (None, jet.field)
+        ]
+        return max(orders, default=0)
+
+    def time_order(self, field: str) -> int:
+        return 0 if self.time is None else self.order(self.time, field)
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether every equation and condition is linear (affine) in the unknowns."""
+        return all(relation.linear for relation in (*self.equations, *self.conditions))
+
+    def value(self, expression: sp.Expr) -> sp.Expr:
+        """`expression` with the parameters' numbers in place."""
+        return expression.xreplace(self.parameters)
+
+    def reference(self, **coordinates: Any) -> Any:
+        """The fields at points, from the exact solution or the reference: an array, or a dict of arrays."""
+        import numpy as np
+
+        from .evaluate import evaluate
+
+        if self._reference is not None:
+            return self._reference(**coordinates)
+        if self.exact is None:
+            raise SafeNetError(f"{self.name} has neither an exact solution nor a reference")
+        arrays = np.broadcast_arrays(*(np.asarray(coordinates[n], dtype=float) for n in self.axis_names))
+        values = {axis.symbol: array for axis, array in zip(self.axes, arrays, strict=True)}
+        fields = {
+            field: np.broadcast_to(evaluate(self.value(expression), values, np), arrays[0].shape)
+            for field, expression in self.exact.items()
+        }
+        return fields if len(fields) > 1 else fields[self.unknowns[0]]
+
+    @property
+    def has_reference(self) -> bool:
+        return self.exact is not None or self._reference is not None
+
+    @property
+    def reference_accuracy(self) -> float | None:
+        """The stated relative error of the reference itself; 0 for an exact solution, None without either."""
+        if self._reference is not None:
+            return getattr(self._reference, "accuracy", None)
+        return 0.0 if self.exact is not None else None
+
+    def with_reference(self, reference: Callable[..., Any]) -> Problem:
+        return self._copy(reference=reference)
+
+    def with_parameters(self, **values: Any) -> Problem:
+        """The same problem with other numbers for some of its parameters."""
+        known = {symbol.name for symbol in self.parameters}
+        for name in values:
+            if name not in known:
+                raise SafeNetError(
+                    f"{self.name} has no parameter {name!r}", f"its parameters: {', '.join(sorted(known)) or 'none'}"
+                )
+        return self._copy(parameters={**{s.name: v for s, v in self.parameters.items()}, **values})
+
+    def _copy(self, **changes: Any) -> Problem:
+        given: dict[str, Any] = {
+            "on": {axis.symbol: (axis.lower, axis.upper) for axis in self.axes},
+            "where": [condition.statement for condition in self.conditions],
+            "parameters": self.parameters,
+            "exact": self.exact,
+            "reference": self._reference,
+            "unknowns": self.unknowns,
+            "name": self.name,
+            "title": self.title,
+        }
+        return Problem([equation.statement for equation in self.equations], **{**given, **changes})
+
+    def _key(self) -> tuple[Any, ...]:
+        def up_to_sign(residual: sp.Expr) -> sp.Expr:
+            return -residual if residual.could_extract_minus_sign() else residual
+
+        return (
+            self.unknowns,
+            tuple((axis.symbol, axis.lower, axis.upper) for axis in self.axes),
+            tuple(sorted(self.parameters.items(), key=str)),
+            frozenset(up_to_sign(equation.residual) for equation in self.equations),
+            frozenset(up_to_sign(condition.residual) for condition in self.conditions),
+            None if self.exact is None else tuple(self.exact.items()),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Equal statements: the same equations and conditions (up to sign and order), numbers and domain."""
+        return isinstance(other, Problem) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        domain = ", ".join(f"{axis.name} ∈ [{axis.lower}, {axis.upper}]" for axis in self.axes)
+        return f"Problem({self.name}: {'; '.join(e.text for e in self.equations)}; {domain})"
+
+
+def _name(symbol: Any) -> str:
+    if isinstance(symbol, str):
+        return symbol
+    if isinstance(symbol, AppliedUndef):
+        return symbol.func.__name__
+    return getattr(symbol, "name", None) or getattr(symbol, "__name__", str(symbol))
+
+
+def _canonical(expression: sp.Basic) -> Any:
+    """The same expression with exact numbers and real symbols of the same names."""
+    expression = exact_numbers(expression)
+    return expression.xreplace({symbol: coordinate(symbol.name) for symbol in expression.atoms(sp.Symbol)})
+
+
+def _statement(statement: Any, label: str) -> sp.Eq:
+    """An unevaluated Eq in canonical form; plain expressions mean «= 0»."""
+    if isinstance(statement, (bool, BooleanAtom)):
+        verdict = "true" if bool(statement) else "false"
+        raise SafeNetError(
+            f"{label} is always {verdict}: SymPy reduced it to {bool(statement)}",
+            "use sympy.Eq(left, right) rather than ==, and check that both sides differ",
+        )
+    if not isinstance(statement, sp.Eq):
+        if not isinstance(statement, (sp.Expr, int, float)):
+            raise SafeNetError(f"{label} is not an equation: {statement!r}", "use sympy.Eq(left, right)")
+        statement = sp.Eq(sp.sympify(statement), 0, evaluate=False)
+    lhs, rhs = _canonical(statement.lhs), _canonical(statement.rhs)
+    if sp.sympify(lhs - rhs) == 0:
+        raise SafeNetError(f"{label} is always true: both sides are {lhs}")
+    return sp.Eq(lhs, rhs, evaluate=False)
+
+
+def _number(value: Any, label: str) -> sp.Expr:
+    number = _canonical(sp.sympify(value))
+    if number.free_symbols:
+        missing = ", ".join(sorted(str(symbol) for symbol in number.free_symbols))
+        raise SafeNetError(f"{label} depends on {missing}, which has no value", f"give {missing} a number")
+    if not number.is_real or not number.is_finite:
+        raise SafeNetError(f"{label} is {value}, not a finite real number")
+    return number
+
+
+def _axis(symbol: Any, bounds: Any, parameters: Mapping[sp.Symbol, sp.Expr]) -> Axis:
+    name = _name(symbol)
+    try:
+        low, high = bounds
+    except (TypeError, ValueError):
+        raise SafeNetError(f"the interval of {name} is {bounds!r}", f"give two numbers: {name} = [0, 1]") from None
+    lower = _number(_canonical(sp.sympify(low)).xreplace(dict(parameters)), f"the lower end of {name}")
+    upper = _number(_canonical(sp.sympify(high)).xreplace(dict(parameters)), f"the upper end of {name}")
+    lo, hi = float(lower), float(upper)
+    if not lo < hi:
+        raise SafeNetError(f"the interval of {name} is [{low}, {high}]: empty or reversed", f"write {name} = [{high}, {low}]")
+    return Axis(coordinate(name), lower, upper, lo, hi)
+
+
+def _unknowns(statements: Sequence[sp.Eq], axes: Sequence[Axis]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for statement in statements:
+        for node in sp.preorder_traversal(statement):
+            if isinstance(node, AppliedUndef):
+                found.setdefault(node.func.__name__)
+    return tuple(found)
+
+
+def multi_indices(problem: Problem) -> dict[str, tuple[Orders, ...]]:
+    """Exactly the derivatives the equations need, per field."""
+    found: dict[str, dict[Orders, None]] = {field: {} for field in problem.unknowns}
+    for equation in problem.equations:
+        for jet in equation.jets.values():
+            found[jet.field].setdefault(jet.orders)
+    return {field: tuple(orders) for field, orders in found.items()}
