@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
@@ -50,54 +52,88 @@ def evaluate(expression: sp.Expr, values: Mapping[sp.Symbol, Any], xp: ModuleTyp
                 return values[node]
             except KeyError:
                 raise SafeNetError(f"the symbol {node} has no value in {expression}") from None
-        if node.is_number:
-            value = complex(node)
-            if value.imag:
-                raise SafeNetError(f"{node} is not a real number in {expression}")
-            return value.real
-        if isinstance(node, sp.Add):
-            terms = [walk(term) for term in node.args]
-            return sum(terms[1:], start=terms[0])
-        if isinstance(node, sp.Mul):
-            product = walk(node.args[0])
-            for factor in node.args[1:]:
-                product = product * walk(factor)
-            return product
-        if isinstance(node, sp.Pow):
-            return power(node)
-        if isinstance(node, (sp.Max, sp.Min)):
-            combine = xp.maximum if isinstance(node, sp.Max) else xp.minimum
-            extreme = walk(node.args[0])
-            for argument in node.args[1:]:
-                extreme = combine(extreme, walk(argument))
-            return extreme
-        if type(node) in UNARY:
-            return getattr(xp, UNARY[type(node)])(walk(node.args[0]))
-        if type(node) in COMPOSED:
-            return COMPOSED[type(node)](xp, walk(node.args[0]))
-        raise SafeNetError(
-            f"cannot compute {node.func.__name__} in {expression}",
-            "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED))) + ", sqrt, Max, Min",
-        )
-
-    def power(node: sp.Pow) -> Any:
-        base, exponent = node.args
-        if exponent.is_Integer and abs(int(exponent)) <= 64:
-            # Integer powers by repeated multiplication: exact derivatives at 0 and for negative bases.
-            value, result, count = walk(base), None, abs(int(exponent))
-            while count:
-                if count & 1:
-                    result = value if result is None else result * value
-                value, count = value * value, count >> 1
-            return 1 / result if exponent.is_negative else result
-        if exponent == sp.Rational(1, 2):
-            return xp.sqrt(walk(base))
-        if exponent == -sp.Rational(1, 2):
-            return 1 / xp.sqrt(walk(base))
-        if base == sp.E:
-            return xp.exp(walk(exponent))
-        if base.is_number:
-            return xp.exp(walk(exponent) * float(sp.log(base)))
-        return walk(base) ** walk(exponent)
+        return constant(node) if node.is_number else _combine(node, walk, xp)
 
     return walk(expression)
+
+
+def constant(number: sp.Expr) -> float:
+    """The float64 nearest to a number, refusing what is complex or out of range.
+
+    SymPy finds the nearest one, but sin(exp(exp(99))) would keep it busy for ever: plain float64 arithmetic
+    goes first, and where a part of the number overflows (1/cosh(1000)) its result stands.
+    """
+
+    def rough(node: sp.Basic) -> np.float64:
+        return _combine(node, rough, np) if node.args else np.float64(float(node))
+
+    try:
+        with np.errstate(all="raise", under="ignore"):
+            rough(number)
+        digits = True
+    except (FloatingPointError, OverflowError):
+        digits = False
+    except (SafeNetError, TypeError):
+        digits = True  # a function only SymPy knows, or no number at all
+    try:
+        with np.errstate(all="ignore"):
+            value = complex(number) if digits else complex(rough(number))
+    except (TypeError, OverflowError):
+        value = complex("nan")
+    if value.imag or not isfinite(value.real):
+        raise SafeNetError(f"{number} is not a real number that float64 can hold")
+    return value.real
+
+
+def _combine(node: sp.Basic, walk: Callable[[sp.Basic], Any], xp: ModuleType) -> Any:
+    """One operation of the tree, its arguments computed by `walk`."""
+    if isinstance(node, sp.Add):
+        terms = [walk(term) for term in node.args]
+        return sum(terms[1:], start=terms[0])
+    if isinstance(node, sp.Mul):
+        product = walk(node.args[0])
+        for factor in node.args[1:]:
+            product = product * walk(factor)
+        return product
+    if isinstance(node, sp.Pow):
+        return _power(node, walk, xp)
+    if isinstance(node, (sp.Max, sp.Min)):
+        combine = xp.maximum if isinstance(node, sp.Max) else xp.minimum
+        extreme = walk(node.args[0])
+        for argument in node.args[1:]:
+            extreme = combine(extreme, walk(argument))
+        return extreme
+    if type(node) in UNARY:
+        return getattr(xp, UNARY[type(node)])(walk(node.args[0]))
+    if type(node) in COMPOSED:
+        return COMPOSED[type(node)](xp, walk(node.args[0]))
+    raise SafeNetError(
+        f"cannot compute {node.func.__name__} in {node}",
+        "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED))) + ", sqrt, Max, Min",
+    )
+
+
+def _power(node: sp.Pow, walk: Callable[[sp.Basic], Any], xp: ModuleType) -> Any:
+    base, exponent = node.args
+    if exponent.is_Integer and 1 <= abs(int(exponent)) <= 64:
+        result = _integer_power(walk(base), abs(int(exponent)))
+        return 1 / result if exponent.is_negative else result
+    if exponent == sp.Rational(1, 2):
+        return xp.sqrt(walk(base))
+    if exponent == -sp.Rational(1, 2):
+        return 1 / xp.sqrt(walk(base))
+    if base == sp.E:
+        return xp.exp(walk(exponent))
+    if base.is_number and base.is_positive and not exponent.is_number:
+        return xp.exp(walk(exponent) * constant(sp.log(base)))
+    return walk(base) ** walk(exponent)
+
+
+def _integer_power(value: Any, count: int) -> Any:
+    """value**count by repeated multiplication: exact derivatives at 0 and for negative bases."""
+    result = value if count & 1 else None
+    while count := count >> 1:
+        value = value * value
+        if count & 1:
+            result = value if result is None else result * value
+    return result

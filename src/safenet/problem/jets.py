@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from ..errors import SafeNetError
+from .notation import written
 
 Orders = tuple[int, ...]
 Place = tuple[sp.Expr | None, ...]
@@ -38,7 +40,7 @@ class Jet:
         if self.interior:
             return name
         arguments = (
-            axis if value is None else str(value) for axis, value in zip(axes, self.place, strict=True)
+            axis if value is None else written(value) for axis, value in zip(axes, self.place, strict=True)
         )
         return f"{name}({', '.join(arguments)})"
 
@@ -49,23 +51,39 @@ def coordinate(name: str) -> sp.Symbol:
 
 
 def exact_numbers(expression: sp.Basic) -> sp.Basic:
-    """0.1 → 1/10: decimal numbers are meant exactly, and SymPy simplifies rationals where floats get stuck."""
+    """0.1 → 1/10: decimals are meant exactly, and SymPy simplifies rationals where floats get stuck."""
     floats = expression.atoms(sp.Float)
-    return expression.xreplace({number: sp.Rational(repr(float(number))) for number in floats})
+    return expression.xreplace({number: sp.Rational(_shortest(number)) for number in floats})
+
+
+def _shortest(number: sp.Float) -> str:
+    value = float(number)
+    # SymPy's own digits where float64 cannot hold the number at all.
+    return repr(value) if isfinite(value) else str(number)
 
 
 class JetTable:
-    """Rewrites SymPy expressions of unknown functions into expressions of coordinates and jet symbols."""
+    """Rewrites SymPy expressions of unknown functions into expressions of coordinates and jet symbols.
 
-    def __init__(self, axes: Sequence[sp.Symbol], fields: Sequence[str]) -> None:
+    A place given by parameters is replaced by its number: u(L, t) with L = 2 is u(2, t).
+    """
+
+    def __init__(
+        self,
+        axes: Sequence[sp.Symbol],
+        fields: Sequence[str],
+        parameters: Mapping[sp.Symbol, sp.Expr] | None = None,
+    ) -> None:
         self.axes = tuple(axes)
         self.names = tuple(axis.name for axis in axes)
         self.fields = tuple(fields)
+        self.parameters = dict(parameters or {})
         self.jets: dict[sp.Symbol, Jet] = {}
 
     def symbol(self, jet: Jet) -> sp.Symbol:
         symbol = sp.Symbol(jet.text(self.names), real=True)
-        self.jets[symbol] = jet
+        if self.jets.setdefault(symbol, jet) != jet:
+            raise SafeNetError(f"{symbol} can be read as two derivatives", "rename the axes, e.g. x, y, t")
         return symbol
 
     def rewrite(self, expression: sp.Expr, label: str) -> sp.Expr:
@@ -102,7 +120,7 @@ class JetTable:
                     f"the arguments are {', '.join(self.names)} in this order; a fixed one is a number",
                 )
             else:
-                place.append(argument)
+                place.append(argument.xreplace(self.parameters))
         return Jet(name, orders, tuple(place))
 
     def _derivative(self, derivative: sp.Derivative, label: str) -> sp.Expr:
@@ -128,6 +146,7 @@ class JetTable:
 
     def place(self, expression: sp.Expr, replacements: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
         """Evaluate coordinates and jets of an already rewritten expression at fixed axis values."""
+        replacements = {axis: value.xreplace(self.parameters) for axis, value in replacements.items()}
         values: dict[sp.Basic, sp.Expr] = dict(replacements)
         for symbol in expression.free_symbols & self.jets.keys():
             jet = self.jets[symbol]

@@ -1,7 +1,7 @@
 """F(x, t, u, u_x, u_t, …) = 0 on a box, with conditions placed by their arguments.
 
-A `Problem` holds the statement in one canonical form — real symbols, exact numbers, residuals in jet symbols —
-whatever way it was written: SymPy, text or TOML. Everything else in the package reads it from here.
+A `Problem` holds the statement in one canonical form — real symbols, exact numbers, residuals in jet symbols
+— whatever way it was written: SymPy, text or TOML. Everything else in the package reads it from here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
 
 from ..errors import SafeNetError
+from .evaluate import constant
 from .jets import Jet, JetTable, Orders, coordinate, exact_numbers
+from .names import Names, check_spelling
+from .notation import written
+from .text import parse_expression
 
 TIME = "t"
 
@@ -84,7 +88,7 @@ class Problem:
     """Equations on a box with conditions: `Problem(Eq(u_t, u_xx), on={x: (0, 1), t: (0, 1)}, where=[…])`.
 
     `equations`   one `Eq` (or expression meant to be zero), or a list of them
-    `on`          axis symbol → (lower, upper), in the order of the unknowns' arguments; an axis named t is time
+    `on`          axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time
     `where`       conditions, each placed by its arguments: `Eq(u(0, t), 0)`, `Eq(u(0, t), u(1, t))`, …
     `parameters`  symbol → number
     `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
@@ -110,26 +114,32 @@ class Problem:
         statements = list(equations) if isinstance(equations, (list, tuple)) else [equations]
         if not statements:
             raise SafeNetError("a problem needs at least one equation")
+        if not isinstance(on, Mapping):
+            raise SafeNetError(f"the domain is {on!r}", "state it as on={x: (0, 1), t: (0, 1)}")
+        where = where if isinstance(where, (list, tuple)) else [where]
         self.parameters = {
             coordinate(_name(symbol)): _number(value, f"the parameter {_name(symbol)}")
             for symbol, value in (parameters or {}).items()
         }
-        self.axes = tuple(_axis(symbol, bounds, self.parameters) for symbol, bounds in on.items())
+        # The ends as stated, which may name parameters; the axes have them as numbers.
+        self.bounds = {_name(axis): _ends(_name(axis), ends, self.parameters) for axis, ends in on.items()}
+        self.axes = tuple(_axis(name, *ends, self.parameters) for name, ends in self.bounds.items())
         if not self.axes:
             raise SafeNetError("the domain has no axis", "state it as on={x: (0, 1), t: (0, 1)}")
-        for clash in {axis.symbol for axis in self.axes} & self.parameters.keys():
-            raise SafeNetError(f"{clash} is both an axis and a parameter", "rename one of them")
-        self._check_time()
+        self._check_time(list(map(_name, on)))
         statements = [
             _statement(statement, f"equation {index + 1}") for index, statement in enumerate(statements)
         ]
-        conditions = [_statement(statement, f"condition {index + 1}") for index, statement in enumerate(where)]
+        conditions = [
+            _statement(statement, f"condition {index + 1}") for index, statement in enumerate(where)
+        ]
         self.unknowns = tuple(unknowns) if unknowns is not None else _unknowns(statements, self.axes)
         if not self.unknowns:
             raise SafeNetError(
                 "the equations contain no unknown function",
                 "write the unknown with its arguments, e.g. u = Function('u'), Eq(u(x, t).diff(t), …)",
             )
+        self._check_names()
         self.equations = tuple(
             self._relation(statement, f"equation {index + 1}") for index, statement in enumerate(statements)
         )
@@ -145,6 +155,9 @@ class Problem:
                     f"equation {index + 1} ({equation.text}) does not contain an unknown",
                     f"the unknowns are {', '.join(self.unknowns)}",
                 )
+        for field in self.unknowns:
+            if not any(jet.field == field for equation in self.equations for jet in equation.jets.values()):
+                raise SafeNetError(f"the unknown {field} appears in no equation", "add its equation")
         self.conditions = tuple(
             self._condition(statement, f"condition {index + 1}") for index, statement in enumerate(conditions)
         )
@@ -157,16 +170,28 @@ class Problem:
 
     # ---- reading the statement
 
-    def _check_time(self) -> None:
-        names = [axis.name for axis in self.axes]
+    def _check_time(self, names: Sequence[str]) -> None:
         if len(set(names)) < len(names):
-            raise SafeNetError(f"an axis appears twice: {', '.join(names)}")
+            raise SafeNetError(f"an axis appears twice: {', '.join(names)}", "give each axis one interval")
         if TIME in names[:-1]:
             raise SafeNetError(f"the axis t comes before {names[-1]}", "put t last: u(x, t), not u(t, x)")
 
+    def _check_names(self) -> None:
+        """Jets are symbols named u, u_x, …: a name with two meanings would silently merge them."""
+        parameters = [symbol.name for symbol in self.parameters]
+        groups = {"an axis": self.axis_names, "an unknown": self.unknowns, "a parameter": parameters}
+        seen: dict[str, str] = {}
+        for group, names in groups.items():
+            for name in names:
+                if name in seen:
+                    raise SafeNetError(f"{name} is both {seen[name]} and {group}", "rename one of them")
+                seen[name] = group
+        check_spelling(self.axis_names, self.unknowns, parameters)
+
     def _relation(self, statement: sp.Eq, label: str) -> Relation:
-        table = JetTable([axis.symbol for axis in self.axes], self.unknowns)
-        residual = table.rewrite(statement.lhs - statement.rhs, label)
+        table = JetTable([axis.symbol for axis in self.axes], self.unknowns, self.parameters)
+        left, right = table.rewrite(statement.lhs, label), table.rewrite(statement.rhs, label)
+        residual = left - right
         known = {axis.symbol for axis in self.axes} | self.parameters.keys() | table.jets.keys()
         for symbol in sorted(residual.free_symbols - known, key=str):
             raise SafeNetError(
@@ -174,10 +199,9 @@ class Problem:
                 f"nor a parameter ({', '.join(p.name for p in self.parameters) or 'none given'})",
                 f"give it a value in the parameters, e.g. {symbol} = 1",
             )
-        jets = {symbol: table.jets[symbol] for symbol in sorted(residual.free_symbols & table.jets.keys(), key=str)}
-        readable = sp.Eq(table.rewrite(statement.lhs, label), table.rewrite(statement.rhs, label), evaluate=False)
-        text = f"{readable.lhs} = {readable.rhs}"
-        return Relation(text, statement, residual, jets)
+        used = sorted(residual.free_symbols & table.jets.keys(), key=str)
+        jets = {symbol: table.jets[symbol] for symbol in used}
+        return Relation(f"{written(left)} = {written(right)}", statement, residual, jets)
 
     def _condition(self, statement: sp.Eq, label: str) -> Condition:
         relation = self._relation(statement, label)
@@ -220,7 +244,7 @@ class Problem:
         for axis, value in zip(self.axes, place, strict=True):
             if value is None:
                 continue
-            number = float(_number(value.xreplace(self.parameters), f"{label}: the place of {axis.name}"))
+            number = constant(_number(value, f"{label}: the place of {axis.name}"))
             slack = 1e-12 * axis.length
             if not axis.lo - slack <= number <= axis.hi + slack:
                 raise SafeNetError(
@@ -230,12 +254,10 @@ class Problem:
                 )
 
     def _kind(self, relation: Relation, places: Sequence[Any], free: tuple[int, ...]) -> str:
-        """initial · dirichlet · neumann · robin · periodic · point · general, from what is fixed and where."""
+        """initial · dirichlet · neumann · robin · periodic · point · general, by what is fixed and where."""
         fixed = [i for i in range(len(self.axes)) if i not in free]
-        if len(places) == 2:
-            return "periodic" if len(fixed) == 1 else "general"
-        if len(places) > 2:
-            return "general"
+        if len(places) > 1:
+            return "periodic" if len(fixed) == 1 and self._matches_ends(relation, fixed[0]) else "general"
         if self.time is not None and fixed == [self.time]:
             return "initial" if places[0][self.time] == self.axes[self.time].lower else "general"
         if self.time is None or len(fixed) != 1:
@@ -247,6 +269,16 @@ class Problem:
         if values and slopes:
             return "robin"
         return "neumann" if slopes else "dirichlet"
+
+    def _matches_ends(self, relation: Relation, index: int) -> bool:
+        """Whether the relation is ∂^α u(lower) = ∂^α u(upper) along an axis."""
+        if len(relation.jets) != 2:
+            return False
+        (a, first), (b, second) = relation.jets.items()
+        axis = self.axes[index]
+        same = first.field == second.field and first.orders == second.orders
+        ends = {first.place[index], second.place[index]} == {axis.lower, axis.upper}
+        return same and ends and sp.expand(relation.residual.xreplace({a: b})) == 0
 
     def _check_initial(self) -> None:
         """Each unknown with time derivatives up to order q needs q conditions that fix t."""
@@ -273,7 +305,11 @@ class Problem:
             return None
         if not isinstance(exact, Mapping):
             exact = {self.unknowns[0]: exact}
-        given = {_name(key): _canonical(sp.sympify(value)) for key, value in exact.items()}
+        parameters = [symbol.name for symbol in self.parameters]
+        given = {
+            name: _rebuilt(_expression(value, f"the exact solution of {name}", self.axis_names, parameters))
+            for name, value in ((_name(key), value) for key, value in exact.items())
+        }
         for field in self.unknowns:
             if field not in given:
                 raise SafeNetError(f"the exact solution lacks the unknown {field}", f"add {field} = …")
@@ -362,14 +398,13 @@ class Problem:
         known = {symbol.name for symbol in self.parameters}
         for name in values:
             if name not in known:
-                raise SafeNetError(
-                    f"{self.name} has no parameter {name!r}", f"its parameters: {', '.join(sorted(known)) or 'none'}"
-                )
+                listing = ", ".join(sorted(known)) or "none"
+                raise SafeNetError(f"{self.name} has no parameter {name!r}", f"its parameters: {listing}")
         return self._copy(parameters={**{s.name: v for s, v in self.parameters.items()}, **values})
 
     def _copy(self, **changes: Any) -> Problem:
         given: dict[str, Any] = {
-            "on": {axis.symbol: (axis.lower, axis.upper) for axis in self.axes},
+            "on": self.bounds,
             "where": [condition.statement for condition in self.conditions],
             "parameters": self.parameters,
             "exact": self.exact,
@@ -387,14 +422,19 @@ class Problem:
         return (
             self.unknowns,
             tuple((axis.symbol, axis.lower, axis.upper) for axis in self.axes),
-            tuple(sorted(self.parameters.items(), key=str)),
-            frozenset(up_to_sign(equation.residual) for equation in self.equations),
-            frozenset(up_to_sign(condition.residual) for condition in self.conditions),
-            None if self.exact is None else tuple(self.exact.items()),
+            frozenset(up_to_sign(self.value(equation.residual)) for equation in self.equations),
+            frozenset(up_to_sign(self.value(condition.residual)) for condition in self.conditions),
         )
 
+    def toml(self) -> str:
+        """The problem as a TOML file's text; `safenet.problem.loads` reads it back."""
+        from .toml import dumps
+
+        return dumps(self)
+
     def __eq__(self, other: object) -> bool:
-        """Equal statements: the same equations and conditions (up to sign and order), numbers and domain."""
+        """The same task: domain, equations and conditions (up to sign and order) with the parameters' numbers
+        in place. Names, titles and known solutions, which only score, are not compared."""
         return isinstance(other, Problem) and self._key() == other._key()
 
     def __hash__(self) -> int:
@@ -410,13 +450,31 @@ def _name(symbol: Any) -> str:
         return symbol
     if isinstance(symbol, AppliedUndef):
         return symbol.func.__name__
-    return getattr(symbol, "name", None) or getattr(symbol, "__name__", str(symbol))
+    return str(getattr(symbol, "name", None) or getattr(symbol, "__name__", symbol))
 
 
 def _canonical(expression: sp.Basic) -> Any:
     """The same expression with exact numbers and real symbols of the same names."""
     expression = exact_numbers(expression)
     return expression.xreplace({symbol: coordinate(symbol.name) for symbol in expression.atoms(sp.Symbol)})
+
+
+def _rebuilt(expression: sp.Basic) -> Any:
+    """The same expression in SymPy's automatic form: factor() leaves 2*(x + 1), which is 2*x + 2."""
+    return expression.func(*map(_rebuilt, expression.args)) if expression.args else expression
+
+
+def _expression(value: Any, label: str, axes: Sequence[str] = (), parameters: Sequence[str] = ()) -> Any:
+    """A number, SymPy expression or text as a canonical expression; text is parsed, never evaluated."""
+    if isinstance(value, str):
+        return parse_expression(value, Names(tuple(axes), (), tuple(parameters)), label)
+    try:
+        expression = sp.sympify(value, strict=True)
+    except sp.SympifyError:
+        expression = None
+    if not isinstance(expression, sp.Expr):
+        raise SafeNetError(f"{label} is {value!r}", "give a number or a SymPy expression")
+    return _canonical(expression)
 
 
 def _statement(statement: Any, label: str) -> sp.Eq:
@@ -438,26 +496,35 @@ def _statement(statement: Any, label: str) -> sp.Eq:
 
 
 def _number(value: Any, label: str) -> sp.Expr:
-    number = _canonical(sp.sympify(value))
+    number = _expression(value, label)
     if number.free_symbols:
         missing = ", ".join(sorted(str(symbol) for symbol in number.free_symbols))
         raise SafeNetError(f"{label} depends on {missing}, which has no value", f"give {missing} a number")
-    if not number.is_real or not number.is_finite:
-        raise SafeNetError(f"{label} is {value}, not a finite real number")
+    try:
+        constant(number)
+    except SafeNetError:
+        raise SafeNetError(f"{label} is {value}, not a finite real number", "give a number, e.g. 1") from None
     return number
 
 
-def _axis(symbol: Any, bounds: Any, parameters: Mapping[sp.Symbol, sp.Expr]) -> Axis:
-    name = _name(symbol)
-    try:
-        low, high = bounds
-    except (TypeError, ValueError):
-        raise SafeNetError(f"the interval of {name} is {bounds!r}", f"give two numbers: {name} = [0, 1]") from None
-    lower = _number(_canonical(sp.sympify(low)).xreplace(dict(parameters)), f"the lower end of {name}")
-    upper = _number(_canonical(sp.sympify(high)).xreplace(dict(parameters)), f"the upper end of {name}")
-    lo, hi = float(lower), float(upper)
+def _ends(name: str, ends: Any, parameters: Mapping[sp.Symbol, sp.Expr]) -> tuple[sp.Expr, sp.Expr]:
+    """The two ends of an axis as they were stated."""
+    known = [symbol.name for symbol in parameters]
+    if not isinstance(ends, (tuple, list, sp.Tuple)) or len(ends) != 2:
+        raise SafeNetError(f"the interval of {name} is {ends!r}", f"give two numbers: {name} = [0, 1]")
+    return (
+        _expression(ends[0], f"the lower end of {name}", (), known),
+        _expression(ends[1], f"the upper end of {name}", (), known),
+    )
+
+
+def _axis(name: str, low: sp.Expr, high: sp.Expr, parameters: Mapping[sp.Symbol, sp.Expr]) -> Axis:
+    lower = _number(low.xreplace(dict(parameters)), f"the lower end of {name}")
+    upper = _number(high.xreplace(dict(parameters)), f"the upper end of {name}")
+    lo, hi = constant(lower), constant(upper)
     if not lo < hi:
-        raise SafeNetError(f"the interval of {name} is [{low}, {high}]: empty or reversed", f"write {name} = [{high}, {low}]")
+        remedy = f"write {name} = [{high}, {low}]" if hi < lo else f"widen it: {name} = [0, 1]"
+        raise SafeNetError(f"the interval of {name} is [{low}, {high}]: empty or reversed", remedy)
     return Axis(coordinate(name), lower, upper, lo, hi)
 
 

@@ -1,0 +1,27 @@
+"""JAX, set up once: float64 available everywhere; every array still states its own precision."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import jax
+
+jax.config.update("jax_enable_x64", True)
+
+
+def cache_compilations() -> None:
+    """Keep compiled programs between runs of the command line, in the user's cache folder."""
+    root = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    try:
+        folder = root / "safenet" / "jax"
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return  # a read-only home costs time, not results
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+
+
+def device_name() -> str:
+    device = jax.devices()[0]
+    return f"{device.platform}:{device.device_kind}" if device.platform != "cpu" else "cpu"

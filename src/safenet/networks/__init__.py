@@ -1,0 +1,20 @@
+"""Features → fields: the linear form, SAFE-NET and every baseline as a declaration."""
+
+from .basis import AxisBasis
+from .linear_form import LinearForm, Piecewise
+from .methods import METHODS, Method, build, method, network_spec, skeleton
+from .perceptron import Perceptron, perceptron
+
+__all__ = [
+    "METHODS",
+    "AxisBasis",
+    "LinearForm",
+    "Method",
+    "Perceptron",
+    "Piecewise",
+    "build",
+    "method",
+    "network_spec",
+    "perceptron",
+    "skeleton",
+]

@@ -1,0 +1,68 @@
+"""The vocabulary of the text form, and sin(pi*x)/2 written back so that reading it gives the same expression.
+
+Every function here is one that `evaluate` computes: what can be stated can be solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sympy as sp
+from sympy.printing.str import StrPrinter
+
+FUNCTIONS: dict[str, Callable[..., sp.Expr]] = {
+    "sin": sp.sin,
+    "cos": sp.cos,
+    "tan": sp.tan,
+    "sec": sp.sec,
+    "csc": sp.csc,
+    "cot": sp.cot,
+    "asin": sp.asin,
+    "acos": sp.acos,
+    "atan": sp.atan,
+    "sinh": sp.sinh,
+    "cosh": sp.cosh,
+    "tanh": sp.tanh,
+    "sech": sp.sech,
+    "csch": sp.csch,
+    "coth": sp.coth,
+    "exp": sp.exp,
+    "log": sp.log,
+    "ln": sp.log,
+    "sqrt": sp.sqrt,
+    "abs": sp.Abs,
+    "sign": sp.sign,
+    "max": sp.Max,
+    "min": sp.Min,
+}
+# SymPy's own spelling of three of them, for expressions pasted from Python.
+SPELLINGS = {"Abs": "abs", "Max": "max", "Min": "min"}
+SEVERAL = frozenset({"max", "min"})
+CONSTANTS: dict[str, sp.Expr] = {"pi": sp.pi, "π": sp.pi, "e": sp.E, "E": sp.E}
+DERIVATIVE = "diff"
+
+
+class _Writer(StrPrinter):
+    """SymPy's text, in our spelling; e is written exp(1) because a problem may name a quantity E."""
+
+    def _print_Exp1(self, expression: sp.Expr) -> str:  # noqa: N802
+        return "exp(1)"
+
+    def _print_Abs(self, expression: sp.Expr) -> str:  # noqa: N802
+        return f"abs({self.stringify(expression.args, ', ')})"
+
+    def _print_Max(self, expression: sp.Expr) -> str:  # noqa: N802
+        return f"max({self.stringify(self._ordered(expression), ', ')})"
+
+    def _print_Min(self, expression: sp.Expr) -> str:  # noqa: N802
+        return f"min({self.stringify(self._ordered(expression), ', ')})"
+
+    @staticmethod
+    def _ordered(expression: sp.Expr) -> list[sp.Basic]:
+        # Max and Min hold a set: a fixed order makes the same problem the same text in every process.
+        return sorted(expression.args, key=sp.default_sort_key)
+
+
+def written(expression: sp.Basic) -> str:
+    """The text of an expression, as `parse_expression` reads it."""
+    return str(_Writer().doprint(expression))

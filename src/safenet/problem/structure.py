@@ -1,0 +1,115 @@
+"""What the symbols let a solver assume: periodic, odd or even along an axis, and which frequencies are named.
+
+If u vanishes on both faces of an axis and the equations do not change when the axis is reflected there together
+with the sign of u, then the odd continuation of u across the faces solves the same equations: u is a sine series.
+Likewise even, with normal derivatives zero: a cosine series. If u and its derivatives up to the order of the
+equations less one agree on both faces, u is a Fourier series of the axis' length. Otherwise nothing is assumed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+
+import sympy as sp
+
+from .problem import Condition, Problem, Relation
+
+Kind = str  # "periodic" | "sine" | "cosine" | "general"
+
+
+@lru_cache(maxsize=64)
+def axis_kinds(problem: Problem) -> dict[str, tuple[Kind, ...]]:
+    """For each field, the kind of function it is along each axis."""
+    kinds = {field: ["general"] * len(problem.axes) for field in problem.unknowns}
+    for index, axis in enumerate(problem.axes):
+        if axis.is_time:
+            continue
+        if all(_periodic(problem, index, field) for field in problem.unknowns):
+            found: dict[str, Kind] = dict.fromkeys(problem.unknowns, "periodic")
+        else:
+            found = _parities(problem, index)
+        for field, kind in found.items():
+            kinds[field][index] = kind
+    return {field: tuple(names) for field, names in kinds.items()}
+
+
+def _faces(problem: Problem, index: int) -> list[Condition]:
+    """The conditions on the two faces of an axis (at every time, along all other axes)."""
+    others = tuple(i for i in range(len(problem.axes)) if i != index)
+    return [condition for condition in problem.conditions if condition.free == others]
+
+
+def _periodic(problem: Problem, index: int, field: str) -> bool:
+    """u^(k)(lower) = u^(k)(upper) for k below the order of the equations in this axis.
+
+    An order of zero (a reaction at each point by itself) promises nothing about derivatives: not periodic.
+    """
+    axis, order = problem.axes[index], problem.order(index)
+    matched = set()
+    for condition in _faces(problem, index):
+        if condition.kind != "periodic" or len(condition.jets) != 2:
+            continue
+        (a, first), (b, second) = condition.jets.items()
+        same = first.field == second.field == field and first.orders == second.orders
+        ends = {first.place[index], second.place[index]} == {axis.lower, axis.upper}
+        balanced = sp.expand(condition.residual.xreplace({a: b})) == 0
+        if same and ends and balanced and not any(o for i, o in enumerate(first.orders) if i != index):
+            matched.add(first.orders[index])
+    return order > 0 and set(range(order)) <= matched
+
+
+def _parities(problem: Problem, index: int) -> dict[str, Kind]:
+    """An odd or even assignment of all fields under which conditions and equations are symmetric, if any."""
+    axis = problem.axes[index]
+    options: dict[str, set[int]] = {field: {1, -1} for field in problem.unknowns}
+    ends: dict[str, set[sp.Expr]] = {field: set() for field in problem.unknowns}
+    for condition in _faces(problem, index):
+        if len(condition.jets) != 1 or not condition.linear or problem.value(condition.source) != 0:
+            return {}
+        (jet,) = condition.jets.values()
+        # An even derivative that vanishes on the face belongs to an odd function, an odd one to an even.
+        options[jet.field] &= {-1 if jet.orders[index] % 2 == 0 else 1}
+        ends[jet.field] |= {value for value in [jet.place[index]] if value is not None}
+    for field in problem.unknowns:
+        needed = problem.order(index, field) > 0
+        if needed and ends[field] != {axis.lower, axis.upper}:
+            return {}
+    for signs in itertools.product(*(sorted(options[field]) for field in problem.unknowns)):
+        parity = dict(zip(problem.unknowns, signs, strict=True))
+        if all(_symmetric(problem, equation, index, parity) for equation in problem.equations):
+            return {field: "sine" if sign < 0 else "cosine" for field, sign in parity.items()}
+    return {}
+
+
+def _symmetric(problem: Problem, equation: Relation, index: int, parity: dict[str, int]) -> bool:
+    """Whether reflecting the axis at both faces maps the equation to plus or minus itself."""
+    axis = problem.axes[index]
+    residual = problem.value(equation.residual)
+    for face in (axis.lower, axis.upper):
+        mirror: dict[sp.Basic, sp.Expr] = {
+            symbol: parity[jet.field] * (-1) ** jet.orders[index] * symbol for symbol, jet in equation.jets.items()
+        }
+        mirror[axis.symbol] = 2 * face - axis.symbol
+        image = residual.xreplace(mirror)
+        if not any(_zero(image - sign * residual) for sign in (1, -1)):
+            return False
+    return True
+
+
+def _zero(expression: sp.Expr) -> bool:
+    return bool(sp.expand(sp.expand_trig(sp.expand(expression))) == 0)
+
+
+@lru_cache(maxsize=64)
+def named_frequencies(problem: Problem) -> tuple[tuple[float, ...], ...]:
+    """For each axis, the frequencies ω of every sin(ωx + …), cos, exp(iωx) in the data and the coefficients."""
+    found: list[set[float]] = [set() for _ in problem.axes]
+    for relation in (*problem.equations, *problem.conditions):
+        expression = problem.value(relation.residual)
+        for wave in expression.atoms(sp.sin, sp.cos, sp.tan):
+            for index, axis in enumerate(problem.axes):
+                slope = wave.args[0].diff(axis.symbol)
+                if slope.is_number and slope != 0:
+                    found[index].add(abs(float(slope)))
+    return tuple(tuple(sorted(values)) for values in found)

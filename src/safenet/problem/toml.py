@@ -1,0 +1,326 @@
+"""A problem file: name, unknowns, equations, conditions, exact, [domain], [parameters], read and written.
+
+Reading what was written gives an equal problem; every message names the file and the line it is about.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import sympy as sp
+
+from ..errors import SafeNetError, nearest
+from . import lines
+from .jets import JetTable, coordinate
+from .names import Names
+from .notation import written
+from .problem import Problem, Relation
+from .text import parse_expression, parse_relation
+
+# A problem file is a page; a mebibyte is a mistake or an attack.
+MAX_BYTES = 2**20
+# Systems with faces in three dimensions stay far below; each relation costs milliseconds.
+MAX_RELATIONS = 256
+# tomllib takes n² steps for a key of n parts, a.b.c…; the format has two at most, and decimals have dots too.
+MAX_DOTS = 200
+
+TABLES = ("domain", "parameters")
+KEYS = ("name", "title", "unknowns", "equations", "conditions", "exact", *TABLES)
+_EXAMPLES = {
+    "unknowns": 'unknowns = ["u"]',
+    "equations": 'equations = ["u_t = u_xx"]',
+    "conditions": 'conditions = ["u(0, t) = 0"]',
+    "domain": "[domain]\n    x = [0, 1]\n    t = [0, 1]",
+    "parameters": "[parameters]\n    c = 2",
+    "exact": 'exact = { u = "exp(-t)*sin(x)" }',
+}
+
+
+class Literal(str):
+    """A decimal number as the file writes it: 0.1 is one tenth, not the float64 beside it."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """The text, to tell the line that a message is about."""
+
+    text: str
+    source: str
+
+    def wrong(self, path: lines.Path, message: str, remedy: str = "") -> NoReturn:
+        found = lines.lines(self.text)
+        line = next((found[path[:k]] for k in range(len(path), 0, -1) if path[:k] in found), None)
+        place = self.source if line is None else f"{self.source}, line {line}"
+        raise SafeNetError(f"{place}: {message}", remedy) from None
+
+    @contextmanager
+    def at(self, *path: str | int) -> Iterator[None]:
+        """Errors within are about the value at `path`, or about the relation or name they mention."""
+        try:
+            yield
+        except SafeNetError as error:
+            self.wrong(path or _mentioned(error.message), error.message, error.remedy)
+
+
+def _mentioned(message: str) -> lines.Path:
+    """«condition 3» → conditions[2], «the parameter c» → parameters.c, …"""
+    patterns = {
+        r"\b(equation|condition) (\d+)": lambda m: (m[1] + "s", int(m[2]) - 1),
+        r"\b(?:interval|end) of (\w+)": lambda m: ("domain", m[1]),
+        r"\bthe parameter '?(\w+)": lambda m: ("parameters", m[1]),
+        r"\bthe axis '?(\w+)": lambda m: ("domain", m[1]),
+        r"\bthe unknown '?\w+": lambda m: ("unknowns",),
+        r"\bexact solution of (\w+)": lambda m: ("exact", m[1]),
+        r"\bexact solution\b": lambda m: ("exact",),
+        r"'(\w+)' (?:already means|is named twice)": lambda m: ("parameters", m[1]),
+        r"\binitial condition": lambda m: ("conditions",),
+    }
+    for pattern, path in patterns.items():
+        match = re.search(pattern, message)
+        if match:
+            return path(match)
+    return ()
+
+
+# ---- reading
+
+
+def read(path: str | Path) -> Problem:
+    """The problem in a file."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        near = (
+            sorted(entry.name for entry in Path(path).parent.glob("*.toml"))
+            if Path(path).parent.is_dir()
+            else []
+        )
+        raise SafeNetError(
+            f"there is no file {path}", nearest(Path(path).name, near) if near else ""
+        ) from None
+    except IsADirectoryError:
+        raise SafeNetError(f"{path} is a directory", "give the path of a .toml file") from None
+    except (OSError, ValueError) as error:
+        raise SafeNetError(f"cannot read {path}: {error}", "give the path of a readable .toml file") from None
+    if len(data) > MAX_BYTES:
+        raise SafeNetError(f"{path} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise SafeNetError(f"{path}, line {line}: not UTF-8 text", "save the file as UTF-8") from None
+    return loads(text, str(path))
+
+
+def loads(text: str, source: str = "problem.toml") -> Problem:
+    """The problem in the text of a file; `source` names it in messages."""
+    if len(text) > MAX_BYTES:
+        raise SafeNetError(f"{source} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
+    file = _File(text, source)
+    dotted = lines.line_with_many_dots(text, MAX_DOTS)
+    if dotted is not None:
+        raise SafeNetError(f"{source}, line {dotted}: a key of very many parts", "write keys like domain.x")
+    try:
+        document = tomllib.loads(text, parse_float=Literal)
+    except tomllib.TOMLDecodeError as error:
+        remedy = "texts are in quotes, lists in [ ] with commas, and each key stands once"
+        # The end of tomllib's message is the place; its middle may be a key of any length.
+        reason = str(error) if len(str(error)) < 200 else f"{str(error)[:80]} … {str(error)[-80:]}"
+        raise SafeNetError(f"{source}: this is not valid TOML: {reason}", remedy) from None
+    except ValueError:
+        raise SafeNetError(f"{source}: an integer has thousands of digits", "round it: 1e300") from None
+    except RecursionError:
+        raise SafeNetError(
+            f"{source}: brackets nested too deeply", "the format has at most two levels"
+        ) from None
+    for key in document:
+        if key not in KEYS:
+            file.wrong((key,), f"unknown key {key[:40]!r}", nearest(key[:40], KEYS))
+    return _problem(document, file)
+
+
+def _problem(document: dict[str, Any], file: _File) -> Problem:
+    domain, given = (_table(document, key, file) for key in TABLES)
+    if not domain:
+        file.wrong(("domain",), "the domain is missing", f"add {_EXAMPLES['domain']}")
+    unknowns = tuple(_texts(document, "unknowns", file, required=True))
+    with file.at():
+        names = Names(tuple(domain), unknowns, tuple(given))
+    parameters: dict[sp.Symbol, sp.Expr] = {}
+    for name, value in given.items():
+        known = Names(parameters=tuple(symbol.name for symbol in parameters))
+        expression = _formula(value, known, ("parameters", name), f"the parameter {name}", file)
+        parameters[coordinate(name)] = expression.xreplace(parameters)
+    constants = Names(parameters=names.parameters)
+    on = {}
+    for axis, ends in domain.items():
+        if not isinstance(ends, list) or len(ends) != 2:
+            file.wrong(("domain", axis), f"the interval of {axis} is not a pair", f"write {axis} = [0, 1]")
+        labels = (f"the lower end of {axis}", f"the upper end of {axis}")
+        on[axis] = tuple(
+            _formula(end, constants, ("domain", axis), label, file)
+            for end, label in zip(ends, labels, strict=True)
+        )
+    known = Names(names.axes, (), names.parameters)
+    exact = {
+        field: _formula(value, known, ("exact", field), f"the exact solution of {field}", file)
+        for field, value in _table(document, "exact", file).items()
+    }
+    equations = _relations(document, "equations", names, file)
+    conditions = _relations(document, "conditions", names, file)
+    name = _text(document, "name", file) or Path(file.source).stem
+    title = _text(document, "title", file)
+    with file.at():
+        return Problem(
+            equations,
+            on=on,
+            where=conditions,
+            parameters=parameters,
+            exact=exact or None,
+            unknowns=unknowns,
+            name=name,
+            title=title,
+        )
+
+
+def _text(document: Mapping[str, Any], key: str, file: _File) -> str:
+    value = document.get(key, "")
+    if not isinstance(value, str) or isinstance(value, Literal):
+        file.wrong((key,), f"{key} is not text", f'write {key} = "…"')
+    return value
+
+
+def _texts(document: Mapping[str, Any], key: str, file: _File, required: bool = False) -> list[str]:
+    if required and not document.get(key):
+        misplaced = next((table for table in TABLES if key in document.get(table, {})), None)
+        if misplaced:
+            file.wrong((misplaced, key), f"{key} stands under [{misplaced}]", f"move it above [{misplaced}]")
+        file.wrong((key,), f"{key} is missing", f"add {_EXAMPLES[key]}")
+    values = document.get(key, [])
+    if not isinstance(values, list):
+        file.wrong((key,), f"{key} is not a list", f"write {_EXAMPLES[key]}")
+    if len(values) > MAX_RELATIONS:
+        file.wrong((key,), f"{key} has {len(values)} entries, more than {MAX_RELATIONS}")
+    for index, value in enumerate(values):
+        if not isinstance(value, str) or isinstance(value, Literal):
+            file.wrong((key, index), f"{key}[{index}] is not text", f"write {_EXAMPLES[key]}")
+    return values
+
+
+def _relations(document: Mapping[str, Any], key: str, names: Names, file: _File) -> list[sp.Eq]:
+    relations = []
+    for index, text in enumerate(_texts(document, key, file, required=key == "equations")):
+        with file.at(key, index):
+            relations.append(parse_relation(text, names, f"{key[:-1]} {index + 1}"))
+    return relations
+
+
+def _table(document: Mapping[str, Any], key: str, file: _File) -> dict[str, Any]:
+    table = document.get(key, {})
+    if not isinstance(table, dict):
+        file.wrong((key,), f"{key} is not a table", f"write {_EXAMPLES[key]}")
+    for entry in table:
+        if key in TABLES and entry in KEYS:
+            file.wrong((key, entry), f"{entry} stands under [{key}]", f"move it above [{key}]")
+    return table
+
+
+def _formula(value: Any, names: Names, path: lines.Path, label: str, file: _File) -> sp.Expr:
+    """A number or a formula in quotes."""
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        file.wrong(path, f"{label} is neither a number nor text", "write a number, or a formula in quotes")
+    # Hexadecimal integers have no limit of their own, but their decimal text does.
+    beyond = isinstance(value, int) and value.bit_length() > 1024
+    if beyond or (isinstance(value, Literal) and value.strip("+-") in ("inf", "nan")):
+        file.wrong(path, f"{label} is not a finite number", "numbers lie between 1e-300 and 1e300")
+    text = value.replace("_", "") if isinstance(value, Literal) else str(value)
+    with file.at(*path):
+        return parse_expression(text, names, label)
+
+
+# ---- writing
+
+
+def write(problem: Problem, path: str | Path) -> None:
+    """Write the problem to a file."""
+    text = dumps(problem)
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        raise SafeNetError(f"cannot write {path}: {error}", "choose another place") from None
+
+
+def dumps(problem: Problem) -> str:
+    """The text of a problem file. A numerical reference is not part of the statement and is not written."""
+    table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns)
+
+    def relations(key: str, group: tuple[Relation, ...]) -> str:
+        sides = ([table.rewrite(side, key) for side in (r.statement.lhs, r.statement.rhs)] for r in group)
+        texts = "".join(f"    {_quoted(' = '.join(map(written, pair)))},\n" for pair in sides)
+        return f"{key} = [\n{texts}]"
+
+    parts = [f"name = {_quoted(problem.name)}"]
+    if problem.title:
+        parts.append(f"title = {_quoted(problem.title)}")
+    parts.append(f"unknowns = [{', '.join(map(_quoted, problem.unknowns))}]")
+    parts.append(relations("equations", problem.equations))
+    if problem.conditions:
+        parts.append(relations("conditions", problem.conditions))
+    if problem.exact is not None:
+        fields = (f"{_key(field)} = {_quoted(written(value))}" for field, value in problem.exact.items())
+        parts.append(f"exact = {{ {', '.join(fields)} }}")
+    ends = (
+        f"{_key(name)} = [{_number(low)}, {_number(high)}]" for name, (low, high) in problem.bounds.items()
+    )
+    parts.append("\n".join(["\n[domain]", *ends]))
+    if problem.parameters:
+        values = (f"{_key(symbol.name)} = {_number(value)}" for symbol, value in problem.parameters.items())
+        parts.append("\n".join(["\n[parameters]", *values]))
+    text = "\n".join(parts) + "\n"
+    _check(problem, text)
+    return text
+
+
+def _check(problem: Problem, text: str) -> None:
+    """What is written must read as the same problem: SymPy can state more than the text form."""
+    try:
+        text.encode()
+        same = loads(text, problem.name) == problem
+    except UnicodeEncodeError:
+        same = False
+    except SafeNetError as error:
+        raise SafeNetError(
+            f"{problem.name} cannot be written as text: {error.message}", error.remedy
+        ) from None
+    if not same:
+        raise SafeNetError(
+            f"{problem.name} cannot be written as text: it would be read as another problem",
+            "give the parts unambiguous names, and write them in their simplest form",
+        )
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _number(value: sp.Expr) -> str:
+    """A plain number where TOML can hold it exactly, else a formula in quotes."""
+    if value.is_Integer and abs(int(value)) < 2**63:
+        return str(value)
+    if value.is_Rational and not value.is_Integer:
+        decimal = repr(float(value))
+        if sp.Rational(decimal) == value:
+            return decimal
+    return _quoted(written(value))

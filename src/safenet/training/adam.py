@@ -1,0 +1,136 @@
+"""theta ← theta − η_i m̂_i / (√v̂_i + ε), with the rate η_i = rate · decay^(i/every).
+
+Adam (Kingma and Ba, 2015) with the exponential decay of the paper, "by 0.9 every 2k iterations". Built on
+optax; here is only what a run needs around it: the best theta, and the reasons to stop.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int
+
+from safenet.training.status import (
+    Objective,
+    State,
+    Status,
+    Trace,
+    code,
+    evaluate,
+    iteration_count,
+    opening,
+    repeat,
+)
+
+# Below this relative improvement of the best loss within the patience, a run is on a plateau.
+IMPROVEMENT = 1e-4
+
+
+class AdamState(State):
+    """The gradient at theta, the moments m and v, and when the best loss last improved.
+
+    The gradient belongs to theta and not to its predecessor, so that total, terms and gradient_norm are
+    those of the theta beside them; a run of n iterations costs n + 1 evaluations.
+    """
+
+    gradient: Float[Array, " p"]
+    moments: optax.OptState
+    first_total: Float[Array, ""]
+    anchor_total: Float[Array, ""]
+    anchor_iteration: Int[Array, ""]
+
+
+@dataclass(frozen=True)
+class Adam:
+    """η_i = rate · decay^(i/every), continuous in i, or constant over each `every` with `staircase`.
+
+    With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
+    in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value.
+    """
+
+    iterations: int
+    rate: float = 1e-3
+    decay: float = 0.9
+    every: int = 2000
+    staircase: bool = False
+    patience: int = 0
+    divergence: float = 1e6
+    name: ClassVar[str] = "adam"
+
+    @property
+    def transformation(self) -> optax.GradientTransformation:
+        schedule = optax.exponential_decay(self.rate, self.every, self.decay, staircase=self.staircase)
+        return optax.adam(schedule)
+
+    def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
+        return _start(self, objective, theta)
+
+    def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
+        return _advance(self, objective, state, iteration_count(count))
+
+    def refresh(self, objective: Objective, state: AdamState) -> AdamState:
+        """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
+
+        Costs one evaluation. Without it the first step would follow the old objective's gradient, and the
+        best loss would be compared between two objectives.
+        """
+        anew = _start(self, objective, state.theta)
+        return replace(
+            anew,
+            iteration=state.iteration,
+            anchor_iteration=state.iteration,
+            evaluations=state.evaluations + 1,
+            moments=state.moments,
+        )
+
+
+@eqx.filter_jit
+def _start(phase: Adam, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
+    here = evaluate(objective, theta)
+    return AdamState(
+        **opening(theta, here),
+        gradient=here.gradient,
+        moments=phase.transformation.init(theta),
+        first_total=here.total,
+        anchor_total=here.total,
+        anchor_iteration=jnp.asarray(0, jnp.int32),
+    )
+
+
+@eqx.filter_jit
+def _advance(
+    phase: Adam, objective: Objective, state: AdamState, count: Int[Array, ""]
+) -> tuple[AdamState, Trace]:
+    return repeat(lambda state: _step(phase, objective, state), state, count, phase.iterations)
+
+
+def _step(phase: Adam, objective: Objective, state: AdamState) -> AdamState:
+    update, moments = phase.transformation.update(state.gradient, state.moments)
+    theta = jnp.asarray(optax.apply_updates(state.theta, update))
+    there = evaluate(objective, theta)
+    moved = replace(
+        state.moved(theta, there.total, there.terms, there.gradient_norm),
+        gradient=there.gradient,
+        moments=moments,
+    )
+
+    # Measured from the last marked improvement instead of over a window: one number, not `patience` many.
+    improved = moved.best_total < (1 - IMPROVEMENT) * state.anchor_total
+    moved = replace(
+        moved,
+        anchor_total=jnp.where(improved, moved.best_total, state.anchor_total),
+        anchor_iteration=jnp.where(improved, moved.iteration, state.anchor_iteration),
+    )
+    plateau = (phase.patience > 0) & (moved.iteration - moved.anchor_iteration >= phase.patience)
+    # A restart from a trained theta begins near zero and must be allowed Adam's first blind steps, hence
+    # the 1: the residuals' weights are chosen so that an untrained loss is of that order or above.
+    diverged = there.total > phase.divergence * jnp.maximum(state.first_total, 1)
+    status = jnp.where(plateau, code(Status.PLATEAU), state.status)
+    moved = replace(moved, status=jnp.where(diverged, code(Status.DIVERGED), status))
+
+    stopped = replace(state, status=code(Status.NON_FINITE))
+    after = jax.tree.map(lambda new, old: jnp.where(there.finite, new, old), moved, stopped)
+    return replace(after, evaluations=state.evaluations + 1)

@@ -1,0 +1,91 @@
+"""‖F(u)‖ / ‖terms of F(u)‖ on points no solver has seen: how well a solution satisfies the problem itself.
+
+Every relation is measured against the size of its own largest term (a condition also against the size of the
+field it fixes), so that 1 means «not at all» and 1e-6 «to six digits», whatever the units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy.stats import qmc
+
+from ..derivatives import Orders, jets
+from ..problem import Problem, Relation
+from ..problem.evaluate import evaluate
+
+SEED = 20_231  # apart from every training seed: these points are never trained on
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Relative root-mean-square residual of each equation and each condition."""
+
+    equations: tuple[float, ...]
+    conditions: tuple[float, ...]
+
+    @property
+    def worst(self) -> float:
+        values = [*self.equations, *self.conditions]
+        return float("inf") if not np.isfinite(values).all() else max(values)
+
+
+def held_out(
+    problem: Problem, network: Any, count: int = 1024, span: tuple[float, float] | None = None
+) -> HeldOut:
+    """Measure `network` on `count` Sobol points of the box (its time axis cut to `span` where given).
+
+    With a span that does not start at the beginning, initial conditions are not measured.
+    """
+    low = np.array([axis.lo for axis in problem.axes])
+    high = np.array([axis.hi for axis in problem.axes])
+    started = True
+    if span is not None and problem.time is not None:
+        started = span[0] <= low[problem.time]
+        low[problem.time], high[problem.time] = span
+    sobol = qmc.Sobol(len(problem.axes), rng=np.random.default_rng(SEED))
+    points = low + (high - low) * sobol.random_base2(int(np.ceil(np.log2(count))))
+    equations = tuple(_relative(problem, network, equation, points) for equation in problem.equations)
+    conditions = tuple(
+        _relative(problem, network, condition, points)
+        for condition in problem.conditions
+        if started or not condition.initial
+    )
+    return HeldOut(equations, conditions)
+
+
+def _relative(problem: Problem, network: Any, relation: Relation, points: np.ndarray) -> float:
+    values: dict[sp.Symbol, Any] = {a.symbol: points[:, i] for i, a in enumerate(problem.axes)}
+    scale = 0.0
+    for symbol, jet in relation.jets.items():
+        index = problem.unknowns.index(jet.field)
+        at = points.copy()
+        for i, place in enumerate(jet.place):
+            if place is not None:
+                at[:, i] = float(problem.value(place))
+        values[symbol] = _jet(network, at, jet.orders, index)
+        if not jet.interior:
+            scale = max(scale, _rms(_jet(network, points, jet.orders, index)))
+    terms = [
+        evaluate(term, values, np) for term in sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
+    ]
+    scale = max(scale, *(_rms(term) for term in terms))
+    return _rms(sum(terms)) / scale if scale > 0 else 0.0
+
+
+def _jet(network: Any, points: np.ndarray, orders: Orders, index: int) -> np.ndarray:
+    return np.asarray(jets(network, points, [orders])[orders])[:, index]
+
+
+def _rms(values: Any) -> float:
+    return float(np.sqrt(np.mean(np.square(np.asarray(values, dtype=float)))))
+
+
+def grid(problem: Problem, shape: Sequence[int]) -> list[np.ndarray]:
+    """Coordinates of a uniform grid over the box, flattened, one array per axis."""
+    ticks = [np.linspace(a.lo, a.hi, n) for a, n in zip(problem.axes, shape, strict=True)]
+    return [mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")]

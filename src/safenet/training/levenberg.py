@@ -1,0 +1,195 @@
+"""(JᵀJ + μ D) δ = −Jᵀ r,  theta ← theta + δ:  Levenberg–Marquardt with the smallest damping that works.
+
+With r the weighted rows and total = ½‖r‖², a step is judged by its reduction ratio
+
+    ρ = (total(theta) − total(theta + δ)) / (½ δᵀ (μ D δ − Jᵀ r)),
+
+what the loss fell by over what the linearised rows promised. A Jacobian costs far more than a trial, so the
+damping is kept just high enough for ρ >= ratio, and a rejected trial is repeated with the same J.
+
+D = diag(JᵀJ) is Marquardt's choice: the step is then the same whatever units the parameters have, and a
+network's frequencies, weights and amplitudes differ in sensitivity by many orders. A parameter on which no
+row depends would get no damping at all, hence the floor, relative to the most sensitive one.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy.linalg import cho_solve
+from jaxtyping import Array, Bool, Float, Int
+
+from safenet.training.status import (
+    Objective,
+    State,
+    Status,
+    Trace,
+    code,
+    evaluate,
+    iteration_count,
+    opening,
+    repeat,
+)
+
+SCALE_FLOOR = 1e-12
+
+
+class LevenbergState(State):
+    """The damping for the next step, and the losses of the last `patience` steps (a circular buffer).
+
+    `gradient_norm` is that of the last linearisation, one step behind theta unless the run stopped there.
+    """
+
+    damping: Float[Array, ""]
+    totals: Float[Array, " patience"]
+
+
+@dataclass(frozen=True)
+class LevenbergMarquardt:
+    """At most `iterations` accepted steps; ρ >= `ratio` accepts one, `trials` rejections in a row end it.
+
+    Stops as GRADIENT when max|Jᵀr| <= tolerance, as DECREASE when `patience` steps together lowered the
+    loss by less than `decrease`, relatively (patience = 0: never), as NO_STEP when no damping helps.
+    """
+
+    iterations: int
+    damping: float = 1e-2
+    ratio: float = 0.1
+    tolerance: float = 1e-14
+    decrease: float = 1e-3
+    patience: int = 10
+    trials: int = 12
+    name: ClassVar[str] = "levenberg-marquardt"
+
+    def start(self, objective: Objective, theta: Float[Array, " p"]) -> LevenbergState:
+        if theta.dtype != jnp.float64:
+            raise ValueError(
+                f"Levenberg–Marquardt needs float64 parameters, but theta is {theta.dtype}: JᵀJ squares the "
+                "condition of J, which leaves nothing of single precision. Enable jax_enable_x64 and "
+                "convert theta, or use LBFGS, which works in float32."
+            )
+        return _start(self, objective, theta)
+
+    def advance(
+        self, objective: Objective, state: LevenbergState, count: int
+    ) -> tuple[LevenbergState, Trace]:
+        return _advance(self, objective, state, iteration_count(count))
+
+
+@eqx.filter_jit
+def _start(phase: LevenbergMarquardt, objective: Objective, theta: Float[Array, " p"]) -> LevenbergState:
+    shared = opening(theta, evaluate(objective, theta))
+    return LevenbergState(
+        **shared,
+        damping=jnp.asarray(phase.damping, theta.dtype),
+        totals=jnp.full(max(phase.patience, 1), shared["total"]),
+    )
+
+
+@eqx.filter_jit
+def _advance(
+    phase: LevenbergMarquardt, objective: Objective, state: LevenbergState, count: Int[Array, ""]
+) -> tuple[LevenbergState, Trace]:
+    return repeat(lambda state: _step(phase, objective, state), state, count, phase.iterations)
+
+
+class Trial(eqx.Module):
+    """theta + δ(μ), its loss and ratio; the next μ, and the factor that another rejection would cost."""
+
+    theta: Float[Array, " p"]
+    total: Float[Array, ""]
+    terms: Float[Array, " k"]
+    rho: Float[Array, ""]
+    damping: Float[Array, ""]
+    raise_by: Float[Array, ""]
+    count: Int[Array, ""]
+    evaluations: Int[Array, ""]
+    accepted: Bool[Array, ""]
+    finite: Bool[Array, ""]
+
+
+def _step(phase: LevenbergMarquardt, objective: Objective, state: LevenbergState) -> LevenbergState:
+    gram, gradient, _ = objective.normal_equations(state.theta)
+    gradient_norm = jnp.max(jnp.abs(gradient))
+    finite = jnp.all(jnp.isfinite(gradient)) & jnp.all(jnp.isfinite(gram))
+    stationary = gradient_norm <= phase.tolerance
+
+    trial = _search(phase, objective, state, gram, gradient, finite & ~stationary)
+    moved = state.moved(trial.theta, trial.total, trial.terms, gradient_norm)
+    slot = moved.iteration % state.totals.size
+    slow = state.totals[slot] - moved.total < phase.decrease * state.totals[slot]
+    slow = (phase.patience > 0) & (moved.iteration >= phase.patience) & slow
+    status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
+
+    failure = jnp.where(trial.finite, code(Status.NO_STEP), code(Status.NON_FINITE))
+    failure = jnp.where(stationary, code(Status.GRADIENT), failure)
+    failure = jnp.where(finite, failure, code(Status.NON_FINITE))
+    taken = trial.accepted
+    return replace(
+        moved,
+        iteration=jnp.where(taken, moved.iteration, state.iteration),
+        evaluations=state.evaluations + 1 + trial.evaluations,
+        status=jnp.where(taken, status, failure),
+        damping=trial.damping,
+        totals=state.totals.at[slot].set(jnp.where(taken, moved.total, state.totals[slot])),
+    )
+
+
+def _search(
+    phase: LevenbergMarquardt,
+    objective: Objective,
+    state: LevenbergState,
+    gram: Float[Array, "p p"],
+    gradient: Float[Array, " p"],
+    go: Bool[Array, ""],
+) -> Trial:
+    """The first μ of a rising sequence whose step is accepted; without one, theta as it was."""
+    diagonal = jnp.diagonal(gram)
+    scale = jnp.sqrt(jnp.maximum(diagonal, SCALE_FLOOR * jnp.max(diagonal)))
+    # In the variables scale·δ the diagonal is 1 and μD is μI: the same step, from a matrix whose condition
+    # no other diagonal scaling improves by much (van der Sluis, 1969), so that μ can go down to rounding.
+    scaled = gram / (scale[:, None] * scale[None, :])
+    identity = jnp.eye(gradient.size, dtype=gram.dtype)
+    lowest = jnp.finfo(gram.dtype).eps
+
+    def unfinished(trial: Trial) -> Bool[Array, ""]:
+        return go & ~trial.accepted & (trial.count < phase.trials)
+
+    def attempt(trial: Trial) -> Trial:
+        mu = trial.damping
+        factor = jnp.linalg.cholesky(scaled + mu * identity)
+        step = -cho_solve((factor, True), gradient / scale)
+        solved = jnp.all(jnp.isfinite(step))  # a Cholesky factor that does not exist comes as NaN
+        theta = state.theta + step / scale
+        total, terms = lax.cond(
+            solved, lambda: objective(theta), lambda: (jnp.full_like(state.total, jnp.inf), state.terms)
+        )
+        predicted = 0.5 * (step @ (mu * step - gradient / scale))
+        rho = (state.total - total) / predicted
+        accepted = solved & jnp.isfinite(total) & (rho >= phase.ratio)
+        # ρ = 1 says that the rows are linear at this length: a tenth of the damping. At ρ = ratio it stays.
+        trust = jnp.clip((rho - phase.ratio) / (1 - phase.ratio), 0, 1)
+        damping = jnp.where(accepted, mu * 10**-trust, mu * trial.raise_by)
+        return Trial(
+            theta=jnp.where(accepted, theta, state.theta),
+            total=jnp.where(accepted, total, state.total),
+            terms=jnp.where(accepted, terms, state.terms),
+            rho=rho,
+            damping=jnp.maximum(damping, lowest),
+            # Doubled at each rejection, so that a dozen trials span all damping there is.
+            raise_by=2 * trial.raise_by,
+            count=trial.count + 1,
+            evaluations=trial.evaluations + solved.astype(jnp.int32),
+            accepted=accepted,
+            finite=~solved | jnp.isfinite(total),
+        )
+
+    zero, yes = jnp.asarray(0, jnp.int32), jnp.asarray(True)
+    nothing = jnp.full_like(state.total, jnp.nan)
+    three = jnp.full_like(state.total, 3)
+    untried = Trial(
+        state.theta, state.total, state.terms, nothing, state.damping, three, zero, zero, ~yes, yes
+    )
+    return lax.while_loop(unfinished, attempt, untried)

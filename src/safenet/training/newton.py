@@ -1,0 +1,117 @@
+"""a ← a − J⁺ r(a): Gauss–Newton on the amplitudes of a linear form; one step solves a linear problem.
+
+Each step is a least-squares solve with the column-scaled Jacobian. Where the bases are orthogonal (sine, periodic,
+Chebyshev) the normal equations are well conditioned and fastest; otherwise (the paper's harmonics are a frame, not
+a basis) a regularised QR,
+
+    min ‖J D⁻¹ y + r‖² + ε² ‖y‖²,   D = column norms,
+
+with ε just above rounding, so that redundancy costs no digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs, solve_triangular
+
+from .collocation import Collocation
+
+REGULARISATION = 1e-14
+WELL_CONDITIONED = 1e-10  # reciprocal condition of JᵀJ above which its Cholesky factor keeps enough digits
+
+
+@dataclass
+class Newton:
+    """Where the iteration ended: `norm` is ‖r‖ there, `converged` whether it settled."""
+
+    amplitudes: np.ndarray
+    norm: float
+    iterations: int
+    evaluations: int
+    converged: bool
+
+
+def least_squares(jacobian: np.ndarray, residual: np.ndarray, orthogonal: bool) -> tuple[np.ndarray, float]:
+    """The δ that minimises ‖J δ + r‖, and the minimum."""
+    scale = np.sqrt(np.einsum("ij,ij->j", jacobian, jacobian))
+    scale[scale == 0] = 1.0
+    jacobian /= scale
+    step = _normal_equations(jacobian, residual) if orthogonal else None
+    if step is None:
+        step, minimum = _regularised_qr(jacobian, residual)
+    else:
+        minimum = float(np.linalg.norm(jacobian @ step + residual))
+    return step / scale, minimum
+
+
+def _normal_equations(jacobian: np.ndarray, residual: np.ndarray) -> np.ndarray | None:
+    """−(JᵀJ)⁻¹ Jᵀr by Cholesky, or None where JᵀJ is too ill conditioned for it."""
+    gram = jacobian.T @ jacobian
+    norm = float(np.abs(gram).sum(axis=0).max())
+    try:
+        factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return None
+    (pocon,) = get_lapack_funcs(("pocon",), (factor[0],))
+    reciprocal, _ = pocon(factor[0], norm, uplo="L")
+    if not reciprocal > WELL_CONDITIONED:
+        return None
+    step = -cho_solve(factor, jacobian.T @ residual, check_finite=False)
+    # One refinement with the same factor wins back the digits that squaring the condition lost.
+    return step - cho_solve(factor, jacobian.T @ (jacobian @ step + residual), check_finite=False)
+
+
+def _regularised_qr(jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, float]:
+    rows, columns = jacobian.shape
+    augmented = np.zeros((rows + columns, columns + 1), order="F")
+    augmented[:rows, :columns] = jacobian
+    augmented[:rows, columns] = -residual
+    augmented[rows + np.arange(columns), np.arange(columns)] = REGULARISATION * np.sqrt(columns)
+    (geqrf,) = get_lapack_funcs(("geqrf",), (augmented,))
+    # The last column becomes Qᵀ(−r): Q itself is never formed.
+    factor, *_ = geqrf(augmented, lwork=64 * (columns + 1), overwrite_a=True)
+    step = solve_triangular(factor[:columns, :columns], factor[:columns, columns], check_finite=False)
+    return step, abs(float(factor[columns, columns]))
+
+
+def newton(
+    collocation: Collocation,
+    amplitudes: np.ndarray,
+    linear: bool,
+    iterations: int = 20,
+    tolerance: float = 1e-9,
+    report: Callable[[int, float], None] = lambda iteration, norm: None,
+) -> Newton:
+    """Iterate until the step is below `tolerance` relative to the amplitudes, halving steps that do not descend."""
+    jacobian, residual = collocation.linearise(amplitudes)
+    norm, evaluations = float(np.linalg.norm(residual)), 1
+    for iteration in range(1, iterations + 1):
+        step, predicted = least_squares(jacobian, residual, collocation.orthogonal)
+        if not np.isfinite(step).all():
+            return Newton(amplitudes, norm, iteration, evaluations, converged=False)
+        if linear:
+            return Newton(amplitudes + step, predicted, iteration, evaluations, converged=True)
+        length = 1.0
+        while True:
+            trial = amplitudes + length * step
+            with np.errstate(over="ignore", invalid="ignore"):
+                trial_norm = float(np.linalg.norm(collocation.residual(trial)))
+            evaluations += 1
+            # A least-squares residual need not fall to zero: near the end allow it to stay, within rounding.
+            if np.isfinite(trial_norm) and trial_norm <= norm * (1 + 1e-10):
+                break
+            length /= 2
+            if length < 1e-3:
+                return Newton(amplitudes, norm, iteration, evaluations, converged=False)
+        report(iteration, trial_norm)
+        size = float(np.linalg.norm(length * step) / max(np.linalg.norm(trial), 1e-300))
+        # The residual came down to where the linear model said: the next step would change nothing.
+        settled = length == 1.0 and size < 1e-2 and trial_norm <= 1.01 * predicted
+        amplitudes, norm = trial, trial_norm
+        if size < tolerance or settled:
+            return Newton(amplitudes, norm, iteration, evaluations, converged=True)
+        jacobian, residual = collocation.linearise(amplitudes)
+    return Newton(amplitudes, norm, iterations, evaluations, converged=False)

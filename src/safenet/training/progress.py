@@ -1,0 +1,24 @@
+"""What a running solve tells whoever watches: the phase, the step, the losses. A watcher overrides what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class Monitor:
+    """A silent watcher; `cli.py` has one that draws, users may write their own."""
+
+    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+        """A phase (or a part of it) begins; `fraction` of the phase is done."""
+
+    def step(self, iteration: int, loss: float) -> None:
+        """An inner iteration ended."""
+
+    def level(self, unknowns: int, residual: float) -> None:
+        """A level or slab ended with this held-out residual."""
+
+    def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
+        """An optimiser is at `iteration` of `total`."""
+
+    def error(self, l2re: float) -> None:
+        """The error against the reference, for display only: nothing steers by it."""

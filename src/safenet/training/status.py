@@ -1,0 +1,199 @@
+"""theta_0 → theta_1 → … : where such a run stands, why it stopped, and what it recorded.
+
+Every optimiser is a *phase*, a frozen dataclass of numbers with
+
+    start(objective, theta)           -> State
+    advance(objective, state, count)  -> (State, Trace)
+
+and differs from the others only in its step, State -> State. What they share is here: the reasons to
+stop, the part of the state each of them has, and the loop that repeats a step on the device.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from enum import IntEnum
+from typing import Protocol, Self, TypeVar, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+CAPACITY = 512
+
+
+class Status(IntEnum):
+    """Why a run is where it is. The numbers are saved with a state: append, never renumber."""
+
+    RUNNING = 0
+    FINISHED = 1
+    GRADIENT = 2
+    DECREASE = 3
+    NO_STEP = 4
+    NON_FINITE = 5
+    DIVERGED = 6
+    PLATEAU = 7
+
+
+_SENTENCES = {
+    Status.RUNNING: "The phase is still running.",
+    Status.FINISHED: "All iterations of the phase were done.",
+    Status.GRADIENT: "The largest entry of the gradient fell below the tolerance: a stationary point.",
+    Status.DECREASE: "The loss decreases too slowly: its relative decrease fell below the tolerance.",
+    Status.NO_STEP: "No step lowers the loss any further: the line search or the damping found none "
+    "acceptable, which near a minimum means that rounding is reached.",
+    Status.NON_FINITE: "The loss or its gradient became infinite or NaN; the best parameters before that "
+    "are kept. Try a smaller rate, or look for a singularity in the equation or its inputs.",
+    Status.DIVERGED: "The loss grew far above its initial value; the best parameters before that are kept. "
+    "Try a smaller rate.",
+    Status.PLATEAU: "The best loss no longer improves: it stayed on a plateau for the whole patience.",
+}
+
+
+def sentence(status: int | Int[Array, ""]) -> str:
+    """Why the run stands where it does, in words."""
+    return _SENTENCES[Status(int(status))]
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """total(theta) = ½ ‖rows(theta)‖² and its named terms: a pytree, so that its points stay arguments."""
+
+    def __call__(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " k"]]: ...
+
+    def rows(self, theta: Float[Array, " p"]) -> Float[Array, " m"]: ...
+
+    def normal_equations(
+        self, theta: Float[Array, " p"]
+    ) -> tuple[Float[Array, "p p"], Float[Array, " p"], Float[Array, ""]]: ...
+
+
+class Evaluation(eqx.Module):
+    """(total, terms, ∇total) at one theta, in theta's precision."""
+
+    total: Float[Array, ""]
+    terms: Float[Array, " k"]
+    gradient: Float[Array, " p"]
+
+    @property
+    def finite(self) -> Bool[Array, ""]:
+        return jnp.isfinite(self.total) & jnp.all(jnp.isfinite(self.gradient))
+
+    @property
+    def gradient_norm(self) -> Float[Array, ""]:
+        return jnp.max(jnp.abs(self.gradient))
+
+
+def evaluate(objective: Objective, theta: Float[Array, " p"]) -> Evaluation:
+    """Loss and gradient in one sweep; the single place where an evaluation is made."""
+    (total, terms), gradient = jax.value_and_grad(lambda t: objective(t), has_aux=True)(theta)
+    # An objective may sum in a wider type than theta's; the state of a run must not widen with it.
+    return Evaluation(total.astype(theta.dtype), terms.astype(theta.dtype), gradient)
+
+
+class State(eqx.Module):
+    """theta, total(theta) and terms(theta); the best theta seen; how far and why. Arrays only.
+
+    `gradient_norm` is max|∂total/∂theta_i|. What a method needs besides, it adds in a subclass.
+    """
+
+    theta: Float[Array, " p"]
+    total: Float[Array, ""]
+    terms: Float[Array, " k"]
+    gradient_norm: Float[Array, ""]
+    best_theta: Float[Array, " p"]
+    best_total: Float[Array, ""]
+    iteration: Int[Array, ""]
+    evaluations: Int[Array, ""]
+    status: Int[Array, ""]
+
+    def moved(
+        self,
+        theta: Float[Array, " p"],
+        total: Float[Array, ""],
+        terms: Float[Array, " k"],
+        gradient_norm: Float[Array, ""],
+    ) -> Self:
+        """One accepted step to theta."""
+        better = total < self.best_total
+        return replace(
+            self,
+            theta=theta,
+            total=total,
+            terms=terms,
+            gradient_norm=gradient_norm,
+            best_theta=jnp.where(better, theta, self.best_theta),
+            best_total=jnp.where(better, total, self.best_total),
+            iteration=self.iteration + 1,
+        )
+
+
+def code(status: Status) -> Int[Array, ""]:
+    """A status as the device holds it."""
+    return jnp.asarray(int(status), jnp.int32)
+
+
+def opening(theta: Float[Array, " p"], here: Evaluation) -> dict[str, Array]:
+    """The shared fields of a State before the first step, which cost one evaluation."""
+    return {
+        "theta": theta,
+        "total": here.total,
+        "terms": here.terms,
+        "gradient_norm": here.gradient_norm,
+        "best_theta": theta,
+        # So that any finite loss is better than a NaN, which compares as neither.
+        "best_total": jnp.where(here.finite, here.total, jnp.inf),
+        "iteration": jnp.asarray(0, jnp.int32),
+        "evaluations": jnp.asarray(1, jnp.int32),
+        "status": jnp.where(here.finite, code(Status.RUNNING), code(Status.NON_FINITE)),
+    }
+
+
+class Trace(eqx.Module):
+    """Rows [total, *terms] after each iteration; the first `length` hold numbers, the others NaN."""
+
+    terms: Float[Array, "capacity columns"]
+    length: Int[Array, ""]
+
+
+S = TypeVar("S", bound=State)
+
+
+def iteration_count(count: int) -> Int[Array, ""]:
+    """`count` as a device number: a Python number would compile a program of its own for each value."""
+    if not 0 <= count <= CAPACITY:
+        raise ValueError(
+            f"advance was asked for {count} iterations at once, but a trace holds 0 to {CAPACITY}: "
+            "call it repeatedly with smaller counts, which gives the same result to the bit."
+        )
+    return jnp.asarray(count, jnp.int32)
+
+
+def repeat(step: Callable[[S], S], state: S, count: Int[Array, ""], iterations: int) -> tuple[S, Trace]:
+    """state ← step(state) until `count` more iterations are done, or the run has ended.
+
+    A step that leaves `iteration` as it was (a retry, a stop) is not recorded.
+    """
+    # A phase that is given more iterations goes on from where the shorter one was full.
+    more = (state.status == Status.FINISHED) & (state.iteration < iterations)
+    state = replace(state, status=jnp.where(more, code(Status.RUNNING), state.status))
+    bound = jnp.minimum(state.iteration + count, iterations)
+    nothing = jnp.full((CAPACITY, 1 + state.terms.size), jnp.nan, state.theta.dtype)
+
+    def unfinished(carry: tuple[S, Trace]) -> Bool[Array, ""]:
+        state, _ = carry
+        return (state.status == Status.RUNNING) & (state.iteration < bound)
+
+    def body(carry: tuple[S, Trace]) -> tuple[S, Trace]:
+        before, trace = carry
+        after = step(before)
+        taken = after.iteration > before.iteration
+        row = jnp.concatenate([after.total[None], after.terms])
+        # One past the end is dropped: a write where nothing was taken costs no copy of the buffer.
+        at = jnp.where(taken, trace.length, CAPACITY)
+        return after, Trace(trace.terms.at[at].set(row, mode="drop"), trace.length + taken.astype(jnp.int32))
+
+    state, trace = lax.while_loop(unfinished, body, (state, Trace(nothing, jnp.asarray(0, jnp.int32))))
+    full = (state.status == Status.RUNNING) & (state.iteration >= iterations)
+    return replace(state, status=jnp.where(full, code(Status.FINISHED), state.status)), trace
