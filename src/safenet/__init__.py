@@ -1,0 +1,80 @@
+"""SAFE-NET: solve a PDE from its symbols, on Fourier features chosen by those symbols.
+
+    problem    what is solved            reference   independent solutions       library    the benchmark problems
+    features   point → features          networks    features → fields           training   points, loss, optimisers
+    solving    problem → solution        solution    call, diff, error, plot, save, load
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import features, library, networks, problem, reference, training
+    from .errors import SafeNetError
+    from .networks import METHODS, Method
+    from .problem import Problem
+    from .problem.toml import dumps, loads, read
+    from .solution import Solution, load
+    from .solving import resume, solve
+    from .training.progress import Monitor
+    from .training.recipes import RECIPES, Plan
+
+__version__ = "0.1.0"
+
+# Names are imported when first used: `safenet --help` need not wait for JAX.
+_HOMES = {
+    "Problem": "problem",
+    "read": "problem.toml",
+    "loads": "problem.toml",
+    "dumps": "problem.toml",
+    "METHODS": "networks",
+    "Method": "networks",
+    "Monitor": "training.progress",
+    "Plan": "training.recipes",
+    "RECIPES": "training.recipes",
+    "Solution": "solution",
+    "load": "solution",
+    "solve": "solving",
+    "resume": "solving",
+    "SafeNetError": "errors",
+}
+_MODULES = ("problem", "reference", "library", "features", "networks", "training")
+
+__all__ = [
+    "METHODS",
+    "RECIPES",
+    "Method",
+    "Monitor",
+    "Plan",
+    "Problem",
+    "SafeNetError",
+    "Solution",
+    "dumps",
+    "features",
+    "library",
+    "load",
+    "loads",
+    "networks",
+    "problem",
+    "read",
+    "reference",
+    "resume",
+    "solve",
+    "training",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES, *_MODULES])

@@ -65,7 +65,10 @@ def contract(amplitude: np.ndarray, tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class Piecewise(eqx.Module):
-    """u = piece_k for breaks_k ≤ t < breaks_{k+1}: linear forms joined along the last axis, time."""
+    """u = piece_k for breaks_k ≤ t < breaks_{k+1}: linear forms joined along the last axis, time.
+
+    Beyond the last break (a march that was interrupted) the value is nan: unknown, not extrapolated.
+    """
 
     pieces: tuple[LinearForm, ...]
     breaks: tuple[float, ...] = eqx.field(static=True)
@@ -77,12 +80,13 @@ class Piecewise(eqx.Module):
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         which = self._piece(point[-1], jnp)
         values = jnp.stack([piece(point) for piece in self.pieces])
-        return values[which]
+        return jnp.where(point[-1] <= self.breaks[-1], values[which], jnp.nan)
 
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
         points = np.asarray(points, dtype=float)
         which = self._piece(points[:, -1], np)
-        found = {order: np.empty((len(points), len(self.pieces[0].bases))) for order in orders}
+        found = {order: np.full((len(points), len(self.pieces[0].bases)), np.nan) for order in orders}
+        which[points[:, -1] > self.breaks[-1]] = -1
         for index, piece in enumerate(self.pieces):
             mask = which == index
             if mask.any():

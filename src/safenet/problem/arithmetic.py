@@ -6,7 +6,7 @@ SymPy computes with exact numbers of any size and asks for digits of constants w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import sympy as sp
 
@@ -49,29 +49,26 @@ def checked(expression: sp.Expr) -> sp.Expr:
     return expression
 
 
-def total(terms: Iterable[sp.Expr]) -> sp.Expr:
+def total(terms: list[sp.Expr]) -> sp.Expr:
     return _combined(sp.Add, terms)
 
 
-def product(factors: Iterable[sp.Expr]) -> sp.Expr:
+def product(factors: list[sp.Expr]) -> sp.Expr:
     result = _combined(sp.Mul, factors)
     checked(result.as_coeff_Mul()[0])
     return result
 
 
-def _combined(operation: Callable[..., sp.Expr], parts: Iterable[sp.Expr]) -> sp.Expr:
-    """The constants first and alone, so that they are checked before they meet anything else."""
+def _combined(operation: Callable[..., sp.Expr], parts: list[sp.Expr]) -> sp.Expr:
+    """The constants alone are checked first; all parts at once then keep SymPy's usual form."""
     constant = operation()
-    irrational: list[sp.Expr] = []
-    varying: list[sp.Expr] = []
     for part in parts:
         if part.is_Rational:
             constant = operation(constant, part)
             if _bits(constant) > MAX_BITS:
                 raise Refused("a number with too many digits", "round it")
-        else:
-            (irrational if part.is_number else varying).append(part)
-    return operation(checked(operation(constant, *irrational)), *varying)
+    checked(operation(constant, *(part for part in parts if part.is_number and not part.is_Rational)))
+    return operation(*parts)
 
 
 def quotient(denominator: sp.Expr) -> sp.Expr:

@@ -141,8 +141,11 @@ class JetTable:
         return self.symbol(self._applied(inner, tuple(orders), label))
 
     def _subs(self, substitution: sp.Subs, label: str) -> sp.Expr:
-        replacements = dict(zip(substitution.variables, substitution.point, strict=True))
-        return self.place(self.rewrite(substitution.expr, label), replacements)
+        # SymPy holds two Subs equal if only their bound variables differ, so its cache may hand back one whose
+        # t is not our real t.
+        real = {variable: coordinate(variable.name) for variable in substitution.variables}
+        replacements = dict(zip(real.values(), substitution.point, strict=True))
+        return self.place(self.rewrite(substitution.expr.xreplace(real), label), replacements)
 
     def place(self, expression: sp.Expr, replacements: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
         """Evaluate coordinates and jets of an already rewritten expression at fixed axis values."""

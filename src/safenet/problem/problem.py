@@ -192,6 +192,11 @@ class Problem:
         table = JetTable([axis.symbol for axis in self.axes], self.unknowns, self.parameters)
         left, right = table.rewrite(statement.lhs, label), table.rewrite(statement.rhs, label)
         residual = left - right
+        if residual.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
+            raise SafeNetError(
+                f"{label} ({written(left)} = {written(right)}) is not real and finite",
+                "check divisions by zero, roots and logarithms",
+            )
         known = {axis.symbol for axis in self.axes} | self.parameters.keys() | table.jets.keys()
         for symbol in sorted(residual.free_symbols - known, key=str):
             raise SafeNetError(

@@ -10,7 +10,7 @@ two triangular solves and four products, instead of 2 × history kernels that wa
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -112,17 +112,17 @@ def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
 
 def _step(phase: LBFGS, objective: Objective, state: LBFGSState) -> LBFGSState:
     direction = quasi_newton(state)
-    descends = state.gradient @ direction < 0  # in exact arithmetic always; a NaN is no descent either
+    slope = state.gradient @ direction
+    descends = jnp.isfinite(slope) & (slope < 0)  # in exact arithmetic always
     stored = jnp.where(descends, state.stored, 0)
     direction = jnp.where(descends, direction, -state.gradient)
     # Without curvature the unit of a step is unknown: let theta change by at most 1 in all.
     cautious = jnp.minimum(1 / jnp.sum(jnp.abs(state.gradient)), 1)
     search = line_search(objective, state, direction, jnp.where(stored > 0, 1, cautious))
 
-    low = search.low
-    found = low.alpha > 0  # then low has sufficient decrease, even where the cap cut the search short
+    found = search.low.alpha > 0  # with sufficient decrease, even where the cap cut the search short
     state = replace(state, evaluations=state.evaluations + search.count)
-    moved = _remember(state, stored, low)
+    moved = _remember(state, stored, search)
     decrease = jnp.abs(state.total - moved.total)
     size = jnp.maximum(jnp.abs(state.total), jnp.abs(moved.total))
     status = jnp.where(decrease < phase.tolerance * size, code(Status.DECREASE), code(Status.RUNNING))
@@ -131,7 +131,7 @@ def _step(phase: LBFGS, objective: Objective, state: LBFGSState) -> LBFGSState:
     # A failed search may be the fault of old pairs: forget them and try steepest descent, once.
     failure = jnp.where(stored > 0, code(Status.RUNNING), code(Status.NO_STEP))
     failure = jnp.where(search.finite, failure, code(Status.NON_FINITE))
-    # Without a step, low is still theta itself; only the counters would be wrong.
+    # Without a step the search ends at theta itself; only the counters would be wrong.
     return replace(
         moved,
         iteration=jnp.where(found, moved.iteration, state.iteration),
@@ -140,18 +140,18 @@ def _step(phase: LBFGS, objective: Objective, state: LBFGSState) -> LBFGSState:
     )
 
 
-def _remember(state: LBFGSState, stored: Int[Array, ""], low: "Sample") -> LBFGSState:
-    """The state moved to `low`, its pair (s, y) in the oldest slot unless s·y <= ε y·y."""
+def _remember(state: LBFGSState, stored: Int[Array, ""], search: "Search") -> LBFGSState:
+    """The state at the end of the search, its pair (s, y) in the oldest slot unless s·y <= ε y·y."""
     history = state.S.shape[0]
-    there = low.evaluation
-    s, y = low.theta - state.theta, there.gradient - state.gradient
+    there = search.evaluation
+    s, y = search.theta - state.theta, there.gradient - state.gradient
     sy, yy = s @ y, y @ y
     keep = sy > jnp.finfo(s.dtype).eps * yy
     newest = jnp.where(keep, (state.newest + 1) % history, state.newest)
     S = state.S.at[newest].set(jnp.where(keep, s, state.S[newest]))
     Y = state.Y.at[newest].set(jnp.where(keep, y, state.Y[newest]))
     return replace(
-        state.moved(low.theta, there.total, there.terms, there.gradient_norm),
+        state.moved(search.theta, there.total, there.terms, there.gradient_norm),
         gradient=there.gradient,
         S=S,
         Y=Y,
@@ -164,25 +164,20 @@ def _remember(state: LBFGSState, stored: Int[Array, ""], low: "Sample") -> LBFGS
 
 
 class Sample(eqx.Module):
-    """φ(α) = total(theta + α direction) at one α, with its slope φ'(α)."""
+    """φ(α) = total(theta + α direction) and its slope φ'(α)."""
 
     alpha: Float[Array, ""]
+    total: Float[Array, ""]
     slope: Float[Array, ""]
-    theta: Float[Array, " p"]
-    evaluation: Evaluation
-
-    @property
-    def total(self) -> Float[Array, ""]:
-        return self.evaluation.total
 
 
 class Search(eqx.Module):
-    """A bracket: the lowest sample with sufficient decrease, and the other end (α = ∞ while unknown)."""
+    """A bracket: `low`, the lowest sample with sufficient decrease, and `high`, at α = ∞ while unknown."""
 
     low: Sample
-    high_alpha: Float[Array, ""]
-    high_total: Float[Array, ""]
-    high_slope: Float[Array, ""]
+    theta: Float[Array, " p"]
+    evaluation: Evaluation
+    high: Sample
     alpha: Float[Array, ""]
     count: Int[Array, ""]
     done: Bool[Array, ""]
@@ -198,9 +193,8 @@ def line_search(
     Ends after `SEARCH_LIMIT` evaluations, or when the bracket is below theta's rounding; `low` is then the
     best sample with sufficient decrease, α = 0 if there was none. A non-finite loss is an overshoot.
     """
-    here = Evaluation(state.total, state.terms, state.gradient)
-    slope_0 = state.gradient @ direction
-    infinity = jnp.full_like(state.total, jnp.inf)
+    zero = Sample(jnp.zeros_like(alpha), state.total, state.gradient @ direction)
+    infinity = jnp.full_like(alpha, jnp.inf)
     length = jnp.max(jnp.abs(direction))
     rounding = jnp.finfo(direction.dtype).eps * jnp.max(jnp.abs(state.theta))
 
@@ -211,76 +205,72 @@ def line_search(
         theta = state.theta + search.alpha * direction
         there = evaluate(objective, theta)
         slope = there.gradient @ direction
-        low, now = search.low, Sample(search.alpha, slope, theta, there)
-
         finite = there.finite & jnp.isfinite(slope)
-        decreases = finite & (now.total <= here.total + ARMIJO * now.alpha * slope_0)
-        accepted = decreases & (jnp.abs(slope) <= CURVATURE * jnp.abs(slope_0))
-        lower = accepted | (decreases & (now.total < low.total))
-        # The minimum lies between low and high: if it is not on high's side of now, low is the new end.
-        turned = lower & (slope * (search.high_alpha - low.alpha) >= 0)
+        now = Sample(search.alpha, jnp.where(finite, there.total, jnp.inf), slope)
 
-        def end(now: Array, low: Array, high: Array) -> Array:
-            return jnp.where(lower, jnp.where(turned, low, high), now)
+        decreases = now.total <= zero.total + ARMIJO * now.alpha * zero.slope
+        accepted = decreases & (jnp.abs(slope) <= CURVATURE * jnp.abs(zero.slope))
+        lower = accepted | (decreases & (now.total < search.low.total))
+        # The loss rises from now towards high: the minimum is on the other side, where low was.
+        turned = slope * (search.high.alpha - search.low.alpha) >= 0
+        low = _choose(lower, now, search.low)
+        high = _choose(lower, _choose(turned, search.low, search.high), now)
 
-        high_alpha = end(now.alpha, low.alpha, search.high_alpha)
-        high_total = end(jnp.where(finite, now.total, jnp.inf), low.total, search.high_total)
-        high_slope = end(now.slope, low.slope, search.high_slope)
-        new_low = jax.tree.map(lambda new, old: jnp.where(lower, new, old), now, low)
-
-        width = jnp.abs(high_alpha - new_low.alpha)
-        inside = _inside(new_low, high_alpha, high_total, high_slope)
+        width = jnp.abs(high.alpha - low.alpha)
         # Interpolation can creep along one end; a bracket that kept over 2/3 of its width is halved.
-        creeps = width > jnp.abs(search.high_alpha - low.alpha) * (2 / 3)
-        inside = jnp.where(creeps & jnp.isfinite(high_total), (new_low.alpha + high_alpha) / 2, inside)
-        bracketed = jnp.isfinite(high_alpha)
+        creeps = width > (2 / 3) * jnp.abs(search.high.alpha - search.low.alpha)
+        ahead, between = _ahead(search.low, now), _between(low, high, creeps)
         return Search(
-            low=new_low,
-            high_alpha=high_alpha,
-            high_total=high_total,
-            high_slope=high_slope,
-            alpha=jnp.where(bracketed, inside, _beyond(low, now)),
+            low=low,
+            theta=jnp.where(lower, theta, search.theta),
+            evaluation=_choose(lower, there, search.evaluation),
+            high=high,
+            alpha=jnp.where(jnp.isfinite(high.alpha), between, ahead),
             count=search.count + 1,
             done=accepted | (width * length <= rounding),
             finite=finite,
         )
 
-    zero = Sample(jnp.zeros_like(alpha), slope_0, state.theta, here)
-    none, yes = jnp.asarray(0, jnp.int32), jnp.asarray(True)
-    return lax.while_loop(
-        unfinished, trial, Search(zero, infinity, infinity, infinity, alpha, none, ~yes, yes)
+    untried = Search(
+        low=zero,
+        theta=state.theta,
+        evaluation=Evaluation(state.total, state.terms, state.gradient),
+        high=Sample(infinity, infinity, infinity),
+        alpha=alpha,
+        count=jnp.asarray(0, jnp.int32),
+        done=jnp.asarray(False),
+        finite=jnp.asarray(True),
     )
+    return lax.while_loop(unfinished, trial, untried)
 
 
-def cubic_minimum(
-    a: Float[Array, ""],
-    f_a: Float[Array, ""],
-    d_a: Float[Array, ""],
-    b: Float[Array, ""],
-    f_b: Float[Array, ""],
-    d_b: Float[Array, ""],
-) -> Float[Array, ""]:
-    """argmin of the cubic with values f and slopes d at a and b (Nocedal and Wright, 3.59); NaN if none."""
-    d_1 = d_a + d_b - 3 * (f_a - f_b) / (a - b)
-    d_2 = jnp.sign(b - a) * jnp.sqrt(d_1 * d_1 - d_a * d_b)
-    return b - (b - a) * (d_b + d_2 - d_1) / (d_b - d_a + 2 * d_2)
+M = TypeVar("M", bound=eqx.Module)
 
 
-def _inside(
-    low: Sample, alpha: Float[Array, ""], total: Float[Array, ""], slope: Float[Array, ""]
-) -> Float[Array, ""]:
-    """The next α within a bracket: the cubic's minimum, at least a tenth away from both ends."""
-    cubic = cubic_minimum(low.alpha, low.total, low.slope, alpha, total, slope)
-    near, far = low.alpha + 0.1 * (alpha - low.alpha), low.alpha + 0.9 * (alpha - low.alpha)
+def _choose(condition: Bool[Array, ""], yes: M, no: M) -> M:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+
+
+def cubic_minimum(a: Sample, b: Sample) -> Float[Array, ""]:
+    """argmin of the cubic with φ and φ' of a and b (Nocedal and Wright, equation 3.59); NaN if none."""
+    d_1 = a.slope + b.slope - 3 * (a.total - b.total) / (a.alpha - b.alpha)
+    d_2 = jnp.sign(b.alpha - a.alpha) * jnp.sqrt(d_1 * d_1 - a.slope * b.slope)
+    return b.alpha - (b.alpha - a.alpha) * (b.slope + d_2 - d_1) / (b.slope - a.slope + 2 * d_2)
+
+
+def _between(low: Sample, high: Sample, creeps: Bool[Array, ""]) -> Float[Array, ""]:
+    """The next α in a bracket: the cubic's minimum, a tenth away from both ends; else the middle."""
+    cubic = cubic_minimum(low, high)
+    width = high.alpha - low.alpha
+    near, middle, far = low.alpha + 0.1 * width, low.alpha + 0.5 * width, low.alpha + 0.9 * width
     safe = jnp.clip(cubic, jnp.minimum(near, far), jnp.maximum(near, far))
-    safe = jnp.where(jnp.isfinite(cubic), safe, (low.alpha + alpha) / 2)
+    safe = jnp.where(creeps | ~jnp.isfinite(cubic), middle, safe)
     # Of an infinite loss one knows only that the end is far too far.
-    return jnp.where(jnp.isfinite(total), safe, near)
+    return jnp.where(jnp.isfinite(high.total), safe, near)
 
 
-def _beyond(before: Sample, now: Sample) -> Float[Array, ""]:
-    """The next α while the loss still falls: the cubic's minimum ahead, 2 to 10 times the last stretch."""
-    stretch = now.alpha - before.alpha
-    cubic = cubic_minimum(before.alpha, before.total, before.slope, now.alpha, now.total, now.slope)
-    ahead = jnp.clip(cubic, now.alpha + stretch, now.alpha + 9 * stretch)
-    return jnp.where(cubic > now.alpha, ahead, now.alpha + 9 * stretch)
+def _ahead(before: Sample, now: Sample) -> Float[Array, ""]:
+    """The next α while the loss still falls: the cubic's minimum, 1 to 9 times the last stretch ahead."""
+    cubic, stretch = cubic_minimum(before, now), now.alpha - before.alpha
+    farthest = now.alpha + 9 * stretch
+    return jnp.where(cubic > now.alpha, jnp.clip(cubic, now.alpha + stretch, farthest), farthest)

@@ -7,9 +7,9 @@ With r the weighted rows and total = ½‖r‖², a step is judged by its reduct
 what the loss fell by over what the linearised rows promised. A Jacobian costs far more than a trial, so the
 damping is kept just high enough for ρ >= ratio, and a rejected trial is repeated with the same J.
 
-D = diag(JᵀJ) is Marquardt's choice: the step is then the same whatever units the parameters have, and a
-network's frequencies, weights and amplitudes differ in sensitivity by many orders. A parameter on which no
-row depends would get no damping at all, hence the floor, relative to the most sensitive one.
+D = diag(JᵀJ) is Marquardt's choice: the step follows the units of the parameters, and a network's
+frequencies, weights and amplitudes have different ones. It is floored relative to its largest entry, since
+a parameter on which hardly any row depends (a saturated neuron) would hardly be damped and run away.
 """
 
 from dataclasses import dataclass, replace
@@ -33,7 +33,13 @@ from safenet.training.status import (
     repeat,
 )
 
-SCALE_FLOOR = 1e-12
+# Chosen by measurement: networks of three layers of 10 for convection, the wave equation and Burgers, three
+# seeds each, 150 steps. Floors of 1e-10 to 1e-4 ended about an order of magnitude higher in loss on Burgers
+# and no lower elsewhere; one of 1, which is Levenberg's D = I, ended in between.
+SCALE_FLOOR = 1e-2
+# The damping's factors: down to 1/4 after a good step, 2 (then 4, 8, …) after a rejected trial. There, 1/10
+# instead of 1/4 cost more trials for a loss no lower.
+LOWER, RAISE = 4.0, 2.0
 
 
 class LevenbergState(State):
@@ -169,9 +175,9 @@ def _search(
         predicted = 0.5 * (step @ (mu * step - gradient / scale))
         rho = (state.total - total) / predicted
         accepted = solved & jnp.isfinite(total) & (rho >= phase.ratio)
-        # ρ = 1 says that the rows are linear at this length: a tenth of the damping. At ρ = ratio it stays.
+        # ρ = 1 says that the rows are linear at this length: less damping. At ρ = ratio it stays.
         trust = jnp.clip((rho - phase.ratio) / (1 - phase.ratio), 0, 1)
-        damping = jnp.where(accepted, mu * 10**-trust, mu * trial.raise_by)
+        damping = jnp.where(accepted, mu * LOWER**-trust, mu * trial.raise_by)
         return Trial(
             theta=jnp.where(accepted, theta, state.theta),
             total=jnp.where(accepted, total, state.total),
@@ -188,8 +194,8 @@ def _search(
 
     zero, yes = jnp.asarray(0, jnp.int32), jnp.asarray(True)
     nothing = jnp.full_like(state.total, jnp.nan)
-    three = jnp.full_like(state.total, 3)
+    first_raise = jnp.full_like(state.total, RAISE)
     untried = Trial(
-        state.theta, state.total, state.terms, nothing, state.damping, three, zero, zero, ~yes, yes
+        state.theta, state.total, state.terms, nothing, state.damping, first_raise, zero, zero, ~yes, yes
     )
     return lax.while_loop(unfinished, attempt, untried)

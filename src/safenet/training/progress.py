@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 class Monitor:
@@ -20,5 +21,5 @@ class Monitor:
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
         """An optimiser is at `iteration` of `total`."""
 
-    def error(self, l2re: float) -> None:
-        """The error against the reference, for display only: nothing steers by it."""
+    def network(self, current: Callable[[], Any]) -> None:
+        """`current()` is the network as it stands, for whoever wants to look: nothing steers by it."""

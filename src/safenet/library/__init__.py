@@ -1,0 +1,68 @@
+"""The benchmark problems: one TOML file each beside this one, and the references of those without a formula.
+
+    library.wave()   library.convection(beta=30)   library.allen_cahn()   library.problem("allen-cahn")
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ..errors import SafeNetError, nearest
+from ..problem import Problem
+from ..problem.toml import loads
+from ..reference import Reference, allen_cahn, burgers
+
+# The paper's order first, then ours.
+ORDER = ("wave", "convection", "reaction", "diffusion", "burgers", "allen-cahn", "nh-heat")
+
+
+def _viscosity(problem: Problem) -> float:
+    return next(float(value) for symbol, value in problem.parameters.items() if symbol.name == "nu") / math.pi
+
+
+REFERENCES: dict[str, Callable[[Problem], Reference]] = {
+    "burgers": lambda problem: burgers(_viscosity(problem)),
+    "allen-cahn": lambda problem: allen_cahn(),
+}
+
+
+def names() -> tuple[str, ...]:
+    return ORDER
+
+
+@cache
+def _read(name: str) -> Problem:
+    text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return loads(text, f"{name}.toml")
+
+
+def problem(name: str, **parameters: Any) -> Problem:
+    """A problem of the library by its name, with other values for some of its parameters."""
+    name = name.replace("_", "-")
+    if name not in ORDER:
+        raise SafeNetError(f"there is no problem {name!r} in the library", nearest(name, ORDER))
+    stated = _read(name).with_parameters(**parameters) if parameters else _read(name)
+    return stated.with_reference(REFERENCES[name](stated)) if name in REFERENCES else stated
+
+
+def with_library_reference(stated: Problem) -> Problem:
+    """A problem read back from a file: the library's reference if it is the library's statement."""
+    if stated.name not in REFERENCES or stated.has_reference:
+        return stated
+    values = {symbol.name: value for symbol, value in stated.parameters.items()}
+    original = problem(stated.name, **values)
+    return original if original == stated else stated
+
+
+def __getattr__(name: str) -> Callable[..., Problem]:
+    if name.replace("_", "-") in ORDER:
+        return lambda **parameters: problem(name, **parameters)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *(name.replace("-", "_") for name in ORDER)]

@@ -1,0 +1,195 @@
+"""u(x, t) as an object: call it, differentiate it, score it, draw it, save it.
+
+    sol(x=0.3, t=0.5)            values, with NumPy broadcasting
+    sol.diff("x", 2)(x=…, t=…)   derivatives
+    sol.error()                  against the reference, or the held-out residual where there is none
+    sol.save(folder); load(folder)
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .derivatives import Orders, jets
+from .errors import SafeNetError
+from .networks.methods import network_spec, skeleton
+from .problem import Problem
+from .problem.toml import dumps, loads
+from .training.checkpoint import fill, leaves, pack, unpack, write_atomically
+from .training.heldout import HeldOut, grid, held_out
+from .training.recipes import Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+GRIDS = {1: (1001,), 2: (257, 101), 3: (101, 101, 21)}  # the evaluation grids of the protocol
+BLOCK = 16_384  # points evaluated at once
+
+
+@dataclass(frozen=True)
+class Errors:
+    """`l2re` ‖u − u*‖/‖u*‖ and `max_error` over the evaluation grid (None without a reference), pooled over the
+    unknowns, and `fields` each by itself; `held_out` is known always."""
+
+    l2re: float | None
+    max_error: float | None
+    fields: dict[str, float]
+    floor: float | None
+    held_out: HeldOut
+
+    def __str__(self) -> str:
+        residual = f"held-out residual {self.held_out.worst:.2e}"
+        if self.l2re is None:
+            return f"no reference; {residual}"
+        return f"L2RE {self.l2re_text}, largest error {self.max_error:.2e}, {residual}"
+
+    @property
+    def l2re_text(self) -> str:
+        """The error; where it is below the reference's own accuracy, that bound."""
+        assert self.l2re is not None
+        if self.floor and self.l2re < self.floor:
+            return f"≤ {self.floor:.0e} (the reference's own accuracy)"
+        return f"{self.l2re:.2e}"
+
+
+@dataclass
+class Solution:
+    """A trained network with its problem, the plan that made it, and the record of how."""
+
+    problem: Problem
+    network: Any
+    plan: Plan
+    history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
+    result: dict[str, Any] = field(default_factory=dict)
+    orders: Orders = ()
+
+    def __call__(self, **coordinates: Any) -> Any:
+        """Fields at points given by axis name: an array of the broadcast shape, or a dict for several unknowns."""
+        points, shape = self._points(coordinates)
+        values = evaluate_network(self.network, points, self.orders or (0,) * points.shape[1])
+        fields = {name: values[:, i].reshape(shape) for i, name in enumerate(self.problem.unknowns)}
+        return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
+
+    def _points(self, coordinates: dict[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
+        names = self.problem.axis_names
+        for name in names:
+            if name not in coordinates:
+                raise SafeNetError(f"the coordinate {name} is missing", f"call it with {', '.join(names)}")
+        for name in coordinates:
+            if name not in names:
+                raise SafeNetError(f"{name!r} is not an axis", f"the axes are {', '.join(names)}")
+        arrays = np.broadcast_arrays(*(np.asarray(coordinates[name], dtype=float) for name in names))
+        for axis, array in zip(self.problem.axes, arrays, strict=True):
+            slack = 1e-9 * axis.length
+            outside = array[(array < axis.lo - slack) | (array > axis.hi + slack)]
+            if outside.size:
+                raise SafeNetError(
+                    f"{axis.name} = {outside.flat[0]:g} is outside the domain [{axis.lower}, {axis.upper}]",
+                    "a solution is known only inside its domain",
+                )
+        return np.stack([array.ravel() for array in arrays], axis=1), arrays[0].shape
+
+    def diff(self, axis: Any, order: int = 1) -> Solution:
+        """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
+        index = self.problem.axis(axis)
+        orders = list(self.orders or (0,) * len(self.problem.axes))
+        orders[index] += order
+        return Solution(self.problem, self.network, self.plan, self.history, self.result, tuple(orders))
+
+    def error(self) -> Errors:
+        """The error against the reference on the evaluation grid, and the held-out residual."""
+        return errors(self.problem, self.network)
+
+    def plot(self) -> Figure:
+        """Field, reference and error where known, and the loss history."""
+        from .plot import plot
+
+        return plot(self)
+
+    def save(self, folder: str | Path) -> Path:
+        """problem.toml, plan.json, solution.npz and result.json: readable without this program, and no pickle."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / "problem.toml", dumps(self.problem).encode())
+        write_atomically(folder / "plan.json", self.plan.to_json().encode())
+        facts = {"network": network_spec(self.network, self.plan.network, self.plan.precision)}
+        write_atomically(folder / "solution.npz", pack({**leaves(self.network), "history": self.history}, facts))
+        write_atomically(folder / "result.json", (json.dumps(self.result, indent=1) + "\n").encode())
+        return folder
+
+
+def load(folder: str | Path, problem: Problem | None = None) -> Solution:
+    """The solution saved in `folder`, to the bit. A library problem gets its reference back by its name."""
+    folder = Path(folder)
+    if not (folder / "solution.npz").exists():
+        raise SafeNetError(f"{folder} holds no solution", "give a folder that `safenet solve --out` or save() made")
+    problem = problem or read_problem(folder)
+    plan = Plan.from_json((folder / "plan.json").read_text())
+    arrays, facts = unpack(folder / "solution.npz")
+    history = arrays.pop("history")
+    network = fill(skeleton(problem, facts["network"]), arrays)
+    result = json.loads((folder / "result.json").read_text())
+    return Solution(problem, network, plan, history, result)
+
+
+def read_problem(folder: Path) -> Problem:
+    """The problem saved in a run folder, with the library's reference where it is one of the library's."""
+    from . import library
+
+    path = folder / "problem.toml"
+    if not path.exists():
+        raise SafeNetError(f"{folder} holds no problem", "give a folder that `safenet solve --out` or save() made")
+    return library.with_library_reference(loads(path.read_text(), str(path)))
+
+
+def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.ndarray:
+    """∂^orders of every field at the points, (n, fields), a block at a time."""
+    blocks = []
+    for start in range(0, len(points), BLOCK):
+        block = points[start : start + BLOCK]
+        if hasattr(network, "jets"):
+            blocks.append(np.asarray(network.jets(block, [orders])[orders]))
+        else:
+            dtype = network.weights[0].dtype
+            blocks.append(np.asarray(_jets(network, jnp.asarray(block, dtype), orders), dtype=float))
+    return np.concatenate(blocks) if blocks else np.empty((0, 1))
+
+
+def _jets(network: Any, points: Any, orders: Orders) -> Any:
+    import equinox as eqx
+
+    return eqx.filter_jit(lambda n, p: jets(n, p, [orders])[orders])(network, points)
+
+
+def errors(problem: Problem, network: Any) -> Errors:
+    """L2RE and largest error on the protocol's grid; the exact solution is read here and nowhere else."""
+    measured = held_out(problem, network)
+    if not problem.has_reference:
+        return Errors(None, None, {}, None, measured)
+    axes = len(problem.axes)
+    shape = GRIDS.get(axes) or (9,) * axes
+    coordinates = grid(problem, shape)
+    values = evaluate_network(network, np.stack(coordinates, axis=1), (0,) * axes)
+    reference = problem.reference(**dict(zip(problem.axis_names, coordinates, strict=True)))
+    exact = reference if isinstance(reference, dict) else {problem.unknowns[0]: reference}
+    truth = np.stack([np.asarray(exact[name]).ravel() for name in problem.unknowns], axis=1)
+    fields = {
+        name: float(np.linalg.norm(values[:, i] - truth[:, i]) / np.linalg.norm(truth[:, i]))
+        for i, name in enumerate(problem.unknowns)
+    }
+    pooled = float(np.linalg.norm(values - truth) / np.linalg.norm(truth))
+    return Errors(pooled, float(np.abs(values - truth).max()), fields, problem.reference_accuracy, measured)
+
+
+def errors_json(measured: Errors, unknowns: int) -> Any:
+    """l2re as result.json states it: a number, a dict per field plus `pooled`, or null."""
+    if measured.l2re is None:
+        return None
+    return measured.l2re if unknowns == 1 else {**measured.fields, "pooled": measured.l2re}
+

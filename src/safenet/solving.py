@@ -1,0 +1,111 @@
+"""problem → solution: plan, train, measure. The one door that the command line and Python share."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+from .backend import device_name
+from .errors import SafeNetError
+from .problem import Problem
+from .problem.toml import dumps
+from .solution import Solution, errors, errors_json, read_problem
+from .training.checkpoint import write_atomically
+from .training.progress import Monitor
+from .training.recipes import Plan, make_plan
+from .training.run import Trained, train
+
+
+def solve(
+    problem: Problem,
+    *,
+    method: str = "safe-net",
+    recipe: str = "default",
+    seed: int = 0,
+    out: str | Path | None = None,
+    force: bool = False,
+    monitor: Monitor | None = None,
+    **options: Any,
+) -> Solution:
+    """Solve `problem`; with `out`, in a run folder that survives an interruption.
+
+    `options`: precision, scale (of the iterations), interior, condition (numbers of points), sampler, and the
+    network's: features, width, depth, activation, frequencies, amplitudes, normalise, domain.
+    """
+    plan = make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options)
+    folder = None if out is None else prepare(Path(out), problem, plan, force)
+    return carry_out(problem, plan, monitor, folder)
+
+
+def resume(folder: str | Path, *, monitor: Monitor | None = None) -> Solution:
+    """Go on with an interrupted run: the result is that of a run that was never interrupted."""
+    folder = Path(folder)
+    problem = read_problem(folder)
+    if not (folder / "plan.json").exists():
+        raise SafeNetError(f"{folder} has no plan.json", "it is not a run folder; start anew with `safenet solve`")
+    plan = Plan.from_json((folder / "plan.json").read_text())
+    return carry_out(problem, plan, monitor, folder, resuming=True)
+
+
+def prepare(folder: Path, problem: Problem, plan: Plan, force: bool) -> Path:
+    """A run folder with the problem and the plan, so that a kill at any moment leaves something to resume."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if not (force and folder.is_dir() and (folder / "plan.json").exists()):
+            raise SafeNetError(
+                f"{folder} exists already; nothing was changed",
+                f"continue it with --resume {folder}, choose another --out, or overwrite a run with --force",
+            )
+        for name in ("checkpoint.npz", "solution.npz", "result.json"):
+            (folder / name).unlink(missing_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / "problem.toml", dumps(problem).encode())
+        write_atomically(folder / "plan.json", plan.to_json().encode())
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot write to {folder}: {obstacle.strerror}") from None
+    return folder
+
+
+def carry_out(
+    problem: Problem, plan: Plan, monitor: Monitor | None, folder: Path | None, resuming: bool = False
+) -> Solution:
+    began = time.monotonic()
+    trained = train(problem, plan, monitor, folder, resuming)
+    solution = Solution(problem, trained.network, plan, trained.history)
+    solution.result = result_json(problem, plan, trained, time.monotonic() - began)
+    if folder is not None:
+        solution.save(folder)
+    return solution
+
+
+def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) -> dict[str, Any]:
+    """What a run has to say for itself; every number here was measured, none is a setting."""
+    measured = errors(problem, trained.network)
+
+    def number(value: float | None) -> float | None:
+        return value if value is not None and math.isfinite(value) else None
+
+    l2re = errors_json(measured, len(problem.unknowns))
+    return {
+        "problem": problem.name,
+        "method": plan.method,
+        "recipe": plan.recipe,
+        "seed": plan.seed,
+        "l2re": {k: number(v) for k, v in l2re.items()} if isinstance(l2re, dict) else number(l2re),
+        "max_error": number(measured.max_error),
+        "reference_accuracy": measured.floor,
+        "residual": number(measured.held_out.worst),
+        "parameters": trained.network.parameters,
+        "iterations": sum(record.iterations for record in trained.records),
+        "evaluations": sum(record.evaluations for record in trained.records),
+        "seconds": round(sum(record.seconds for record in trained.records), 3),
+        "wall_seconds": round(seconds, 3),
+        "precision": plan.precision,
+        "device": device_name(),
+        "outcome": trained.outcome,
+        "stop_reason": trained.stop_reason,
+        "reasons": list(plan.reasons),
+        "phases": [vars(record) for record in trained.records],
+    }

@@ -1,0 +1,198 @@
+"""A schedule is a tuple of phases; a recipe is its name. `default` is chosen from the symbols, with its reasons.
+
+    paper-1    30k Adam, 10k L-BFGS                 paper-3a   20k Adam, 20k L-BFGS
+    paper-3b   10k Adam, 30k L-BFGS                 paper-3c    5k Adam, 35k L-BFGS
+    paper-3d   25k Adam, 10k L-BFGS, 5k Adam        paper-4   100k Adam
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ..errors import SafeNetError, nearest
+from ..networks.methods import Method, method
+from ..problem import Problem
+from ..problem.structure import axis_kinds
+from .adam import Adam
+from .direct import LeastSquares, Marching, axis_bases, first_modes, unknowns_of
+from .lbfgs import LBFGS
+from .levenberg import LevenbergMarquardt
+
+Phase = Adam | LBFGS | LevenbergMarquardt | LeastSquares | Marching
+PHASES: dict[str, type[Phase]] = {
+    phase.__name__: phase for phase in (Adam, LBFGS, LevenbergMarquardt, LeastSquares, Marching)
+}
+SCHEDULES: dict[str, tuple[Phase, ...]] = {
+    "paper-1": (Adam(30_000), LBFGS(10_000)),
+    "paper-3a": (Adam(20_000), LBFGS(20_000)),
+    "paper-3b": (Adam(10_000), LBFGS(30_000)),
+    "paper-3c": (Adam(5_000), LBFGS(35_000)),
+    "paper-3d": (Adam(25_000), LBFGS(10_000), Adam(5_000)),
+    "paper-4": (Adam(100_000),),
+    "least-squares": (LeastSquares(),),
+    "marching": (Marching(),),
+    "levenberg-marquardt": (LevenbergMarquardt(200),),
+}
+RECIPES: dict[str, str] = {
+    "default": "chosen from the symbols: least squares, marching in time, or Levenberg–Marquardt",
+    "paper-1": "the paper's schedule 1: 30k Adam, then 10k L-BFGS",
+    "paper-3a": "20k Adam, then 20k L-BFGS",
+    "paper-3b": "10k Adam, then 30k L-BFGS",
+    "paper-3c": "5k Adam, then 35k L-BFGS",
+    "paper-3d": "25k Adam, 10k L-BFGS, 5k Adam",
+    "paper-4": "100k Adam",
+    "least-squares": "Gauss–Newton on the linear form, over the whole domain",
+    "marching": "Gauss–Newton on the linear form, in slabs of time",
+    "levenberg-marquardt": "200 Levenberg–Marquardt steps on the network",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides a run, as data: the same plan on the same machine gives the same bits."""
+
+    method: str = "safe-net"
+    recipe: str = "default"
+    seed: int = 0
+    precision: str = "float64"
+    network: Method = field(default_factory=Method)
+    interior: int = 20_000
+    condition: int = 2_000
+    sampler: str = "uniform"
+    residual_weight: float = 1.0
+    condition_weight: float = 100.0
+    phases: tuple[Phase, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        data = asdict(self)
+        data["phases"] = [{"phase": type(phase).__name__, **asdict(phase)} for phase in self.phases]
+        return json.dumps(data, indent=1)
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        data = json.loads(text)
+        data["network"] = Method(**data["network"])
+        data["phases"] = tuple(PHASES[phase.pop("phase")](**phase) for phase in data["phases"])
+        data["reasons"] = tuple(data["reasons"])
+        return Plan(**data)
+
+
+def make_plan(
+    problem: Problem,
+    *,
+    method_name: str = "safe-net",
+    recipe: str = "default",
+    seed: int = 0,
+    precision: str | None = None,
+    scale: float = 1.0,
+    interior: int | None = None,
+    condition: int | None = None,
+    sampler: str | None = None,
+    **options: Any,
+) -> Plan:
+    """Resolve names and options into a plan. `scale` multiplies the iterations of every optimiser."""
+    chosen = method(method_name, **options)
+    if recipe not in RECIPES:
+        raise SafeNetError(f"there is no recipe {recipe!r}", nearest(recipe, RECIPES))
+    if precision not in (None, "float32", "float64"):
+        raise SafeNetError(f"there is no precision {precision!r}", nearest(str(precision), ("float32", "float64")))
+    if not 0 < scale:
+        raise SafeNetError(f"the scale is {scale}", "give a positive number, e.g. 0.01 for a hundredth")
+    for name, count in (("points", interior), ("condition points", condition)):
+        if count is not None and count < 1:
+            raise SafeNetError(f"{count} {name} are too few", "give at least 1")
+    paper = recipe.startswith("paper-")
+    plan = Plan(
+        method=method_name,
+        recipe=recipe,
+        seed=seed,
+        precision=precision or ("float32" if paper else "float64"),
+        network=chosen,
+        interior=interior or (20_000 if paper else 4_000),
+        condition=condition or (2_000 if paper else 400),
+        sampler=sampler or ("uniform" if paper else "sobol"),
+    )
+    if recipe == "default":
+        phases, reasons = default_schedule(problem, method_name, given=bool(options))
+        if any(isinstance(phase, LevenbergMarquardt) for phase in phases) and not options and method_name == "safe-net":
+            plan = replace(plan, network=replace(chosen, features=64, width=32))
+    else:
+        phases, reasons = SCHEDULES[recipe], ()
+    if recipe == "marching":
+        obstacle = marching_obstacle(problem)
+        if obstacle:
+            raise SafeNetError(f"{problem.name} cannot be marched in time: {obstacle}", "use --recipe least-squares")
+    if plan.precision == "float32" and any(isinstance(p, LevenbergMarquardt) for p in phases):
+        raise SafeNetError("Levenberg–Marquardt needs float64", "leave out --precision, or choose a paper recipe")
+    return replace(plan, phases=tuple(_scaled(phase, scale) for phase in phases), reasons=reasons)
+
+
+def _scaled(phase: Phase, scale: float) -> Phase:
+    if isinstance(phase, (LeastSquares, Marching)) or scale == 1.0:
+        return phase
+    return replace(phase, iterations=max(1, round(scale * phase.iterations)))
+
+
+def default_schedule(problem: Problem, name: str, given: bool = False) -> tuple[tuple[Phase, ...], tuple[str, ...]]:
+    """The phases for a problem, and why.
+
+    linear                           → least squares on the linear form; marching if that is not resolved
+    nonlinear, with initial values   → marching
+    nonlinear, otherwise             → Newton on the linear form
+    and in every case the network by Levenberg–Marquardt if the linear form fails;
+    a method or network options that the user names are trained as they are, by Levenberg–Marquardt.
+    """
+    if name != "safe-net" or given:
+        return SCHEDULES["levenberg-marquardt"], ("a network was asked for: trained by Levenberg–Marquardt",)
+    reasons = [_structure_reason(problem)]
+    phases: list[Phase] = []
+    obstacle = marching_obstacle(problem)
+    if problem.linear:
+        reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
+        phases.append(LeastSquares())
+        if obstacle is None:
+            phases.append(Marching(only_above=1e-6))
+    elif obstacle is None:
+        reasons.append("nonlinear with initial values: Newton on the linear form, slab by slab in time")
+        phases.append(Marching())
+    else:
+        reasons.append(f"nonlinear, not marched ({obstacle}): Newton on the linear form, whole domain")
+        phases.append(LeastSquares(general="chebyshev"))
+    # A linear form that misses its equation by a tenth has failed: the nonlinear network may still do it.
+    phases.append(LevenbergMarquardt(150))
+    return tuple(phases), tuple(reasons)
+
+
+def _structure_reason(problem: Problem) -> str:
+    words = {
+        "periodic": "periodic in {}",
+        "sine": "odd about the faces of {} (sine series)",
+        "cosine": "even about the faces of {} (cosine series)",
+    }
+    parts = []
+    for i, axis in enumerate(problem.axes):
+        kinds = dict.fromkeys(kinds[i] for kinds in axis_kinds(problem).values())
+        parts += [words[kind].format(axis.name) for kind in kinds if kind in words]
+    return "; ".join(parts) or "no symmetry in the symbols: harmonics and polynomials on every axis"
+
+
+def marching_obstacle(problem: Problem) -> str | None:
+    """Why a problem cannot be marched in time, or None if it can."""
+    time = problem.time
+    if time is None:
+        return "it has no time axis"
+    if not any(problem.time_order(name) for name in problem.unknowns):
+        return "no equation has a time derivative"
+    for condition in problem.conditions:
+        if time not in condition.free and not condition.initial:
+            return f"the condition {condition.text} looks ahead in time"
+    phase = Marching()
+    modes = first_modes(problem, phase.least)
+    modes[time] = phase.degree
+    size = unknowns_of(axis_bases(problem, modes, "chebyshev", (0.0, 1.0)))
+    if size > phase.unknowns:
+        return f"a slab would need {size} amplitudes"
+    return None

@@ -1,0 +1,268 @@
+"""phase after phase, watched and saved: the one loop that carries out a plan.
+
+Optimisers (Adam, L-BFGS, Levenberg–Marquardt) move the network's parameters; direct phases (least squares, marching)
+build a linear form. The result is the network whose held-out residual is smallest. Whatever stops the loop — the end,
+Ctrl-C, a non-finite loss — the best state so far is what comes back.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..networks.methods import build, network_spec, skeleton
+from ..problem import Problem
+from .checkpoint import fill, leaves, pack, unpack, write_atomically
+from .direct import Direct, LeastSquares, Marching
+from .heldout import held_out
+from .objective import PhysicsLoss, physics_loss, term_names
+from .points import sample
+from .progress import Monitor
+from .recipes import Phase, Plan
+from .status import CAPACITY, State, Status, sentence
+
+SAVE_EVERY = 3.0  # seconds: what a kill may cost
+CHUNK_SECONDS = 0.7  # how long the device works between two looks at the clock
+FAILED = 0.1  # a held-out residual above this: the linear form does not solve the problem
+
+
+@dataclass
+class PhaseRecord:
+    """What one phase did."""
+
+    name: str
+    iterations: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    stop_reason: str = ""
+    outcome: str = "finished"
+    residual: float | None = None
+
+
+@dataclass
+class Trained:
+    """The best network, how the run went, and the loss history (rows: iteration, total, terms…)."""
+
+    network: Any
+    residual: float
+    history: np.ndarray
+    records: list[PhaseRecord] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def outcome(self) -> str:
+        if self.interrupted:
+            return "interrupted"
+        return self.records[-1].outcome if self.records else "finished"
+
+    @property
+    def stop_reason(self) -> str:
+        if self.interrupted:
+            return "Interrupted by the user; the best state so far is kept and the run can be resumed."
+        return self.records[-1].stop_reason if self.records else ""
+
+
+class Run:
+    """One plan being carried out: its position, its candidates and its checkpoints."""
+
+    def __init__(self, problem: Problem, plan: Plan, monitor: Monitor, folder: Path | None) -> None:
+        self.problem, self.plan, self.monitor, self.folder = problem, plan, monitor, folder
+        self.index = 0
+        self.state: State | Direct | None = None
+        self.records: list[PhaseRecord] = []
+        self.history: list[np.ndarray] = []
+        self.best: Any = None
+        self.residual = float("inf")
+        self.theta: Any = None
+        self.saved = time.monotonic()
+        self._loss: tuple[PhysicsLoss, Any] | None = None
+
+    # ---- the loop
+
+    def carry_out(self) -> Trained:
+        interrupted = False
+        try:
+            while self.index < len(self.plan.phases):
+                phase = self.plan.phases[self.index]
+                if self._wanted(phase):
+                    self._direct(phase) if isinstance(phase, (LeastSquares, Marching)) else self._optimise(phase)
+                self.index, self.state = self.index + 1, None
+                if self.records and self.records[-1].outcome == "diverged":
+                    break
+            self.save(force=True)
+        except KeyboardInterrupt:
+            interrupted = True
+            # Saved before the state at hand becomes a candidate: a resumed run must not know it was interrupted.
+            self.save(force=True)
+            self._keep_current()
+        history = np.concatenate(self.history) if self.history else np.empty((0, 2))
+        return Trained(self.best, self.residual, history, self.records, interrupted)
+
+    def _wanted(self, phase: Phase) -> bool:
+        """A later phase of a mixed schedule runs only where the earlier ones left something to do."""
+        if self.best is None or self.state is not None:
+            return True
+        direct = isinstance(phase, (LeastSquares, Marching))
+        came_from_direct = self.theta is None
+        return self.residual > (phase.only_above if direct else FAILED) if came_from_direct else True
+
+    def _record(self, name: str) -> PhaseRecord:
+        """The record of the phase at hand: a new one, or the saved one of a resumed phase."""
+        if len(self.records) <= self.index or self.state is None:
+            self.records.append(PhaseRecord(name))
+        return self.records[-1]
+
+    def _direct(self, phase: LeastSquares | Marching) -> None:
+        state = self.state if isinstance(self.state, Direct) else None
+        record = self._record(phase.name)
+        clock = time.monotonic()
+        for state in phase.run(self.problem, self.monitor, state):
+            now = time.monotonic()
+            record.seconds, clock = record.seconds + now - clock, now
+            record.iterations, record.evaluations = state.iterations, state.evaluations
+            record.residual, record.stop_reason = state.residual, state.reason
+            self.state = state
+            self.monitor.network(lambda s=state: s.network)
+            if not state.done:
+                self.save()
+        assert isinstance(state, Direct)
+        self._candidate(state.network)
+
+    def _optimise(self, phase: Any) -> None:
+        loss, theta = self._loss_and_theta()
+        record = self._record(phase.name)
+        names = term_names(self.problem)
+        clock = time.monotonic()
+        self.monitor.phase(phase.name, "compiling")
+        state = self.state if isinstance(self.state, State) else phase.start(loss, theta)
+        first = float(state.total) if record.iterations == 0 else float("inf")
+        count, done = 1, sum(r.iterations for r in self.records[:-1])
+        while int(state.status) == Status.RUNNING:
+            began = time.monotonic()
+            state, trace = phase.advance(loss, state, count)
+            rows = np.asarray(trace.terms)[: int(trace.length)]
+            now = time.monotonic()
+            start = int(state.iteration) - len(rows) + done
+            self.history.append(np.column_stack([np.arange(start + 1, start + len(rows) + 1), rows]))
+            record.seconds, clock = record.seconds + now - clock, now
+            record.iterations, record.evaluations = int(state.iteration), int(state.evaluations)
+            self.state = state
+            if len(rows):
+                self.monitor.losses(
+                    int(state.iteration), phase.iterations, rows[-1, 0], dict(zip(names, rows[-1, 1:], strict=True))
+                )
+                self.monitor.network(lambda s=state: loss.field(s.theta))
+            # The first call compiles; from then on aim at CHUNK_SECONDS between looks.
+            speed = (now - began) / max(len(rows), 1)
+            count = int(min(CAPACITY, max(1, CHUNK_SECONDS / max(speed, 1e-9)), 8 * count))
+            self.save()
+        status = Status(int(state.status))
+        diverged = status == Status.NON_FINITE or float(state.total) > 10 * first
+        stalled = status in (Status.NO_STEP, Status.DECREASE, Status.GRADIENT, Status.PLATEAU)
+        record.outcome = "diverged" if diverged else "stalled" if stalled else "finished"
+        record.stop_reason = sentence(status)
+        self.theta = state.best_theta if diverged else state.theta
+        self._candidate(loss.field(state.best_theta))
+
+    def _loss_and_theta(self) -> tuple[PhysicsLoss, Any]:
+        if self._loss is None:
+            plan, dtype = self.plan, jnp.dtype(self.plan.precision)
+            network = build(self.problem, plan.network, key=jax.random.key(plan.seed), dtype=dtype)
+            points = sample(self.problem, plan.interior, plan.condition, plan.sampler, plan.seed)
+            self._loss = physics_loss(self.problem, network, points, plan.residual_weight, plan.condition_weight)
+        loss, theta = self._loss
+        return loss, theta if self.theta is None else self.theta
+
+    def _candidate(self, network: Any) -> None:
+        residual = held_out(self.problem, network).worst
+        # An optimiser's own phases follow one another; a linear form competes with them by its residual.
+        if self.best is None or residual < self.residual or self.theta is not None and not self._competes():
+            self.best, self.residual = network, residual
+        if self.records:
+            self.records[-1].residual = residual
+
+    def _competes(self) -> bool:
+        return any(isinstance(phase, (LeastSquares, Marching)) for phase in self.plan.phases)
+
+    def _keep_current(self) -> None:
+        """After an interruption: the state at hand, if there is nothing better."""
+        if isinstance(self.state, Direct) and self.state.network is not None:
+            self._candidate(self.state.network)
+        elif isinstance(self.state, State) and self._loss is not None:
+            self._candidate(self._loss[0].field(self.state.best_theta))
+        elif self.best is None:
+            self._candidate(self._loss_and_theta()[0].field(self._loss_and_theta()[1]))
+
+    # ---- saving and going on
+
+    def save(self, force: bool = False) -> None:
+        if self.folder is None or (not force and time.monotonic() - self.saved < SAVE_EVERY):
+            return
+        arrays: dict[str, Any] = {}
+        facts: dict[str, Any] = {"index": self.index, "records": [asdict(r) for r in self.records]}
+        facts["residual"] = self.residual if np.isfinite(self.residual) else None
+        if self.history:
+            self.history = [np.concatenate(self.history)]
+            arrays["history"] = self.history[0]
+        if self.theta is not None:
+            arrays["theta"] = self.theta
+        if self.best is not None:
+            facts["best"] = network_spec(self.best, self.plan.network, self.plan.precision)
+            arrays |= {f"best.{k}": v for k, v in leaves(self.best).items()}
+        if isinstance(self.state, Direct):
+            state = asdict(self.state) | {"network": None}
+            state["residual"] = self.state.residual if np.isfinite(self.state.residual) else None
+            facts["direct"] = state
+            if self.state.network is not None:
+                facts["network"] = self.state.network.spec()
+                arrays |= {f"state.{k}": v for k, v in leaves(self.state.network).items()}
+        elif self.state is not None:
+            facts["optimiser"] = True
+            arrays |= {f"state.{k}": v for k, v in leaves(self.state).items()}
+        write_atomically(self.folder / "checkpoint.npz", pack(arrays, facts))
+        self.saved = time.monotonic()
+
+    def restore(self) -> None:
+        """Take up the run where its folder's checkpoint left it (from the start if it has none yet)."""
+        assert self.folder is not None
+        path = self.folder / "checkpoint.npz"
+        if not path.exists():
+            return
+        arrays, facts = unpack(path)
+
+        def group(prefix: str) -> dict[str, np.ndarray]:
+            return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+        self.index = facts["index"]
+        self.records = [PhaseRecord(**record) for record in facts["records"]]
+        self.residual = float("inf") if facts["residual"] is None else facts["residual"]
+        self.history = [arrays["history"]] if "history" in arrays else []
+        self.theta = jnp.asarray(arrays["theta"]) if "theta" in arrays else None
+        if "best" in facts:
+            self.best = fill(skeleton(self.problem, facts["best"]), group("best."))
+        if "direct" in facts:
+            state = facts["direct"]
+            state["residual"] = float("inf") if state["residual"] is None else state["residual"]
+            if "network" in facts:
+                state["network"] = fill(skeleton(self.problem, facts["network"]), group("state."))
+            self.state = Direct(**state)
+        elif "optimiser" in facts:
+            loss, theta = self._loss_and_theta()
+            phase: Any = self.plan.phases[self.index]
+            self.state = fill(phase.start(loss, theta), group("state."))
+
+
+def train(
+    problem: Problem, plan: Plan, monitor: Monitor | None = None, folder: Path | None = None, resume: bool = False
+) -> Trained:
+    """Carry out `plan`; with a `folder`, saving there; with `resume`, going on from what is saved there."""
+    run = Run(problem, plan, monitor or Monitor(), folder)
+    if resume:
+        run.restore()
+    return run.carry_out()
