@@ -141,8 +141,8 @@ class JetTable:
         return self.symbol(self._applied(inner, tuple(orders), label))
 
     def _subs(self, substitution: sp.Subs, label: str) -> sp.Expr:
-        # SymPy holds two Subs equal if only their bound variables differ, so its cache may hand back one whose
-        # t is not our real t.
+        # SymPy holds two Subs equal if only their bound variables differ, so its cache may hand back one
+        # whose t is not our real t.
         real = {variable: coordinate(variable.name) for variable in substitution.variables}
         replacements = dict(zip(real.values(), substitution.point, strict=True))
         return self.place(self.rewrite(substitution.expr.xreplace(real), label), replacements)

@@ -51,7 +51,9 @@ class _Writer(StrPrinter):
     def _print_Mul(self, expression: sp.Expr) -> str:  # noqa: N802
         # SymPy writes x/(3*(y + 1)), which reads as x/(3*y + 3); x/(y + 1)/3 reads as it was.
         coefficient, rest = expression.as_coeff_Mul()
-        below = [part for part in sp.Mul.make_args(rest) if part.is_Pow and part.exp.could_extract_minus_sign()]
+        below = [
+            part for part in sp.Mul.make_args(rest) if part.is_Pow and part.exp.could_extract_minus_sign()
+        ]
         if coefficient.q != 1 and len(below) == 1 and below[0].exp == -1 and below[0].base.is_Add:
             return f"{self._print(coefficient.p * rest)}/{coefficient.q}"
         return str(super()._print_Mul(expression))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,20 +69,22 @@ class _File:
             self.wrong(path or _mentioned(error.message), error.message, error.remedy)
 
 
+_TABLE_OF = {"axis": "domain", "parameter": "parameters", "unknown": "unknowns"}
+_MENTIONS: dict[str, Callable[[re.Match[str]], lines.Path]] = {
+    r"\b(equation|condition) (\d+)": lambda m: (m[1] + "s", int(m[2]) - 1),
+    r"\bexact solution of (\w+)": lambda m: ("exact", m[1]),
+    r"\bexact solution\b": lambda m: ("exact",),
+    r"\b(?:interval|end) of (\w+)": lambda m: ("domain", m[1]),
+    r"\bthe (axis|parameter|unknown) (?:'([^']+)'|(\w+))": lambda m: (_TABLE_OF[m[1]], m[2] or m[3]),
+    r"'(.+)' is named twice: \w+ and (\w+)": lambda m: (_TABLE_OF[m[2]], m[1]),
+    r"'(.+)' already means": lambda m: ("parameters", m[1]),
+    r"\binitial condition": lambda m: ("conditions",),
+}
+
+
 def _mentioned(message: str) -> lines.Path:
     """«condition 3» → conditions[2], «the parameter c» → parameters.c, …"""
-    patterns = {
-        r"\b(equation|condition) (\d+)": lambda m: (m[1] + "s", int(m[2]) - 1),
-        r"\b(?:interval|end) of (\w+)": lambda m: ("domain", m[1]),
-        r"\bthe parameter '?(\w+)": lambda m: ("parameters", m[1]),
-        r"\bthe axis '?(\w+)": lambda m: ("domain", m[1]),
-        r"\bthe unknown '?\w+": lambda m: ("unknowns",),
-        r"\bexact solution of (\w+)": lambda m: ("exact", m[1]),
-        r"\bexact solution\b": lambda m: ("exact",),
-        r"'(\w+)' (?:already means|is named twice)": lambda m: ("parameters", m[1]),
-        r"\binitial condition": lambda m: ("conditions",),
-    }
-    for pattern, path in patterns.items():
+    for pattern, path in _MENTIONS.items():
         match = re.search(pattern, message)
         if match:
             return path(match)

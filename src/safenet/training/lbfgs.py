@@ -94,8 +94,9 @@ def _advance(
 def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
     """−H g, by the two loops; with no pairs stored, −g."""
     history, g = state.S.shape[0], state.gradient
-    oldest_first = (state.newest + 1 + jnp.arange(history, dtype=jnp.int32)) % history
-    valid = jnp.arange(history) >= history - state.stored
+    age = jnp.arange(history, dtype=jnp.int32)
+    oldest_first = (state.newest + 1 + age) % history
+    valid = age >= history - state.stored
     # Slots never written, or cleared by a restart, take part as the identity: they solve to zero.
     pairs = valid[:, None] & valid[None, :]
     R = jnp.where(pairs, jnp.triu(state.SY[oldest_first][:, oldest_first]), jnp.eye(history, dtype=g.dtype))
@@ -228,7 +229,8 @@ def line_search(
             alpha=jnp.where(jnp.isfinite(high.alpha), between, ahead),
             count=search.count + 1,
             done=accepted | (width * length <= rounding),
-            finite=finite,
+            # A trial that rounds back to theta says nothing about the loss around it.
+            finite=jnp.where(jnp.any(theta != state.theta), finite, search.finite),
         )
 
     untried = Search(

@@ -102,17 +102,17 @@ def _advance(
 
 
 class Trial(eqx.Module):
-    """theta + δ(μ), its loss and ratio; the next μ, and the factor that another rejection would cost."""
+    """theta + δ(μ) and its loss if accepted; the next μ, and the factor that another rejection would cost."""
 
     theta: Float[Array, " p"]
     total: Float[Array, ""]
     terms: Float[Array, " k"]
-    rho: Float[Array, ""]
     damping: Float[Array, ""]
     raise_by: Float[Array, ""]
     count: Int[Array, ""]
     evaluations: Int[Array, ""]
     accepted: Bool[Array, ""]
+    moves: Bool[Array, ""]
     finite: Bool[Array, ""]
 
 
@@ -154,14 +154,13 @@ def _search(
     """The first μ of a rising sequence whose step is accepted; without one, theta as it was."""
     diagonal = jnp.diagonal(gram)
     scale = jnp.sqrt(jnp.maximum(diagonal, SCALE_FLOOR * jnp.max(diagonal)))
-    # In the variables scale·δ the diagonal is 1 and μD is μI: the same step, from a matrix whose condition
-    # no other diagonal scaling improves by much (van der Sluis, 1969), so that μ can go down to rounding.
+    # In the variables scale·δ, μD is μI: the same step, with a μ that rounding bounds from below.
     scaled = gram / (scale[:, None] * scale[None, :])
     identity = jnp.eye(gradient.size, dtype=gram.dtype)
     lowest = jnp.finfo(gram.dtype).eps
 
     def unfinished(trial: Trial) -> Bool[Array, ""]:
-        return go & ~trial.accepted & (trial.count < phase.trials)
+        return go & trial.moves & ~trial.accepted & (trial.count < phase.trials)
 
     def attempt(trial: Trial) -> Trial:
         mu = trial.damping
@@ -169,12 +168,13 @@ def _search(
         step = -cho_solve((factor, True), gradient / scale)
         solved = jnp.all(jnp.isfinite(step))  # a Cholesky factor that does not exist comes as NaN
         theta = state.theta + step / scale
-        total, terms = lax.cond(
-            solved, lambda: objective(theta), lambda: (jnp.full_like(state.total, jnp.inf), state.terms)
-        )
+        # A step that rounds to nothing says nothing, and more damping only shortens it.
+        moves = jnp.any(theta != state.theta)
+        worth = solved & moves
+        total, terms = lax.cond(worth, lambda: objective(theta), lambda: (state.total, state.terms))
         predicted = 0.5 * (step @ (mu * step - gradient / scale))
         rho = (state.total - total) / predicted
-        accepted = solved & jnp.isfinite(total) & (rho >= phase.ratio)
+        accepted = worth & jnp.isfinite(total) & (rho >= phase.ratio)
         # ρ = 1 says that the rows are linear at this length: less damping. At ρ = ratio it stays.
         trust = jnp.clip((rho - phase.ratio) / (1 - phase.ratio), 0, 1)
         damping = jnp.where(accepted, mu * LOWER**-trust, mu * trial.raise_by)
@@ -182,20 +182,26 @@ def _search(
             theta=jnp.where(accepted, theta, state.theta),
             total=jnp.where(accepted, total, state.total),
             terms=jnp.where(accepted, terms, state.terms),
-            rho=rho,
             damping=jnp.maximum(damping, lowest),
             # Doubled at each rejection, so that a dozen trials span all damping there is.
             raise_by=2 * trial.raise_by,
             count=trial.count + 1,
-            evaluations=trial.evaluations + solved.astype(jnp.int32),
+            evaluations=trial.evaluations + worth.astype(jnp.int32),
             accepted=accepted,
-            finite=~solved | jnp.isfinite(total),
+            moves=moves,
+            finite=jnp.where(worth, jnp.isfinite(total), trial.finite),
         )
 
-    zero, yes = jnp.asarray(0, jnp.int32), jnp.asarray(True)
-    nothing = jnp.full_like(state.total, jnp.nan)
-    first_raise = jnp.full_like(state.total, RAISE)
     untried = Trial(
-        state.theta, state.total, state.terms, nothing, state.damping, first_raise, zero, zero, ~yes, yes
+        theta=state.theta,
+        total=state.total,
+        terms=state.terms,
+        damping=state.damping,
+        raise_by=jnp.full_like(state.damping, RAISE),
+        count=jnp.asarray(0, jnp.int32),
+        evaluations=jnp.asarray(0, jnp.int32),
+        accepted=jnp.asarray(False),
+        moves=jnp.asarray(True),
+        finite=jnp.asarray(True),
     )
     return lax.while_loop(unfinished, attempt, untried)

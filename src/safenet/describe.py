@@ -1,0 +1,110 @@
+"""A problem and a result in words: what `safenet show` and `safenet solve` print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .features import domain_expressions, fourier_products
+from .networks.methods import METHODS, build
+from .problem import Problem
+from .problem.structure import axis_kinds, named_frequencies
+from .problem.verify import proven
+from .solution import Solution, errors
+from .training.recipes import make_plan
+
+
+def describe(problem: Problem) -> dict[str, Any]:
+    """Everything the symbols say, as data."""
+    import jax
+    import numpy as np
+
+    plan = make_plan(problem)
+    literal = build(problem, METHODS["safe-net-literal"], key=jax.random.key(0))
+    network = build(problem, plan.network, key=jax.random.key(0))
+    harmonics = fourier_products(
+        problem, 128, "harmonic", "unit", key=jax.random.key(0), dtype=np.dtype(float)
+    )
+    omega = np.asarray(harmonics.omega)
+    return {
+        "name": problem.name,
+        "title": problem.title,
+        "unknowns": list(problem.unknowns),
+        "equations": [equation.text for equation in problem.equations],
+        "conditions": [{"text": c.text, "kind": c.kind} for c in problem.conditions],
+        "domain": {axis.name: [str(axis.lower), str(axis.upper)] for axis in problem.axes},
+        "parameters": {symbol.name: str(value) for symbol, value in problem.parameters.items()},
+        "exact": None if problem.exact is None else {k: str(v) for k, v in problem.exact.items()},
+        "exact_proven": None if problem.exact is None else proven(problem),
+        "reference_accuracy": problem.reference_accuracy,
+        "linear": problem.linear,
+        "axes": {field: dict(zip(problem.axis_names, kinds, strict=True)) for field, kinds in axis_kinds(problem).items()},
+        "features": [str(expression) for expression in domain_expressions(problem)],
+        "named_frequencies": dict(zip(problem.axis_names, map(list, named_frequencies(problem)), strict=True)),
+        "literal_frequencies": {
+            name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)
+        },
+        "parameters_count": {"safe-net-literal": literal.parameters, "safe-net": network.parameters},
+        "plan": {"phases": [phase.name for phase in plan.phases], "reasons": list(plan.reasons)},
+    }
+
+
+def description_text(facts: dict[str, Any]) -> str:
+    lines = [f"{facts['name']}" + (f": {facts['title']}" if facts["title"] else "")]
+
+    def section(title: str, entries: list[str]) -> None:
+        if entries:
+            lines.append(f"\n{title}")
+            lines.extend(f"  {entry}" for entry in entries)
+
+    section("equations", facts["equations"])
+    section("conditions", [f"{c['text']:<44} {c['kind']}" for c in facts["conditions"]])
+    section("domain", [f"{low} ≤ {name} ≤ {high}" for name, (low, high) in facts["domain"].items()])
+    section("parameters", [f"{name} = {value}" for name, value in facts["parameters"].items()])
+    if facts["exact"] is not None:
+        how = "proven symbolically" if facts["exact_proven"] else "checked numerically"
+        section(f"exact solution ({how}; used only to score)", [f"{k} = {v}" for k, v in facts["exact"].items()])
+    elif facts["reference_accuracy"] is not None:
+        section("reference", [f"independent, accurate to {facts['reference_accuracy']:.0e}; used only to score"])
+    section("features read off the conditions", facts["features"])
+    section(
+        "along each axis",
+        [f"{field}: " + ", ".join(f"{axis} {kind}" for axis, kind in kinds.items()) for field, kinds in facts["axes"].items()],
+    )
+    section(
+        "frequencies in the data",
+        [f"{axis}: {', '.join(f'{v:.6g}' for v in values)}" for axis, values in facts["named_frequencies"].items() if values],
+    )
+    literal = facts["literal_frequencies"]
+    section(
+        "frequencies of safe-net-literal",
+        [f"{axis}: {values[0]:.6g}, {values[1]:.6g}, … {values[-1]:.6g} ({len(values)})" if len(values) > 2
+         else f"{axis}: {', '.join(f'{v:.6g}' for v in values)}" for axis, values in literal.items()],
+    )
+    section("parameters of the networks", [f"{name}: {count}" for name, count in facts["parameters_count"].items()])
+    section("what `safenet solve` would do", [*facts["plan"]["reasons"], "phases: " + ", then if needed ".join(facts["plan"]["phases"])])
+    return "\n".join(lines)
+
+
+def result_text(solution: Solution, folder: Path) -> str:
+    """The result of a solve for a person: the error first, then how it came about and what to do next."""
+    result = solution.result
+    measured = errors(solution.problem, solution.network)
+    lines = [f"{solution.problem.name}: {result['outcome']}"]
+    if measured.l2re is not None:
+        lines.append(f"  L2RE            {measured.l2re_text}")
+        if len(solution.problem.unknowns) > 1:
+            lines.append("                  " + ", ".join(f"{k} {v:.2e}" for k, v in measured.fields.items()))
+        lines.append(f"  largest error   {measured.max_error:.2e}")
+    lines.append(f"  residual        {measured.held_out.worst:.2e} (relative, on held-out points)")
+    lines.append(
+        f"  work            {result['iterations']} iterations, {result['evaluations']} evaluations, "
+        f"{result['parameters']} parameters, {result['seconds']:.1f} s"
+    )
+    for reason in result["reasons"]:
+        lines.append(f"  why             {reason}")
+    lines.append(f"  stopped         {result['stop_reason']}")
+    if result["outcome"] == "interrupted":
+        lines.append(f"  go on with      safenet solve --resume {folder}")
+    lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
+    return "\n".join(lines)
