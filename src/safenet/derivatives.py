@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from . import backend  # noqa: F401  (float64)
@@ -31,12 +33,19 @@ def point_jets(
 
 
 def jets(
-    field: Field, points: Float[Array, "points axes"], orders: Sequence[Orders]
-) -> dict[Orders, Float[Array, "points fields"]]:
+    field: Field, points: Float[Array | np.ndarray, "points axes"], orders: Sequence[Orders]
+) -> dict[Orders, Float[Array | np.ndarray, "points fields"]]:
     """{α: ∂^α f} at many points; a field that knows its derivatives in closed form (`.jets`) is asked itself."""
     closed = getattr(field, "jets", None)
     if closed is not None:
         return closed(points, orders)
+    return _batched(field, jnp.asarray(points), tuple(orders))
+
+
+@eqx.filter_jit
+def _batched(
+    field: Field, points: Float[Array, "points axes"], orders: tuple[Orders, ...]
+) -> dict[Orders, Float[Array, "points fields"]]:
     return jax.vmap(point_jets(field, orders))(points)
 
 

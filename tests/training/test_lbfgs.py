@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+from itertools import pairwise
 
 import equinox as eqx
 import jax
@@ -116,8 +117,14 @@ class MoreThuente(Toy):
         return root[0] * jnp.sqrt((1 - a) ** 2 + c**2) + root[1] * jnp.sqrt(a**2 + b**2)
 
 
+@eqx.filter_jit
+def value(objective, theta):
+    return objective.loss(theta)
+
+
+@eqx.filter_jit
 def gradient(objective, theta):
-    return np.asarray(jax.grad(lambda t: objective(t)[0])(theta))
+    return jax.grad(lambda t: objective(t)[0])(theta)
 
 
 def solve(phase, objective, theta, chunk=500):
@@ -153,8 +160,7 @@ def test_direction_is_that_of_dense_bfgs_from_the_last_pairs(iterations):
     objective, theta = rosenbrock(8)
     states = singly(LBFGS(iterations, history=6), objective, theta)
     pairs = [
-        (np.asarray(b.theta - a.theta), np.asarray(b.gradient - a.gradient))
-        for a, b in zip(states, states[1:], strict=False)
+        (np.asarray(b.theta - a.theta), np.asarray(b.gradient - a.gradient)) for a, b in pairwise(states)
     ][-6:]
     s, y = pairs[-1]
     H = np.eye(8) * (s @ y) / (y @ y)
@@ -171,12 +177,12 @@ def test_every_accepted_step_satisfies_the_strong_wolfe_conditions(make):
     objective, theta = make()
     states = singly(LBFGS(150, tolerance=1e-7), objective, theta)
     assert len(states) > 5
-    for a, b in zip(states, states[1:], strict=False):
+    for a, b in pairwise(states):
         # With s = α d the conditions for φ are those for α φ: the step length drops out.
         s = np.asarray(b.theta - a.theta)
         before, after = gradient(objective, a.theta) @ s, gradient(objective, b.theta) @ s
         assert before < 0
-        assert float(objective(b.theta)[0]) <= float(objective(a.theta)[0]) + 1e-4 * before + 1e-15
+        assert value(objective, b.theta) <= value(objective, a.theta) + 1e-4 * before + 1e-15
         assert abs(after) <= 0.9 * abs(before) * (1 + 1e-6)
 
 
@@ -185,13 +191,13 @@ def test_every_accepted_step_satisfies_the_strong_wolfe_conditions(make):
 def test_line_search_masters_the_functions_of_more_and_thuente(which, first):
     objective = MoreThuente(jnp.zeros(0), which)
     state = LBFGS(1).start(objective, jnp.zeros(1))
-    found = line_search(objective, state, jnp.ones(1), jnp.asarray(first))
+    found = eqx.filter_jit(line_search)(objective, state, jnp.ones(1), jnp.asarray(first))
     alpha = found.low.alpha
     slope_0, slope = gradient(objective, jnp.zeros(1))[0], gradient(objective, alpha[None])[0]
     assert objective.loss(alpha[None]) <= objective.loss(jnp.zeros(1)) + 1e-4 * alpha * slope_0
     assert abs(slope) <= 0.9 * abs(slope_0)
     assert bool(found.done)
-    assert int(found.count) <= 8
+    assert int(found.count) <= (14 if which == 2 else 6)  # number 2 starts with a slope of −5e-7
 
 
 def test_cubic_minimum_is_exact_for_a_cubic():
@@ -208,9 +214,9 @@ def test_ill_conditioned_quadratic_takes_no_more_work_than_scipy():
     assert float(state.gradient_norm) < 1e-4  # from 1e6
     assert float(state.total) < 1e-9
 
-    value = jax.jit(jax.value_and_grad(objective.loss))
+    a = np.asarray(objective.data)
     scipys = scipy.optimize.minimize(
-        lambda t: [np.asarray(x, float) for x in value(t)],
+        lambda t: (a @ t**2 / 2, a * t),
         np.ones(40),
         jac=True,
         method="L-BFGS-B",
@@ -268,8 +274,8 @@ def test_first_step_is_cautious():
     # |g|₁ = 1000: the first trial moves theta by 1, is far too short, and tenfold steps follow.
     assert 1 < float(first[0]) <= 2e6
     assert int(state.evaluations) <= 8
-    unit = Quadratic(jnp.ones(1))
-    state, _ = LBFGS(1).advance(unit, LBFGS(1).start(unit, jnp.asarray([0.5])), 1)
+    unit = Quadratic(jnp.ones(2))
+    state, _ = LBFGS(1).advance(unit, LBFGS(1).start(unit, jnp.asarray([0.5, 0.0])), 1)
     assert float(state.theta[0]) == 0.0  # 1/|g|₁ = 2 > 1, so the step is 1, which is Newton's
 
 
@@ -291,7 +297,7 @@ def test_chunks_of_any_size_give_the_same_bits():
 
 def test_saved_leaves_continue_the_run_exactly():
     objective, theta = network(1)
-    phase = LBFGS(100, history=10)
+    phase = LBFGS(150, history=20)
     state, _ = phase.advance(objective, phase.start(objective, theta), 40)
     leaves, treedef = jax.tree.flatten(state)
     file = io.BytesIO()
@@ -300,7 +306,7 @@ def test_saved_leaves_continue_the_run_exactly():
     saved = np.load(file)
     loaded = jax.tree.unflatten(treedef, [jnp.asarray(saved[f"arr_{i}"]) for i in range(len(leaves))])
     for a, b in zip(
-        *(jax.tree.leaves(phase.advance(objective, x, 60)) for x in (state, loaded)), strict=True
+        *(jax.tree.leaves(phase.advance(objective, x, 110)) for x in (state, loaded)), strict=True
     ):
         assert np.array_equal(a, b, equal_nan=True)
 
@@ -362,21 +368,19 @@ def test_non_finite_surroundings_stop_the_run_and_keep_the_best():
 
 
 def test_overshoot_into_infinity_is_only_an_overshoot():
-    objective, theta = Barrier(jnp.asarray([1e-3, 1.0])), jnp.asarray([0.0, 0.9999])
+    objective, theta = Barrier(jnp.asarray([1e-3, 1.0, 1.0])), jnp.asarray([0.0, 0.9999, 0.0])
     state = solve(LBFGS(200), objective, theta)
     a = np.asarray(objective.data)
     # theta − 3 + a / (1 − theta) = 0
     np.testing.assert_allclose(state.theta, 2 - np.sqrt(1 + a), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("tolerance", "status"), [(1e-3, Status.GRADIENT), (1e-10, Status.GRADIENT), (0.0, Status.GRADIENT)]
-)
-def test_gradient_tolerance_is_met(tolerance, status):
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-10])
+def test_gradient_tolerance_is_met(tolerance):
     objective, theta = Quadratic(jnp.asarray([1.0, 3.0])), jnp.asarray([1.0, -2.0])
     state = solve(LBFGS(500, tolerance=tolerance), objective, theta)
-    assert Status(int(state.status)) is status
-    assert np.abs(gradient(objective, state.theta)).max() <= tolerance
+    assert Status(int(state.status)) is Status.GRADIENT
+    assert jnp.abs(gradient(objective, state.theta)).max() <= tolerance
 
 
 def test_slow_decrease_stops_at_the_first_step_below_the_tolerance():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from itertools import pairwise
 
 import equinox as eqx
 import jax
@@ -71,7 +72,7 @@ class Exponentials(Toy):
 class Network(Toy):
     """A tanh network fitted to data, with a Jacobian that is far from full rank."""
 
-    scale: float = eqx.field(static=True, default=1.0)
+    scale: jax.Array
 
     def rows(self, theta):
         w, b, a = jnp.split(theta * self.scale, 3)
@@ -120,7 +121,16 @@ def exponentials():
 
 def network(scale=1.0):
     theta = np.random.default_rng(1).normal(size=30) * np.repeat([3, 1, 0.3], 10)
-    return Network(jnp.sin(5 * jnp.linspace(-1, 1, 40)), scale), jnp.asarray(theta) / scale
+    return Network(jnp.sin(5 * jnp.linspace(-1, 1, 40)), jnp.asarray(scale)), jnp.asarray(theta) / scale
+
+
+@eqx.filter_jit
+def _linearised(objective, theta):
+    return jax.jacfwd(objective.rows)(theta), objective.rows(theta)
+
+
+def linearised(objective, theta):
+    return [np.asarray(x) for x in _linearised(objective, theta)]
 
 
 def solve(phase, objective, theta):
@@ -139,10 +149,10 @@ def singly(phase, objective, theta):
 
 def test_one_undamped_step_solves_a_linear_problem():
     A = np.random.default_rng(0).normal(size=(30, 12)) * np.logspace(-3, 3, 12)
-    phase = LevenbergMarquardt(1, damping=1e-16)
+    phase = LevenbergMarquardt(1, damping=0.0)
     state = solve(phase, Linear(jnp.asarray(A)), jnp.ones(12))
     exact = np.linalg.lstsq(A, np.ones(30))[0]
-    # JᵀJ is scaled before it is factored, so that columns of size 1e-3 and 1e3 do not cost their ratio.
+    # Cholesky's accuracy does not depend on the columns' sizes, here from 1e-3 to 1e3.
     np.testing.assert_allclose(state.theta, exact, rtol=1e-8)
     assert int(state.evaluations) == 3
     assert Status(int(state.status)) is Status.FINISHED
@@ -154,7 +164,7 @@ def test_damped_step_minimises_the_augmented_least_squares(damping):
     state, _ = (phase := LevenbergMarquardt(1, damping=damping, ratio=-1e9)).advance(
         objective, phase.start(objective, theta), 1
     )
-    J, r = np.asarray(jax.jacfwd(objective.rows)(theta)), np.asarray(objective.rows(theta))
+    J, r = linearised(objective, theta)
     D = np.sum(J**2, 0)
     D = np.maximum(D, SCALE_FLOOR * D.max())
     augmented = np.vstack([J, np.diag(np.sqrt(damping * D))])
@@ -168,16 +178,16 @@ def test_damped_step_minimises_the_augmented_least_squares(damping):
 def test_every_accepted_step_keeps_its_reduction_ratio(make):
     objective, theta = make()
     states = singly(LevenbergMarquardt(60, ratio=0.25, tolerance=1e-6), objective, theta)
-    moves = [(a, b) for a, b in zip(states, states[1:], strict=False) if int(b.iteration) > int(a.iteration)]
+    moves = [(a, b) for a, b in pairwise(states) if int(b.iteration) > int(a.iteration)]
     assert len(moves) > 5
     for a, b in moves:
-        J, r = np.asarray(jax.jacfwd(objective.rows)(a.theta)), np.asarray(objective.rows(a.theta))
+        J, r = linearised(objective, a.theta)
         delta = np.asarray(b.theta - a.theta)
         promised = (r @ r - np.sum((r + J @ delta) ** 2)) / 2
         fell = float(a.total - b.total)
         # The damped prediction never exceeds the reduction of the linearised rows.
         assert fell >= 0.25 * promised * (1 - 1e-6) - 1e-14
-        np.testing.assert_allclose(b.total, objective(b.theta)[0], rtol=1e-12)
+        np.testing.assert_allclose(b.total, objective(b.theta)[0], rtol=1e-9)
 
 
 def test_linear_rows_have_ratio_one_and_lower_the_damping_fastest():
@@ -192,8 +202,8 @@ def test_damping_settles_at_the_edge_of_acceptable_steps():
     phase = LevenbergMarquardt(60, patience=0)
     states = singly(phase, objective, theta)
     at_edge = 0
-    for a, b in zip(states[20:], states[21:], strict=False):
-        J, r = np.asarray(jax.jacfwd(objective.rows)(a.theta)), np.asarray(objective.rows(a.theta))
+    for a, b in pairwise(states[20:]):
+        J, r = linearised(objective, a.theta)
         D = np.sum(J**2, 0)
         D = np.maximum(D, SCALE_FLOOR * D.max())
         # A thirtieth of the damping that was left behind: is its step still acceptable?
@@ -304,9 +314,10 @@ def test_stationary_point_is_recognised_without_a_trial():
     assert int(state.iteration) == 0
 
 
-def test_slow_decrease_over_the_patience_stops():
+@pytest.mark.parametrize("damping", [1e-2, 1e4])  # the large one makes the very first steps short
+def test_slow_decrease_over_the_patience_stops(damping):
     objective, theta = exponentials()
-    phase = LevenbergMarquardt(200, decrease=1e-2, patience=4)
+    phase = LevenbergMarquardt(200, damping=damping, decrease=1e-2, patience=4)
     start = phase.start(objective, theta)
     state, trace = phase.advance(objective, start, 200)
     totals = np.concatenate([start.total[None], trace.terms[: int(trace.length), 0]])

@@ -29,16 +29,23 @@ def domain_expressions(problem: Problem) -> tuple[sp.Expr, ...]:
 
 def _condition_expressions(problem: Problem, condition: Condition) -> list[sp.Expr]:
     expressions: list[sp.Expr] = []
-    for term in sp.Add.make_args(problem.value(condition.source)):
-        function = without_constant(term, problem)
-        if function is None:
-            continue
+    for function in _functions(problem.value(condition.source), problem):
         factors = [without_constant(factor, problem) for factor in sp.Mul.make_args(function)]
         varying = [factor for factor in factors if factor is not None]
         expressions += varying
         if len(varying) > 1:
             expressions.append(function)
     return expressions
+
+
+def _functions(expression: sp.Expr, problem: Problem) -> list[sp.Expr]:
+    """Σ_k a_k f_k → f_k, where a·(f + g) counts as a·f + a·g."""
+    found: list[sp.Expr] = []
+    for term in sp.Add.make_args(expression):
+        function = without_constant(term, problem)
+        if function is not None:
+            found += _functions(function, problem) if function.is_Add else [function]
+    return found
 
 
 def without_constant(term: sp.Expr, problem: Problem) -> sp.Expr | None:

@@ -36,6 +36,21 @@ COMPOSED: dict[type[sp.Basic], Callable[[ModuleType, Any], Any]] = {
     sp.cot: lambda xp, z: 1 / xp.tan(z),
 }
 
+REMEDY = "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED))) + ", sqrt, Max, Min"
+
+
+def computable(expression: sp.Expr) -> None:
+    """Raise if `expression` contains a function that `evaluate` would refuse, before anything is computed."""
+    operations = (sp.Add, sp.Mul, sp.Pow, sp.Max, sp.Min, *UNARY, *COMPOSED)
+    todo = [expression]
+    while todo:
+        node = todo.pop()
+        if node.is_Symbol or node.is_number:
+            continue
+        if not isinstance(node, operations):
+            raise SafeNetError(f"cannot compute {node.func.__name__} in {node}", REMEDY)
+        todo += node.args
+
 
 def evaluate(expression: sp.Expr, values: Mapping[sp.Symbol, Any], xp: ModuleType) -> Any:
     """The value of `expression` where each symbol has the given array (or number); shared parts once."""
@@ -107,10 +122,7 @@ def _combine(node: sp.Basic, walk: Callable[[sp.Basic], Any], xp: ModuleType) ->
         return getattr(xp, UNARY[type(node)])(walk(node.args[0]))
     if type(node) in COMPOSED:
         return COMPOSED[type(node)](xp, walk(node.args[0]))
-    raise SafeNetError(
-        f"cannot compute {node.func.__name__} in {node}",
-        "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED))) + ", sqrt, Max, Min",
-    )
+    raise SafeNetError(f"cannot compute {node.func.__name__} in {node}", REMEDY)
 
 
 def _power(node: sp.Pow, walk: Callable[[sp.Basic], Any], xp: ModuleType) -> Any:

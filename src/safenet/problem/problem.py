@@ -16,7 +16,7 @@ from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
 
 from ..errors import SafeNetError
-from .evaluate import constant
+from .evaluate import computable, constant
 from .jets import Jet, JetTable, Orders, coordinate, exact_numbers
 from .names import Names, check_spelling
 from .notation import written
@@ -204,6 +204,10 @@ class Problem:
                 f"nor a parameter ({', '.join(p.name for p in self.parameters) or 'none given'})",
                 f"give it a value in the parameters, e.g. {symbol} = 1",
             )
+        try:
+            computable(residual)
+        except SafeNetError as error:
+            raise SafeNetError(f"{label}: {error.message}", error.remedy) from None
         used = sorted(residual.free_symbols & table.jets.keys(), key=str)
         jets = {symbol: table.jets[symbol] for symbol in used}
         return Relation(f"{written(left)} = {written(right)}", statement, residual, jets)
@@ -364,7 +368,12 @@ class Problem:
 
     def value(self, expression: sp.Expr) -> sp.Expr:
         """`expression` with the parameters' numbers in place."""
-        return expression.xreplace(self.parameters)
+        try:
+            return expression.xreplace(self.parameters)
+        except (ValueError, TypeError) as error:  # SymPy compares the arguments of Max and Min
+            raise SafeNetError(
+                f"{expression} is not real with the parameters' numbers: {error}", "change the parameters"
+            ) from None
 
     def reference(self, **coordinates: Any) -> Any:
         """The fields at points, from the exact solution or the reference: an array, or a dict of arrays."""
@@ -493,9 +502,9 @@ def _statement(statement: Any, label: str) -> sp.Eq:
     if not isinstance(statement, sp.Eq):
         if not isinstance(statement, (sp.Expr, int, float)):
             raise SafeNetError(f"{label} is not an equation: {statement!r}", "use sympy.Eq(left, right)")
-        statement = sp.Eq(sp.sympify(statement), 0, evaluate=False)
+        statement = sp.Eq(sp.sympify(statement, strict=True), 0, evaluate=False)
     lhs, rhs = _canonical(statement.lhs), _canonical(statement.rhs)
-    if sp.sympify(lhs - rhs) == 0:
+    if lhs - rhs == 0:
         raise SafeNetError(f"{label} is always true: both sides are {lhs}")
     return sp.Eq(lhs, rhs, evaluate=False)
 

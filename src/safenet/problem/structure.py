@@ -62,24 +62,36 @@ def _periodic(problem: Problem, index: int, field: str) -> bool:
 def _parities(problem: Problem, index: int) -> dict[str, Kind]:
     """An odd or even assignment of all fields under which conditions and equations are symmetric, if any."""
     axis = problem.axes[index]
+    if problem.order(index) == 0:
+        return {}  # each point by itself: nothing smooths the kink that a continuation may have on a face
     options: dict[str, set[int]] = {field: {1, -1} for field in problem.unknowns}
-    ends: dict[str, set[sp.Expr]] = {field: set() for field in problem.unknowns}
+    vanishing: dict[str, set[tuple[int, sp.Expr | None]]] = {field: set() for field in problem.unknowns}
     for condition in _faces(problem, index):
         if len(condition.jets) != 1 or not condition.linear or problem.value(condition.source) != 0:
             return {}
         (jet,) = condition.jets.values()
         # An even derivative that vanishes on the face belongs to an odd function, an odd one to an even.
         options[jet.field] &= {-1 if jet.orders[index] % 2 == 0 else 1}
-        ends[jet.field] |= {value for value in [jet.place[index]] if value is not None}
-    for field in problem.unknowns:
-        needed = problem.order(index, field) > 0
-        if needed and ends[field] != {axis.lower, axis.upper}:
-            return {}
+        if sum(jet.orders) == jet.orders[index]:
+            vanishing[jet.field].add((jet.orders[index], jet.place[index]))
     for signs in itertools.product(*(sorted(options[field]) for field in problem.unknowns)):
         parity = dict(zip(problem.unknowns, signs, strict=True))
-        if all(_symmetric(problem, equation, index, parity) for equation in problem.equations):
+        promised = all(
+            (order, face) in vanishing[field]
+            for field, sign in parity.items()
+            for order in _zero_on_faces(problem.order(index, field), sign)
+            for face in (axis.lower, axis.upper)
+        )
+        if promised and all(_symmetric(problem, equation, index, parity) for equation in problem.equations):
             return {field: "sine" if sign < 0 else "cosine" for field, sign in parity.items()}
     return {}
+
+
+def _zero_on_faces(order: int, sign: int) -> range:
+    """The derivatives that an odd (sign −1) or even continuation takes to be zero, below `order`; one at least."""
+    if order == 0:
+        return range(0)
+    return range(0, order, 2) if sign < 0 else range(1, max(order, 2), 2)
 
 
 def _symmetric(problem: Problem, equation: Relation, index: int, parity: dict[str, int]) -> bool:
@@ -103,7 +115,7 @@ def _zero(expression: sp.Expr) -> bool:
 
 @lru_cache(maxsize=64)
 def named_frequencies(problem: Problem) -> tuple[tuple[float, ...], ...]:
-    """For each axis, the frequencies ω of every sin(ωx + …), cos, exp(iωx) in the data and the coefficients."""
+    """For each axis, the frequencies ω of every sin(ωx + …), cos and tan in the data and the coefficients."""
     found: list[set[float]] = [set() for _ in problem.axes]
     for relation in (*problem.equations, *problem.conditions):
         expression = problem.value(relation.residual)

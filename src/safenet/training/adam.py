@@ -20,7 +20,9 @@ from safenet.training.status import (
     Trace,
     code,
     evaluate,
+    first_evaluation,
     iteration_count,
+    moved,
     opening,
     repeat,
 )
@@ -48,7 +50,7 @@ class Adam:
     """η_i = rate · decay^(i/every), continuous in i, or constant over each `every` with `staircase`.
 
     With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
-    in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value.
+    in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value or 1.
     """
 
     iterations: int
@@ -63,13 +65,24 @@ class Adam:
     @property
     def transformation(self) -> optax.GradientTransformation:
         schedule = optax.exponential_decay(self.rate, self.every, self.decay, staircase=self.staircase)
-        return optax.adam(schedule)
+        # optax counts in int32, whose quotients are float32 even where theta is not.
+        return optax.adam(lambda i: schedule(i.astype(float)))
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
-        return _start(self, objective, theta)
+        here = first_evaluation(objective, theta)
+        return AdamState(
+            **opening(theta, here),
+            gradient=here.gradient,
+            moments=self.transformation.init(theta),
+            first_total=here.total,
+            anchor_total=here.total,
+            anchor_iteration=jnp.asarray(0, jnp.int32),
+        )
 
     def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
-        return _advance(self, objective, state, iteration_count(count))
+        # The phase's numbers are part of the program, except the one that is changed to go on for longer.
+        program, iterations = replace(self, iterations=0), jnp.asarray(self.iterations, jnp.int32)
+        return _advance(program, objective, state, iteration_count(count), iterations)
 
     def refresh(self, objective: Objective, state: AdamState) -> AdamState:
         """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
@@ -77,7 +90,7 @@ class Adam:
         Costs one evaluation. Without it the first step would follow the old objective's gradient, and the
         best loss would be compared between two objectives.
         """
-        anew = _start(self, objective, state.theta)
+        anew = self.start(objective, state.theta)
         return replace(
             anew,
             iteration=state.iteration,
@@ -88,49 +101,37 @@ class Adam:
 
 
 @eqx.filter_jit
-def _start(phase: Adam, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
-    here = evaluate(objective, theta)
-    return AdamState(
-        **opening(theta, here),
-        gradient=here.gradient,
-        moments=phase.transformation.init(theta),
-        first_total=here.total,
-        anchor_total=here.total,
-        anchor_iteration=jnp.asarray(0, jnp.int32),
-    )
-
-
-@eqx.filter_jit
 def _advance(
-    phase: Adam, objective: Objective, state: AdamState, count: Int[Array, ""]
+    phase: Adam, objective: Objective, state: AdamState, count: Int[Array, ""], iterations: Int[Array, ""]
 ) -> tuple[AdamState, Trace]:
-    return repeat(lambda state: _step(phase, objective, state), state, count, phase.iterations)
+    return repeat(lambda state: _step(phase, objective, state), state, count, iterations)
 
 
 def _step(phase: Adam, objective: Objective, state: AdamState) -> AdamState:
-    update, moments = phase.transformation.update(state.gradient, state.moments)
+    with jax.numpy_dtype_promotion("standard"):  # optax raises floats to the power of its int32 counter
+        update, moments = phase.transformation.update(state.gradient, state.moments)
     theta = jnp.asarray(optax.apply_updates(state.theta, update))
     there = evaluate(objective, theta)
-    moved = replace(
-        state.moved(theta, there.total, there.terms, there.gradient_norm),
+    after = replace(
+        moved(state, theta, there.total, there.terms, there.gradient_norm),
         gradient=there.gradient,
         moments=moments,
     )
 
     # Measured from the last marked improvement instead of over a window: one number, not `patience` many.
-    improved = moved.best_total < (1 - IMPROVEMENT) * state.anchor_total
-    moved = replace(
-        moved,
-        anchor_total=jnp.where(improved, moved.best_total, state.anchor_total),
-        anchor_iteration=jnp.where(improved, moved.iteration, state.anchor_iteration),
+    improved = after.best_total < (1 - IMPROVEMENT) * state.anchor_total
+    after = replace(
+        after,
+        anchor_total=jnp.where(improved, after.best_total, state.anchor_total),
+        anchor_iteration=jnp.where(improved, after.iteration, state.anchor_iteration),
     )
-    plateau = (phase.patience > 0) & (moved.iteration - moved.anchor_iteration >= phase.patience)
+    plateau = (phase.patience > 0) & (after.iteration - after.anchor_iteration >= phase.patience)
     # A restart from a trained theta begins near zero and must be allowed Adam's first blind steps, hence
     # the 1: the residuals' weights are chosen so that an untrained loss is of that order or above.
     diverged = there.total > phase.divergence * jnp.maximum(state.first_total, 1)
     status = jnp.where(plateau, code(Status.PLATEAU), state.status)
-    moved = replace(moved, status=jnp.where(diverged, code(Status.DIVERGED), status))
+    after = replace(after, status=jnp.where(diverged, code(Status.DIVERGED), status))
 
     stopped = replace(state, status=code(Status.NON_FINITE))
-    after = jax.tree.map(lambda new, old: jnp.where(there.finite, new, old), moved, stopped)
+    after = jax.tree.map(lambda new, old: jnp.where(there.finite, new, old), after, stopped)
     return replace(after, evaluations=state.evaluations + 1)

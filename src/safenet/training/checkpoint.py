@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def unpack(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         facts = json.loads(arrays.pop("facts").tobytes().decode())
     except FileNotFoundError:
         raise SafeNetError(f"{path} does not exist") from None
-    except (OSError, ValueError, KeyError, EOFError) as problem:
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as problem:
         raise SafeNetError(f"{path} is not a file of this program or is damaged: {problem}") from None
     return arrays, facts
 

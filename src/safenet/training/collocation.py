@@ -48,12 +48,14 @@ class Block:
         """Write the weighted Jacobian into `jacobian` (zeroed) and return the weighted residual."""
         values = self.values(amplitudes)
         for symbol, design in self.designs.items():
-            coefficient = self.weights * evaluate(self.coefficients[symbol], values, np)
+            with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
+                coefficient = self.weights * evaluate(self.coefficients[symbol], values, np)
             jacobian[:, self.columns[symbol]] += coefficient[:, None] * design
         return self.residuals(values)
 
     def residuals(self, values: dict[sp.Symbol, np.ndarray]) -> np.ndarray:
-        return self.weights * (evaluate(self.residual, values, np) - self.target)
+        with np.errstate(all="ignore"):
+            return self.weights * (evaluate(self.residual, values, np) - self.target)
 
 
 class Collocation:
@@ -81,6 +83,10 @@ class Collocation:
     @property
     def unknowns(self) -> int:
         return sum(self.sizes)
+
+    @property
+    def rows(self) -> int:
+        return sum(len(block.weights) for block in self.blocks)
 
     @property
     def orthogonal(self) -> bool:
@@ -161,8 +167,8 @@ class Collocation:
     def linearise(self, amplitudes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The Jacobian (Fortran order, as LAPACK wants it) and the residual, both weighted."""
         counts = [len(block.weights) for block in self.blocks]
-        jacobian = np.zeros((sum(counts), self.unknowns), order="F")
-        residual = np.empty(sum(counts))
+        jacobian = np.zeros((self.rows, self.unknowns), order="F")
+        residual = np.empty(self.rows)
         row = 0
         for block, count in zip(self.blocks, counts, strict=True):
             residual[row : row + count] = block.rows(amplitudes, jacobian[row : row + count])

@@ -33,6 +33,7 @@ class Direct:
     evaluations: int = 0
     cursor: dict[str, Any] = field(default_factory=dict)
     done: bool = False
+    exhausted: bool = False  # going finer would cost too much, or no longer help
     reason: str = ""
 
 
@@ -93,7 +94,6 @@ class LeastSquares:
 
     def run(self, problem: Problem, monitor: Monitor, state: Direct | None = None) -> Iterator[Direct]:
         state = state or Direct(cursor={"modes": first_modes(problem, self.least), "poor": 0})
-        current: LinearForm | None = state.network if isinstance(state.network, LinearForm) else None
         modes, poor = list(state.cursor["modes"]), int(state.cursor["poor"])
         while True:
             bases = axis_bases(problem, modes, self.general)
@@ -103,7 +103,8 @@ class LeastSquares:
                 return
             monitor.phase(self.name, f"{size} amplitudes")
             collocation = Collocation(problem, bases, oversampling=oversampling(problem))
-            start = np.zeros(collocation.unknowns) if current is None else widen(current, bases)
+            best = state.network if isinstance(state.network, LinearForm) else None
+            start = np.zeros(collocation.unknowns) if best is None else widen(best, bases)
             result = newton(collocation, start, problem.linear, report=monitor.step)
             current = collocation.form(result.amplitudes)
             residual = held_out(problem, current).worst
@@ -123,7 +124,9 @@ class LeastSquares:
                 yield replace(state, done=True, reason=reason)
                 return
             if poor >= 3:
-                yield replace(state, done=True, reason="more modes no longer reduce the held-out residual")
+                nothing = state.network is None
+                reason = "the residual is not finite" if nothing else "more modes no longer reduce the held-out residual"
+                yield replace(state, done=True, given_up=nothing, reason=reason)
                 return
             yield state
 
@@ -138,10 +141,13 @@ class Marching:
     """The same in slabs [t₀, t₀ + h], each handed the end of the one before.
 
     In every slab the modes of an axis grow while its amplitudes do not decay (tail above `tail`), and h shrinks
-    while time is not resolved or Newton fails; both recover when the slab is easy.
+    while time is not resolved or Newton fails; then the axis with the larger tail is refined while the held-out
+    residual is above `tail` too and refining helps. Both recover when a slab is easy. Several marches with smaller
+    and smaller `tail` make a schedule; one that would cost more than `work` multiplications gives up early.
     """
 
-    tail: float = 1e-6
+    tail: float = 1e-5
+    work: float = 2e12
     unknowns: int = 3000
     least: int = 8
     degree: int = 6
@@ -157,24 +163,38 @@ class Marching:
         if state is None:
             modes = first_modes(problem, self.least)
             modes[time] = self.degree
-            state = Direct(cursor={"modes": modes, "h": (end - start) / self.slabs, "worst": 0.0})
+            state = Direct(cursor={"modes": modes, "h": (end - start) / self.slabs, "worst": 0.0, "work": 0.0})
         pieces = list(state.network.pieces) if isinstance(state.network, Piecewise) else []
         breaks = list(state.network.breaks) if isinstance(state.network, Piecewise) else [start]
         modes, h, worst = list(state.cursor["modes"]), float(state.cursor["h"]), float(state.cursor["worst"])
+        work = float(state.cursor["work"])
         iterations, evaluations = state.iterations, state.evaluations
+        last = math.inf  # the residual of the last attempt at this slab
         while breaks[-1] < end:
             t0 = breaks[-1]
             span = (t0, end if t0 + 1.01 * h >= end else t0 + h)
             monitor.phase(self.name, f"t = {t0:.4g} … {span[1]:.4g}", (t0 - start) / (end - start))
             collocation, result = self._slab(problem, monitor, modes, span, pieces)
             iterations, evaluations = iterations + result.iterations, evaluations + result.evaluations
+            work += result.iterations * collocation.rows * collocation.unknowns**2
+            if work > self.work * (0.1 + (t0 - start) / (end - start)):
+                yield replace(state, done=True, exhausted=True, reason=f"given up at t = {t0:.4g}: it would cost too much")
+                return
             tails = collocation.tails(result.amplitudes)
-            change = self._change(problem, tails, result, modes, h, end - start)
+            form = collocation.form(result.amplitudes)
+            residual = held_out(problem, form, 256, span).worst if result.converged else math.inf
+            poor = residual > self.tail and residual < 0.5 * last
+            change = self._change(problem, tails, result.converged, poor, modes, span[1] - t0, end - start)
             if change is not None:
+                # Only a refinement for the residual's sake must earn its keep.
+                last = residual if _resolved(tails, self.tail) else math.inf
                 modes, h = change
                 continue
-            form = collocation.form(result.amplitudes)
-            residual = held_out(problem, form, 256, span).worst
+            if not result.converged:
+                reason = f"Newton fails at t = {t0:.4g} however short the slab: the solution may not exist beyond"
+                yield replace(state, done=True, given_up=True, reason=reason)
+                return
+            last = math.inf
             worst = max(worst, residual)
             pieces.append(form)
             breaks.append(span[1])
@@ -189,8 +209,10 @@ class Marching:
                 residual=worst,
                 iterations=iterations,
                 evaluations=evaluations,
-                cursor={"modes": modes, "h": h, "worst": worst},
+                cursor={"modes": modes, "h": h, "worst": worst, "work": work},
                 done=breaks[-1] >= end,
+                # All axes are resolved to `tail` and the residual is not: the solution has a kink, or the modes ran out.
+                exhausted=worst > 10 * self.tail,
                 reason=f"reached t = {end:g} in {len(pieces)} slabs" if breaks[-1] >= end else "",
             )
             monitor.level(sum(piece.parameters for piece in pieces), worst)
@@ -225,18 +247,31 @@ class Marching:
         return widen(LinearForm(tuple(frozen), previous.bases), bases)
 
     def _change(
-        self, problem: Problem, tails: list[float], result: Newton, modes: list[int], h: float, duration: float
+        self,
+        problem: Problem,
+        tails: list[float],
+        converged: bool,
+        poor: bool,
+        modes: list[int],
+        h: float,
+        duration: float,
     ) -> tuple[list[int], float] | None:
         """More modes where space is not resolved, a shorter slab where time is not, None to accept."""
         time = problem.time
         assert time is not None
-        grown = list(modes)
-        for i, tail in enumerate(tails):
-            if i != time and tail > self.tail:
-                grown[i] = math.ceil(modes[i] * 1.5)
+        coarse = [i for i, tail in enumerate(tails) if i != time and tail > self.tail]
+        if poor and not coarse:
+            worst = max(range(len(tails)), key=lambda i: tails[i])
+            coarse = [worst] if worst != time else []
+        grown = [math.ceil(count * 1.5) if i in coarse else count for i, count in enumerate(modes)]
         fits = unknowns_of(axis_bases(problem, grown, "chebyshev", (0.0, 1.0))) <= self.unknowns
-        if result.converged and grown != modes and fits:
+        if converged and coarse and fits:
             return grown, h
-        if (not result.converged or tails[time] > 10 * self.tail) and h > self.shortest * duration:
+        late = tails[time] > self.tail or (poor and not coarse)
+        if (not converged or late) and h > self.shortest * duration:
             return modes, h / 2
         return None
+
+
+def _resolved(tails: list[float], limit: float) -> bool:
+    return all(tail <= limit for tail in tails)

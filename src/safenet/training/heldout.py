@@ -60,7 +60,7 @@ def held_out(
 
 def _relative(problem: Problem, network: Any, relation: Relation, points: np.ndarray) -> float:
     values: dict[sp.Symbol, Any] = {a.symbol: points[:, i] for i, a in enumerate(problem.axes)}
-    scale = 0.0
+    sizes = []
     for symbol, jet in relation.jets.items():
         index = problem.unknowns.index(jet.field)
         at = points.copy()
@@ -69,12 +69,13 @@ def _relative(problem: Problem, network: Any, relation: Relation, points: np.nda
                 at[:, i] = float(problem.value(place))
         values[symbol] = _jet(network, at, jet.orders, index)
         if not jet.interior:
-            scale = max(scale, _rms(_jet(network, points, jet.orders, index)))
-    terms = [
-        evaluate(term, values, np) for term in sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
-    ]
-    scale = max(scale, *(_rms(term) for term in terms))
-    return _rms(sum(terms)) / scale if scale > 0 else 0.0
+            sizes.append(_rms(_jet(network, points, jet.orders, index)))
+    # A residual that is not finite is a finding, not a warning: np.max keeps the nan that max() would drop.
+    with np.errstate(all="ignore"):
+        summands = sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
+        terms = [evaluate(term, values, np) for term in summands]
+        scale = float(np.max([*sizes, *(_rms(term) for term in terms)]))
+        return _rms(sum(terms)) / scale if scale != 0 else 0.0
 
 
 def _jet(network: Any, points: np.ndarray, orders: Orders, index: int) -> np.ndarray:

@@ -27,7 +27,9 @@ from safenet.training.status import (
     Trace,
     code,
     evaluate,
+    first_evaluation,
     iteration_count,
+    moved,
     opening,
     repeat,
 )
@@ -61,34 +63,40 @@ class LBFGS:
     name: ClassVar[str] = "lbfgs"
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> LBFGSState:
-        return _start(self, objective, theta)
+        here = first_evaluation(objective, theta)
+        shared = opening(theta, here)
+        flat = here.finite & (here.gradient_norm <= self.tolerance)
+        return LBFGSState(
+            **shared | {"status": jnp.where(flat, code(Status.GRADIENT), shared["status"])},
+            gradient=here.gradient,
+            S=jnp.zeros((self.history, theta.size), theta.dtype),
+            Y=jnp.zeros((self.history, theta.size), theta.dtype),
+            SY=jnp.zeros((self.history, self.history), theta.dtype),
+            gamma=jnp.ones((), theta.dtype),
+            stored=jnp.asarray(0, jnp.int32),
+            newest=jnp.asarray(0, jnp.int32),
+        )
 
     def advance(self, objective: Objective, state: LBFGSState, count: int) -> tuple[LBFGSState, Trace]:
-        return _advance(self, objective, state, iteration_count(count))
-
-
-@eqx.filter_jit
-def _start(phase: LBFGS, objective: Objective, theta: Float[Array, " p"]) -> LBFGSState:
-    here = evaluate(objective, theta)
-    shared = opening(theta, here)
-    flat = here.finite & (here.gradient_norm <= phase.tolerance)
-    return LBFGSState(
-        **shared | {"status": jnp.where(flat, code(Status.GRADIENT), shared["status"])},
-        gradient=here.gradient,
-        S=jnp.zeros((phase.history, theta.size), theta.dtype),
-        Y=jnp.zeros((phase.history, theta.size), theta.dtype),
-        SY=jnp.zeros((phase.history, phase.history), theta.dtype),
-        gamma=jnp.ones((), theta.dtype),
-        stored=jnp.asarray(0, jnp.int32),
-        newest=jnp.asarray(0, jnp.int32),
-    )
+        iterations = jnp.asarray(self.iterations, jnp.int32)
+        tolerance = jnp.asarray(self.tolerance, state.theta.dtype)
+        return _advance(objective, state, iteration_count(count), iterations, tolerance)
 
 
 @eqx.filter_jit
 def _advance(
-    phase: LBFGS, objective: Objective, state: LBFGSState, count: Int[Array, ""]
+    objective: Objective,
+    state: LBFGSState,
+    count: Int[Array, ""],
+    iterations: Int[Array, ""],
+    tolerance: Float[Array, ""],
 ) -> tuple[LBFGSState, Trace]:
-    return repeat(lambda state: _step(phase, objective, state), state, count, phase.iterations)
+    return repeat(lambda state: _step(objective, state, tolerance), state, count, iterations)
+
+
+def product(a: Array, b: Array) -> Array:
+    """a b in theta's own precision: a GPU would else round float32 factors to ten bits (TF32)."""
+    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
 
 
 def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
@@ -104,16 +112,17 @@ def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
     def by_slot(coefficients: Float[Array, " history"]) -> Float[Array, " history"]:
         return jnp.zeros_like(coefficients).at[oldest_first].set(coefficients)
 
-    alpha = solve_triangular(R, jnp.where(valid, (state.S @ g)[oldest_first], 0))
-    q = g - by_slot(alpha) @ state.Y
+    alpha = solve_triangular(R, jnp.where(valid, product(state.S, g)[oldest_first], 0))
+    q = g - product(by_slot(alpha), state.Y)
     gamma = jnp.where(state.stored > 0, state.gamma, 1)
-    right = jnp.diagonal(R) * alpha - gamma * jnp.where(valid, (state.Y @ q)[oldest_first], 0)
-    return -(gamma * q + by_slot(solve_triangular(R, right, trans=1)) @ state.S)
+    right = jnp.diagonal(R) * alpha - gamma * jnp.where(valid, product(state.Y, q)[oldest_first], 0)
+    c = solve_triangular(R, right, trans=1)
+    return -(gamma * q + product(by_slot(c), state.S))
 
 
-def _step(phase: LBFGS, objective: Objective, state: LBFGSState) -> LBFGSState:
+def _step(objective: Objective, state: LBFGSState, tolerance: Float[Array, ""]) -> LBFGSState:
     direction = quasi_newton(state)
-    slope = state.gradient @ direction
+    slope = product(state.gradient, direction)
     descends = jnp.isfinite(slope) & (slope < 0)  # in exact arithmetic always
     stored = jnp.where(descends, state.stored, 0)
     direction = jnp.where(descends, direction, -state.gradient)
@@ -123,20 +132,20 @@ def _step(phase: LBFGS, objective: Objective, state: LBFGSState) -> LBFGSState:
 
     found = search.low.alpha > 0  # with sufficient decrease, even where the cap cut the search short
     state = replace(state, evaluations=state.evaluations + search.count)
-    moved = _remember(state, stored, search)
-    decrease = jnp.abs(state.total - moved.total)
-    size = jnp.maximum(jnp.abs(state.total), jnp.abs(moved.total))
-    status = jnp.where(decrease < phase.tolerance * size, code(Status.DECREASE), code(Status.RUNNING))
-    status = jnp.where(moved.gradient_norm <= phase.tolerance, code(Status.GRADIENT), status)
+    after = _remember(state, stored, search)
+    decrease = jnp.abs(state.total - after.total)
+    size = jnp.maximum(jnp.abs(state.total), jnp.abs(after.total))
+    status = jnp.where(decrease < tolerance * size, code(Status.DECREASE), code(Status.RUNNING))
+    status = jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status)
 
     # A failed search may be the fault of old pairs: forget them and try steepest descent, once.
     failure = jnp.where(stored > 0, code(Status.RUNNING), code(Status.NO_STEP))
     failure = jnp.where(search.finite, failure, code(Status.NON_FINITE))
     # Without a step the search ends at theta itself; only the counters would be wrong.
     return replace(
-        moved,
-        iteration=jnp.where(found, moved.iteration, state.iteration),
-        stored=jnp.where(found, moved.stored, 0),
+        after,
+        iteration=jnp.where(found, after.iteration, state.iteration),
+        stored=jnp.where(found, after.stored, 0),
         status=jnp.where(found, status, failure),
     )
 
@@ -146,18 +155,18 @@ def _remember(state: LBFGSState, stored: Int[Array, ""], search: "Search") -> LB
     history = state.S.shape[0]
     there = search.evaluation
     s, y = search.theta - state.theta, there.gradient - state.gradient
-    sy, yy = s @ y, y @ y
+    sy, yy = product(s, y), product(y, y)
     keep = sy > jnp.finfo(s.dtype).eps * yy
     newest = jnp.where(keep, (state.newest + 1) % history, state.newest)
     S = state.S.at[newest].set(jnp.where(keep, s, state.S[newest]))
     Y = state.Y.at[newest].set(jnp.where(keep, y, state.Y[newest]))
     return replace(
-        state.moved(search.theta, there.total, there.terms, there.gradient_norm),
+        moved(state, search.theta, there.total, there.terms, there.gradient_norm),
         gradient=there.gradient,
         S=S,
         Y=Y,
         # Only s_i·y_j with i no newer than j is ever read, so a new pair is a new column.
-        SY=state.SY.at[:, newest].set(jnp.where(keep, S @ y, state.SY[:, newest])),
+        SY=state.SY.at[:, newest].set(jnp.where(keep, product(S, y), state.SY[:, newest])),
         gamma=jnp.where(keep, sy / jnp.where(keep, yy, 1), state.gamma),
         stored=jnp.where(keep, jnp.minimum(stored + 1, history), stored),
         newest=newest,
@@ -194,7 +203,7 @@ def line_search(
     Ends after `SEARCH_LIMIT` evaluations, or when the bracket is below theta's rounding; `low` is then the
     best sample with sufficient decrease, α = 0 if there was none. A non-finite loss is an overshoot.
     """
-    zero = Sample(jnp.zeros_like(alpha), state.total, state.gradient @ direction)
+    zero = Sample(jnp.zeros_like(alpha), state.total, product(state.gradient, direction))
     infinity = jnp.full_like(alpha, jnp.inf)
     length = jnp.max(jnp.abs(direction))
     rounding = jnp.finfo(direction.dtype).eps * jnp.max(jnp.abs(state.theta))
@@ -205,7 +214,7 @@ def line_search(
     def trial(search: Search) -> Search:
         theta = state.theta + search.alpha * direction
         there = evaluate(objective, theta)
-        slope = there.gradient @ direction
+        slope = product(there.gradient, direction)
         finite = there.finite & jnp.isfinite(slope)
         now = Sample(search.alpha, jnp.where(finite, there.total, jnp.inf), slope)
 

@@ -27,15 +27,16 @@ from safenet.training.status import (
     Status,
     Trace,
     code,
-    evaluate,
+    first_evaluation,
     iteration_count,
+    moved,
     opening,
     repeat,
 )
 
 # Chosen by measurement: networks of three layers of 10 for convection, the wave equation and Burgers, three
-# seeds each, 150 steps. Floors of 1e-10 to 1e-4 ended about an order of magnitude higher in loss on Burgers
-# and no lower elsewhere; one of 1, which is Levenberg's D = I, ended in between.
+# seeds each, 150 steps. On Burgers, floors of 1e-10 to 1e-4 ended up to an order of magnitude higher in loss,
+# and so did a floor of 1, which is Levenberg's D = I; on the linear equations the differences were smaller.
 SCALE_FLOOR = 1e-2
 # The damping's factors: down to 1/4 after a good step, 2 (then 4, 8, …) after a rejected trial. There, 1/10
 # instead of 1/4 cost more trials for a loss no lower.
@@ -76,29 +77,39 @@ class LevenbergMarquardt:
                 "condition of J, which leaves nothing of single precision. Enable jax_enable_x64 and "
                 "convert theta, or use LBFGS, which works in float32."
             )
-        return _start(self, objective, theta)
+        shared = opening(theta, first_evaluation(objective, theta))
+        return LevenbergState(
+            **shared,
+            damping=jnp.asarray(self.damping, theta.dtype),
+            totals=jnp.full(max(self.patience, 1), shared["total"]),
+        )
 
     def advance(
         self, objective: Objective, state: LevenbergState, count: int
     ) -> tuple[LevenbergState, Trace]:
-        return _advance(self, objective, state, iteration_count(count))
+        limits = Limits(
+            *(jnp.asarray(x, jnp.int32) for x in (self.iterations, self.patience, self.trials)),
+            *(jnp.asarray(x, state.theta.dtype) for x in (self.ratio, self.tolerance, self.decrease)),
+        )
+        return _advance(limits, objective, state, iteration_count(count))
 
 
-@eqx.filter_jit
-def _start(phase: LevenbergMarquardt, objective: Objective, theta: Float[Array, " p"]) -> LevenbergState:
-    shared = opening(theta, evaluate(objective, theta))
-    return LevenbergState(
-        **shared,
-        damping=jnp.asarray(phase.damping, theta.dtype),
-        totals=jnp.full(max(phase.patience, 1), shared["total"]),
-    )
+class Limits(eqx.Module):
+    """The phase's numbers as the device holds them: others do not make another program."""
+
+    iterations: Int[Array, ""]
+    patience: Int[Array, ""]
+    trials: Int[Array, ""]
+    ratio: Float[Array, ""]
+    tolerance: Float[Array, ""]
+    decrease: Float[Array, ""]
 
 
 @eqx.filter_jit
 def _advance(
-    phase: LevenbergMarquardt, objective: Objective, state: LevenbergState, count: Int[Array, ""]
+    limits: Limits, objective: Objective, state: LevenbergState, count: Int[Array, ""]
 ) -> tuple[LevenbergState, Trace]:
-    return repeat(lambda state: _step(phase, objective, state), state, count, phase.iterations)
+    return repeat(lambda state: _step(limits, objective, state), state, count, limits.iterations)
 
 
 class Trial(eqx.Module):
@@ -116,17 +127,17 @@ class Trial(eqx.Module):
     finite: Bool[Array, ""]
 
 
-def _step(phase: LevenbergMarquardt, objective: Objective, state: LevenbergState) -> LevenbergState:
+def _step(limits: Limits, objective: Objective, state: LevenbergState) -> LevenbergState:
     gram, gradient, _ = objective.normal_equations(state.theta)
     gradient_norm = jnp.max(jnp.abs(gradient))
     finite = jnp.all(jnp.isfinite(gradient)) & jnp.all(jnp.isfinite(gram))
-    stationary = gradient_norm <= phase.tolerance
+    stationary = gradient_norm <= limits.tolerance
 
-    trial = _search(phase, objective, state, gram, gradient, finite & ~stationary)
-    moved = state.moved(trial.theta, trial.total, trial.terms, gradient_norm)
-    slot = moved.iteration % state.totals.size
-    slow = state.totals[slot] - moved.total < phase.decrease * state.totals[slot]
-    slow = (phase.patience > 0) & (moved.iteration >= phase.patience) & slow
+    trial = _search(limits, objective, state, gram, gradient, finite & ~stationary)
+    after = moved(state, trial.theta, trial.total, trial.terms, gradient_norm)
+    slot = after.iteration % state.totals.size
+    slow = state.totals[slot] - after.total < limits.decrease * state.totals[slot]
+    slow = (limits.patience > 0) & (after.iteration >= limits.patience) & slow
     status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
 
     failure = jnp.where(trial.finite, code(Status.NO_STEP), code(Status.NON_FINITE))
@@ -134,17 +145,17 @@ def _step(phase: LevenbergMarquardt, objective: Objective, state: LevenbergState
     failure = jnp.where(finite, failure, code(Status.NON_FINITE))
     taken = trial.accepted
     return replace(
-        moved,
-        iteration=jnp.where(taken, moved.iteration, state.iteration),
+        after,
+        iteration=jnp.where(taken, after.iteration, state.iteration),
         evaluations=state.evaluations + 1 + trial.evaluations,
         status=jnp.where(taken, status, failure),
         damping=trial.damping,
-        totals=state.totals.at[slot].set(jnp.where(taken, moved.total, state.totals[slot])),
+        totals=state.totals.at[slot].set(jnp.where(taken, after.total, state.totals[slot])),
     )
 
 
 def _search(
-    phase: LevenbergMarquardt,
+    limits: Limits,
     objective: Objective,
     state: LevenbergState,
     gram: Float[Array, "p p"],
@@ -160,7 +171,7 @@ def _search(
     lowest = jnp.finfo(gram.dtype).eps
 
     def unfinished(trial: Trial) -> Bool[Array, ""]:
-        return go & trial.moves & ~trial.accepted & (trial.count < phase.trials)
+        return go & trial.moves & ~trial.accepted & (trial.count < limits.trials)
 
     def attempt(trial: Trial) -> Trial:
         mu = trial.damping
@@ -174,9 +185,9 @@ def _search(
         total, terms = lax.cond(worth, lambda: objective(theta), lambda: (state.total, state.terms))
         predicted = 0.5 * (step @ (mu * step - gradient / scale))
         rho = (state.total - total) / predicted
-        accepted = worth & jnp.isfinite(total) & (rho >= phase.ratio)
+        accepted = worth & jnp.isfinite(total) & (rho >= limits.ratio)
         # ρ = 1 says that the rows are linear at this length: less damping. At ρ = ratio it stays.
-        trust = jnp.clip((rho - phase.ratio) / (1 - phase.ratio), 0, 1)
+        trust = jnp.clip((rho - limits.ratio) / (1 - limits.ratio), 0, 1)
         damping = jnp.where(accepted, mu * LOWER**-trust, mu * trial.raise_by)
         return Trial(
             theta=jnp.where(accepted, theta, state.theta),

@@ -19,11 +19,18 @@ from .adam import Adam
 from .direct import LeastSquares, Marching, axis_bases, first_modes, unknowns_of
 from .lbfgs import LBFGS
 from .levenberg import LevenbergMarquardt
+from .points import SAMPLERS
 
 Phase = Adam | LBFGS | LevenbergMarquardt | LeastSquares | Marching
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase for phase in (Adam, LBFGS, LevenbergMarquardt, LeastSquares, Marching)
 }
+# From rough to fine: an answer early, then digits while they are cheap. The first march is never given up.
+MARCHES: tuple[Marching, ...] = (
+    Marching(tail=1e-3, work=1e300),
+    Marching(tail=1e-5, only_above=1e-7),
+    Marching(tail=1e-7, only_above=1e-7),
+)
 SCHEDULES: dict[str, tuple[Phase, ...]] = {
     "paper-1": (Adam(30_000), LBFGS(10_000)),
     "paper-3a": (Adam(20_000), LBFGS(20_000)),
@@ -32,7 +39,7 @@ SCHEDULES: dict[str, tuple[Phase, ...]] = {
     "paper-3d": (Adam(25_000), LBFGS(10_000), Adam(5_000)),
     "paper-4": (Adam(100_000),),
     "least-squares": (LeastSquares(),),
-    "marching": (Marching(),),
+    "marching": MARCHES,
     "levenberg-marquardt": (LevenbergMarquardt(200),),
 }
 RECIPES: dict[str, str] = {
@@ -104,6 +111,8 @@ def make_plan(
     for name, count in (("points", interior), ("condition points", condition)):
         if count is not None and count < 1:
             raise SafeNetError(f"{count} {name} are too few", "give at least 1")
+    if sampler is not None and sampler not in SAMPLERS:
+        raise SafeNetError(f"there is no sampler {sampler!r}", nearest(sampler, SAMPLERS))
     paper = recipe.startswith("paper-")
     plan = Plan(
         method=method_name,
@@ -154,10 +163,10 @@ def default_schedule(problem: Problem, name: str, given: bool = False) -> tuple[
         reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
         phases.append(LeastSquares())
         if obstacle is None:
-            phases.append(Marching(only_above=1e-6))
+            phases += [replace(march, only_above=1e-6) for march in MARCHES]
     elif obstacle is None:
         reasons.append("nonlinear with initial values: Newton on the linear form, slab by slab in time")
-        phases.append(Marching())
+        phases += MARCHES
     else:
         reasons.append(f"nonlinear, not marched ({obstacle}): Newton on the linear form, whole domain")
         phases.append(LeastSquares(general="chebyshev"))

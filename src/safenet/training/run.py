@@ -43,6 +43,7 @@ class PhaseRecord:
     stop_reason: str = ""
     outcome: str = "finished"
     residual: float | None = None
+    phase: int = 0  # its place in the plan
 
 
 @dataclass
@@ -54,18 +55,19 @@ class Trained:
     history: np.ndarray
     records: list[PhaseRecord] = field(default_factory=list)
     interrupted: bool = False
+    winner: int = -1
 
     @property
     def outcome(self) -> str:
         if self.interrupted:
             return "interrupted"
-        return self.records[-1].outcome if self.records else "finished"
+        return self.records[self.winner].outcome if self.records else "finished"
 
     @property
     def stop_reason(self) -> str:
         if self.interrupted:
             return "Interrupted by the user; the best state so far is kept and the run can be resumed."
-        return self.records[-1].stop_reason if self.records else ""
+        return self.records[self.winner].stop_reason if self.records else ""
 
 
 class Run:
@@ -80,6 +82,8 @@ class Run:
         self.best: Any = None
         self.residual = float("inf")
         self.theta: Any = None
+        self.winner = -1
+        self.exhausted = False
         self.saved = time.monotonic()
         self._loss: tuple[PhysicsLoss, Any] | None = None
 
@@ -88,25 +92,31 @@ class Run:
     def carry_out(self) -> Trained:
         interrupted = False
         try:
-            while self.index < len(self.plan.phases):
+            while self.index < len(self.plan.phases) and not self._diverged():
                 phase = self.plan.phases[self.index]
                 if self._wanted(phase):
                     self._direct(phase) if isinstance(phase, (LeastSquares, Marching)) else self._optimise(phase)
                 self.index, self.state = self.index + 1, None
-                if self.records and self.records[-1].outcome == "diverged":
-                    break
             self.save(force=True)
         except KeyboardInterrupt:
             interrupted = True
             # Saved before the state at hand becomes a candidate: a resumed run must not know it was interrupted.
             self.save(force=True)
+        if interrupted or self.best is None:
             self._keep_current()
         history = np.concatenate(self.history) if self.history else np.empty((0, 2))
-        return Trained(self.best, self.residual, history, self.records, interrupted)
+        return Trained(self.best, self.residual, history, self.records, interrupted, self.winner)
+
+    def _diverged(self) -> bool:
+        return bool(self.records) and self.records[-1].outcome == "diverged"
 
     def _wanted(self, phase: Phase) -> bool:
         """A later phase of a mixed schedule runs only where the earlier ones left something to do."""
-        if self.best is None or self.state is not None:
+        if self.state is not None:
+            return True
+        if isinstance(phase, Marching) and self.exhausted:
+            return False
+        if self.best is None:
             return True
         direct = isinstance(phase, (LeastSquares, Marching))
         came_from_direct = self.theta is None
@@ -114,8 +124,8 @@ class Run:
 
     def _record(self, name: str) -> PhaseRecord:
         """The record of the phase at hand: a new one, or the saved one of a resumed phase."""
-        if len(self.records) <= self.index or self.state is None:
-            self.records.append(PhaseRecord(name))
+        if not self.records or self.records[-1].phase != self.index:
+            self.records.append(PhaseRecord(name, phase=self.index))
         return self.records[-1]
 
     def _direct(self, phase: LeastSquares | Marching) -> None:
@@ -126,13 +136,16 @@ class Run:
             now = time.monotonic()
             record.seconds, clock = record.seconds + now - clock, now
             record.iterations, record.evaluations = state.iterations, state.evaluations
-            record.residual, record.stop_reason = state.residual, state.reason
+            record.stop_reason = state.reason
             self.state = state
             self.monitor.network(lambda s=state: s.network)
             if not state.done:
                 self.save()
         assert isinstance(state, Direct)
-        self._candidate(state.network)
+        if state.given_up:
+            record.outcome = "given up"
+        if state.network is not None and (not state.given_up or self.best is None):
+            self._candidate(state.network)
 
     def _optimise(self, phase: Any) -> None:
         loss, theta = self._loss_and_theta()
@@ -141,7 +154,8 @@ class Run:
         clock = time.monotonic()
         self.monitor.phase(phase.name, "compiling")
         state = self.state if isinstance(self.state, State) else phase.start(loss, theta)
-        first = float(state.total) if record.iterations == 0 else float("inf")
+        # Only Adam lets the loss rise, and remembers where it began.
+        first = float(getattr(state, "first_total", state.total))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
         while int(state.status) == Status.RUNNING:
             began = time.monotonic()
@@ -154,8 +168,9 @@ class Run:
             record.iterations, record.evaluations = int(state.iteration), int(state.evaluations)
             self.state = state
             if len(rows):
+                total, *terms = rows[-1].tolist()
                 self.monitor.losses(
-                    int(state.iteration), phase.iterations, rows[-1, 0], dict(zip(names, rows[-1, 1:], strict=True))
+                    int(state.iteration), phase.iterations, total, dict(zip(names, terms, strict=True))
                 )
                 self.monitor.network(lambda s=state: loss.field(s.theta))
             # The first call compiles; from then on aim at CHUNK_SECONDS between looks.
@@ -183,9 +198,9 @@ class Run:
         residual = held_out(self.problem, network).worst
         # An optimiser's own phases follow one another; a linear form competes with them by its residual.
         if self.best is None or residual < self.residual or self.theta is not None and not self._competes():
-            self.best, self.residual = network, residual
+            self.best, self.residual, self.winner = network, residual, len(self.records) - 1
         if self.records:
-            self.records[-1].residual = residual
+            self.records[-1].residual = residual if np.isfinite(residual) else None
 
     def _competes(self) -> bool:
         return any(isinstance(phase, (LeastSquares, Marching)) for phase in self.plan.phases)
@@ -205,7 +220,8 @@ class Run:
         if self.folder is None or (not force and time.monotonic() - self.saved < SAVE_EVERY):
             return
         arrays: dict[str, Any] = {}
-        facts: dict[str, Any] = {"index": self.index, "records": [asdict(r) for r in self.records]}
+        facts: dict[str, Any] = {"index": self.index, "winner": self.winner, "exhausted": self.exhausted}
+        facts["records"] = [asdict(record) for record in self.records]
         facts["residual"] = self.residual if np.isfinite(self.residual) else None
         if self.history:
             self.history = [np.concatenate(self.history)]
@@ -239,7 +255,7 @@ class Run:
         def group(prefix: str) -> dict[str, np.ndarray]:
             return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
-        self.index = facts["index"]
+        self.index, self.winner, self.exhausted = facts["index"], facts["winner"], facts["exhausted"]
         self.records = [PhaseRecord(**record) for record in facts["records"]]
         self.residual = float("inf") if facts["residual"] is None else facts["residual"]
         self.history = [arrays["history"]] if "history" in arrays else []

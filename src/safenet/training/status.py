@@ -12,7 +12,7 @@ stop, the part of the state each of them has, and the loop that repeats a step o
 from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -92,6 +92,10 @@ def evaluate(objective: Objective, theta: Float[Array, " p"]) -> Evaluation:
     return Evaluation(total.astype(theta.dtype), terms.astype(theta.dtype), gradient)
 
 
+# For use outside a program: all phases start with the same one, compiled once per objective.
+first_evaluation = eqx.filter_jit(evaluate)
+
+
 class State(eqx.Module):
     """theta, total(theta) and terms(theta); the best theta seen; how far and why. Arrays only.
 
@@ -108,25 +112,29 @@ class State(eqx.Module):
     evaluations: Int[Array, ""]
     status: Int[Array, ""]
 
-    def moved(
-        self,
-        theta: Float[Array, " p"],
-        total: Float[Array, ""],
-        terms: Float[Array, " k"],
-        gradient_norm: Float[Array, ""],
-    ) -> Self:
-        """One accepted step to theta."""
-        better = total < self.best_total
-        return replace(
-            self,
-            theta=theta,
-            total=total,
-            terms=terms,
-            gradient_norm=gradient_norm,
-            best_theta=jnp.where(better, theta, self.best_theta),
-            best_total=jnp.where(better, total, self.best_total),
-            iteration=self.iteration + 1,
-        )
+
+S = TypeVar("S", bound=State)
+
+
+def moved(
+    state: S,
+    theta: Float[Array, " p"],
+    total: Float[Array, ""],
+    terms: Float[Array, " k"],
+    gradient_norm: Float[Array, ""],
+) -> S:
+    """The state after one accepted step to theta."""
+    better = total < state.best_total
+    return replace(
+        state,
+        theta=theta,
+        total=total,
+        terms=terms,
+        gradient_norm=gradient_norm,
+        best_theta=jnp.where(better, theta, state.best_theta),
+        best_total=jnp.where(better, total, state.best_total),
+        iteration=state.iteration + 1,
+    )
 
 
 def code(status: Status) -> Int[Array, ""]:
@@ -157,9 +165,6 @@ class Trace(eqx.Module):
     length: Int[Array, ""]
 
 
-S = TypeVar("S", bound=State)
-
-
 def iteration_count(count: int) -> Int[Array, ""]:
     """`count` as a device number: a Python number would compile a program of its own for each value."""
     if not 0 <= count <= CAPACITY:
@@ -170,7 +175,9 @@ def iteration_count(count: int) -> Int[Array, ""]:
     return jnp.asarray(count, jnp.int32)
 
 
-def repeat(step: Callable[[S], S], state: S, count: Int[Array, ""], iterations: int) -> tuple[S, Trace]:
+def repeat(
+    step: Callable[[S], S], state: S, count: Int[Array, ""], iterations: Int[Array, ""]
+) -> tuple[S, Trace]:
     """state ← step(state) until `count` more iterations are done, or the run has ended.
 
     A step that leaves `iteration` as it was (a retry, a stop) is not recorded.

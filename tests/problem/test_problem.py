@@ -1,0 +1,383 @@
+"""A problem from SymPy: what is read off the symbols, and the sentence for every statement that is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from sympy import Eq, Function, Rational, cos, exp, pi, sin, symbols
+
+from safenet.errors import SafeNetError
+from safenet.problem import Problem
+from safenet.problem.jets import coordinate
+from safenet.problem.problem import multi_indices
+
+x, y, t, c, L = symbols("x y t c L")
+u, v, p = Function("u"), Function("v"), Function("p")
+U = u(x, t)
+UNIT = {x: (0, 1), t: (0, 1)}
+START = Eq(u(x, 0), sin(pi * x))
+
+
+def heat(**changes: Any) -> Problem:
+    given = {"equations": Eq(U.diff(t), U.diff(x, 2)), "on": UNIT, "where": [START], **changes}
+    return Problem(given.pop("equations"), **given)
+
+
+def complaint(**changes: Any) -> SafeNetError:
+    with pytest.raises(SafeNetError) as caught:
+        heat(**changes)
+    return caught.value
+
+
+# ---- what is read
+
+
+@pytest.mark.parametrize(
+    ("condition", "kind", "free", "text"),
+    [
+        (Eq(u(0, t), 0), "dirichlet", (1,), "u(0, t) = 0"),
+        (Eq(u(Rational(1, 2), t), 0), "dirichlet", (1,), "u(1/2, t) = 0"),
+        (Eq(U.diff(x).subs(x, 1), cos(t)), "neumann", (1,), "u_x(1, t) = cos(t)"),
+        (Eq(U.diff(x).subs(x, 1) + 4 * u(1, t), 2), "robin", (1,), "4*u(1, t) + u_x(1, t) = 2"),
+        (Eq(u(0, t), u(1, t)), "periodic", (1,), "u(0, t) = u(1, t)"),
+        (Eq(U.diff(x).subs(x, 0), U.diff(x).subs(x, 1)), "periodic", (1,), "u_x(0, t) = u_x(1, t)"),
+        (Eq(u(0, t), 2 * u(1, t)), "general", (1,), "u(0, t) = 2*u(1, t)"),
+        (Eq(u(0, t) + u(1, t), 0), "general", (1,), "u(0, t) + u(1, t) = 0"),
+        (Eq(u(0, t), u(Rational(1, 2), t)), "general", (1,), "u(0, t) = u(1/2, t)"),
+        (Eq(u(0, t), U.diff(x).subs(x, 1)), "general", (1,), "u(0, t) = u_x(1, t)"),
+        (Eq(u(x, 0), x), "initial", (0,), "u(x, 0) = x"),
+        (Eq(U.diff(t).subs(t, 0), x), "initial", (0,), "u_t(x, 0) = x"),
+        (Eq(u(x, 1), x), "general", (0,), "u(x, 1) = x"),
+        (Eq(u(0, 0), 1), "point", (), "u(0, 0) = 1"),
+        (u(0, t) - 3, "dirichlet", (1,), "u(0, t) - 3 = 0"),
+    ],
+)
+def test_kinds_and_places_of_conditions(condition: Any, kind: str, free: tuple[int, ...], text: str) -> None:
+    found = heat(where=[START, condition]).conditions[1]
+    assert (found.kind, found.free, found.text) == (kind, free, text)
+    assert found.initial == (kind == "initial")
+
+
+def test_a_derivative_at_a_place_is_read_in_every_way_sympy_writes_it() -> None:
+    u_x = Function("u")(x, t).diff(x)
+    ways = [
+        u_x.subs(t, 0),
+        sp.Derivative(u(x, 0), x),
+        sp.Subs(u_x, t, 0),
+        sp.Subs(sp.Derivative(u(x, t), x), t, 0),
+    ]
+    texts = {heat(where=[START, Eq(way, 1)]).conditions[1].text for way in ways}
+    assert texts == {"u_x(x, 0) = 1"}
+    corner = heat(where=[START, Eq(U.diff(x, t).subs({x: 0, t: 0}), 1)]).conditions[1]
+    assert corner.places == ((0, 0),)
+
+
+def test_a_derivative_at_a_place_of_the_only_axis_within_a_formula() -> None:
+    # SymPy's cache takes Subs objects for equal that differ in their bound variable only.
+    f = u(x)
+    problem = Problem(f.diff(x, 2) + f, on={x: (0, 1)}, where=[Eq(sp.cos(f.diff(x).subs(x, 0)) + pi, 1)])
+    assert problem.conditions[0].text == "cos(u_x(0)) + pi = 1"
+
+
+def test_exactly_the_needed_derivatives() -> None:
+    # Kuramoto–Sivashinsky: u, u_x, u_xx, u_xxxx, u_t and no u_xxx
+    problem = heat(equations=Eq(U.diff(t) + U * U.diff(x), -U.diff(x, 2) - U.diff(x, 4)))
+    assert set(multi_indices(problem)["u"]) == {(0, 0), (1, 0), (2, 0), (4, 0), (0, 1)}
+    assert problem.order(0) == 4
+    assert problem.time_order("u") == 1
+    assert not problem.linear
+
+
+def test_mixed_derivatives_in_any_order_are_one_jet() -> None:
+    w = u(x, y, t)
+    equation = Eq(w.diff(x, y, x, t), w.diff(t, x, y, x) * 2 + w.diff(y, 2, x))
+    problem = Problem(equation, on={x: (0, 1), y: (0, 2), t: (0, 3)}, where=[Eq(u(x, y, 0), 0)])
+    assert set(multi_indices(problem)["u"]) == {(2, 1, 1), (1, 2, 0)}
+    assert problem.equations[0].text == "u_xxyt = 2*u_xxyt + u_xyy"
+
+
+def test_a_derivative_of_a_formula_is_carried_out() -> None:
+    problem = heat(equations=Eq(U.diff(t), sp.Derivative(c * x * U.diff(x), x)), parameters={c: 2})
+    assert problem.equations[0].residual == sp.sympify("u_t - c*x*u_xx - c*u_x", locals=_locals())
+
+
+def _locals() -> dict[str, sp.Symbol]:
+    return {name: coordinate(name) for name in ("u_t", "u_xx", "u_x", "c", "x")}
+
+
+@pytest.mark.parametrize(
+    ("equation", "linear"),
+    [
+        (Eq(U.diff(t), sin(x) * U.diff(x, 2) + U + exp(t)), True),
+        (Eq(U.diff(t), U * U.diff(x)), False),
+        (Eq(U.diff(t), sp.Abs(U)), False),
+        (Eq(U.diff(t) * (1 + U), U * U.diff(t) + 1), True),  # the products cancel
+    ],
+)
+def test_linearity(equation: Eq, linear: bool) -> None:
+    assert heat(equations=equation).linear is linear
+
+
+def test_a_nonlinear_condition_makes_the_problem_nonlinear() -> None:
+    assert heat().linear
+    assert not heat(where=[START, Eq(U.diff(x).subs(x, 0), u(0, t) ** 4)]).linear
+
+
+def test_coefficients_and_source() -> None:
+    (equation,) = heat(equations=Eq(U.diff(t), c * x * U + sin(t)), parameters={c: 3}).equations
+    assert equation.coefficient(coordinate("u")) == -coordinate("c") * coordinate("x")
+    assert equation.source == sin(coordinate("t"))
+
+
+def test_numbers_are_exact() -> None:
+    problem = heat(on={x: (0, 0.1), t: (0, np.float64(1e-4))}, parameters={c: 0.3})
+    assert problem.axes[0].upper == Rational(1, 10)
+    assert problem.axes[1].upper == Rational(1, 10_000)
+    assert list(problem.parameters.values()) == [Rational(3, 10)]
+    assert (problem.axes[0].lo, problem.axes[0].hi, problem.axes[0].length) == (0.0, 0.1, 0.1)
+
+
+def test_symbols_with_other_assumptions_are_the_same_symbols() -> None:
+    x2, t2 = symbols("x t", positive=True)
+    other = Problem(
+        Eq(u(x2, t2).diff(t2), u(x2, t2).diff(x2, 2)),
+        on={x2: (0, 1), t2: (0, 1)},
+        where=[Eq(u(x2, 0), sin(pi * x2))],
+    )
+    assert other == heat()
+
+
+def test_several_unknowns() -> None:
+    a, b, q = u(x, y), v(x, y), p(x, y)
+    stokes = Problem(
+        [
+            Eq(a.diff(x, 2) + a.diff(y, 2), q.diff(x)),
+            Eq(b.diff(x, 2) + b.diff(y, 2), q.diff(y)),
+            a.diff(x) + b.diff(y),
+        ],
+        on={x: (0, 1), y: (0, 1)},
+        where=[Eq(u(x, 1), 1), Eq(v(x, 1), 0), Eq(p(0, 0), 0)],
+    )
+    assert stokes.unknowns == ("u", "p", "v")
+    assert multi_indices(stokes)["p"] == ((1, 0), (0, 1))
+    assert stokes.time is None
+    assert stokes.time_order("u") == 0
+    assert [condition.kind for condition in stokes.conditions] == ["dirichlet", "dirichlet", "point"]
+
+
+def test_steady_and_one_axis_problems() -> None:
+    ode = Problem(Eq(u(x).diff(x, 2), -u(x)), on={x: (0, pi)}, where=[Eq(u(0), 0), Eq(u(pi), 0)])
+    assert [(condition.kind, condition.free) for condition in ode.conditions] == [("dirichlet", ())] * 2
+    start = Problem(Eq(u(t).diff(t), -u(t)), on={t: (0, 1)}, where=[Eq(u(0), 1)])
+    assert start.conditions[0].kind == "initial"
+    assert start.axis("t") == start.axis(t) == start.time == 0
+
+
+def test_a_single_condition_needs_no_list() -> None:
+    assert heat(where=START) == heat()
+
+
+def test_places_and_ends_may_be_parameters() -> None:
+    problem = heat(
+        on={x: (0, L), t: (0, 1)}, where=[START, Eq(u(0, t), u(L, t)), Eq(u(L, t), 0)], parameters={L: 2 * pi}
+    )
+    assert problem.axes[0].upper == 2 * pi
+    assert problem.conditions[1].kind == "periodic"
+    assert problem.conditions[2].places == ((2 * pi, None),)
+    longer = problem.with_parameters(L=7)
+    assert longer.axes[0].hi == 7
+    assert longer.conditions[2].places == ((7, None),)
+
+
+def test_text_for_numbers_is_parsed_and_never_evaluated() -> None:
+    problem = heat(on={"x": ("0", "2*pi"), "t": (0, "c")}, parameters={"c": "sqrt(2)"})
+    assert [axis.upper for axis in problem.axes] == [2 * pi, sp.sqrt(2)]
+    for bad in ({"parameters": {"c": "__import__('os')"}}, {"on": {x: (0, "exit()"), t: (0, 1)}}):
+        assert (
+            "has no meaning" in complaint(**bad).message or "brackets are empty" in complaint(**bad).message
+        )
+
+
+# ---- equality
+
+
+def test_equal_up_to_sides_sign_order_and_names_of_numbers() -> None:
+    wanted = heat(where=[START, Eq(u(0, t), 0)])
+    assert wanted == heat(
+        equations=Eq(U.diff(x, 2), U.diff(t)), where=[Eq(0, u(0, t), evaluate=False), START]
+    )
+    assert wanted == heat(
+        equations=Eq(U.diff(t), c * U.diff(x, 2)), where=[START, Eq(u(0, t), 0)], parameters={c: 1}
+    )
+    assert hash(wanted) == hash(heat(where=[Eq(u(0, t), 0), START], name="other", title="Heat"))
+    assert wanted == heat(where=[Eq(u(L, t), 0), START], on={x: (L, 1), t: (L, 1)}, parameters={L: 0})
+    assert wanted == wanted.with_reference(lambda **_: 0)
+
+
+def test_different_problems_differ() -> None:
+    problems = [
+        heat(),
+        heat(equations=Eq(U.diff(t), 2 * U.diff(x, 2))),
+        heat(where=[Eq(u(x, 0), 0)]),
+        heat(where=[START, Eq(u(0, t), 0)]),
+        heat(on={x: (0, 2), t: (0, 1)}),
+        heat(equations=Eq(v(x, t).diff(t), v(x, t).diff(x, 2)), where=[Eq(v(x, 0), sin(pi * x))]),
+    ]
+    assert len(set(problems)) == len(problems)
+    assert heat() != "heat"
+
+
+# ---- the exact solution
+
+
+def test_reference_from_the_exact_solution() -> None:
+    problem = heat(exact=exp(-(pi**2) * t) * sin(pi * x))
+    points, times = np.linspace(0, 1, 5), np.array(0.1)
+    expected = np.exp(-(np.pi**2) * 0.1) * np.sin(np.pi * points)
+    np.testing.assert_allclose(problem.reference(x=points, t=times), expected, rtol=1e-14)
+    assert problem.has_reference
+    assert problem.reference_accuracy == 0.0
+
+
+def test_reference_of_several_fields_is_a_dict() -> None:
+    problem = Problem(
+        [Eq(u(t).diff(t), v(t)), Eq(v(t).diff(t), -u(t))],
+        on={t: (0, 1)},
+        where=[Eq(u(0), 0), Eq(v(0), 1)],
+        exact={u: sin(t), "v": cos(t)},
+    )
+    values = problem.reference(t=np.array([0.5]))
+    assert set(values) == {"u", "v"}
+    np.testing.assert_allclose(values["v"], np.cos(0.5))
+
+
+def test_without_a_reference_there_is_none() -> None:
+    assert heat().reference_accuracy is None
+    assert not heat().has_reference
+    with pytest.raises(SafeNetError, match="neither an exact solution nor a reference"):
+        heat().reference(x=0, t=0)
+
+
+def test_a_wrong_exact_solution_is_refused_with_the_terms_that_do_not_cancel() -> None:
+    error = complaint(exact=exp(-9 * t) * sin(pi * x))
+    assert "does not satisfy equation 1: u_t = u_xx" in error.message
+    assert "u_t →" in error.remedy
+    assert "-u_xx →" in error.remedy
+    error = complaint(exact=exp(-(pi**2) * t) * sin(pi * x) * 2)
+    assert "does not satisfy condition 1: u(x, 0) = sin(pi*x)" in error.message
+
+
+@pytest.mark.parametrize(
+    ("exact", "message"),
+    [
+        ({"w": sin(x)}, "lacks the unknown u"),
+        ({"u": sin(x), "w": sin(x)}, "names w, which is not an unknown"),
+        (c * sin(x), "the exact solution of u contains the unknown symbol c"),
+        ("sin(w)", "the exact solution of u, column 5: the name 'w' is not known"),
+        ([1, 2], "the exact solution of u is"),
+    ],
+)
+def test_an_exact_solution_must_be_one_formula_for_each_unknown(exact: Any, message: str) -> None:
+    assert message in complaint(exact=exact).message
+
+
+# ---- complaints
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "remedy"),
+    [
+        ({"equations": []}, "at least one equation", ""),
+        (
+            {"equations": Eq(U.diff(t), c * U)},
+            "equation 1: the symbol c is neither an axis (x, t) nor",
+            "c = 1",
+        ),
+        ({"equations": Eq(x, x)}, "equation 1 is always true: SymPy reduced it to True", "differ"),
+        ({"equations": [U.diff(t), U.diff(t) == 0]}, "equation 2 is always false", "sympy.Eq"),
+        ({"equations": Eq(U, U, evaluate=False)}, "equation 1 is always true: both sides", ""),
+        ({"equations": "u_t = u_xx"}, "equation 1 is not an equation: 'u_t = u_xx'", "sympy.Eq"),
+        ({"equations": Eq(x, t)}, "contain no unknown function", "Function('u')"),
+        ({"equations": [U.diff(t), Eq(x, t)]}, "equation 2 (x = t) does not contain an unknown", "are u"),
+        ({"equations": Eq(u(0, t).diff(t), U)}, "equation 1 fixes a place: u_t(0, t)", "move this"),
+        ({"equations": Eq(u(x).diff(x), U)}, "u(x) has 1 arguments, the domain has 2 axes", "u(x, t)"),
+        ({"equations": Eq(u(t, x).diff(x), 0)}, "u(t, x) has t in the place of x", "in this order"),
+        ({"equations": Eq(U.diff(t), u(x + 1, t))}, "has x + 1 in the place of x", "a fixed one is a number"),
+        ({"equations": Eq(U.diff(t), u(U, t))}, "in the place of x", "number"),
+        ({"equations": Eq(U.diff(t), u(x, y).diff(y))}, "a derivative in y, which is not an axis", "x, t"),
+        (
+            {"equations": Eq(U.diff(t), v(x, t)), "unknowns": ["u"]},
+            "'v' is not one of the unknowns (u)",
+            "declare",
+        ),
+        ({"unknowns": ["u", "v"]}, "the unknown v appears in no equation", "add its equation"),
+        ({"equations": Eq(U.diff(t), sp.sqrt(-2))}, "equation 1 (u_t = sqrt(2)*I) is not real", "roots"),
+        ({"equations": Eq(U.diff(t), sp.erf(x))}, "equation 1: cannot compute erf in erf(x)", "use Abs"),
+        ({"equations": Eq(U.diff(t), sp.oo)}, "is not real and finite", "zero"),
+        ({"on": {}}, "the domain has no axis", "on={x"),
+        ({"on": [0, 1]}, "the domain is [0, 1]", "on={x"),
+        ({"on": {x: (0, 1), t: 1}}, "the interval of t is 1", "t = [0, 1]"),
+        ({"on": {x: (0, 1), t: "01"}}, "the interval of t is '01'", "t = [0, 1]"),
+        ({"on": {x: (1, 0), t: (0, 1)}}, "the interval of x is [1, 0]: empty or reversed", "x = [0, 1]"),
+        ({"on": {x: (0, 0), t: (0, 1)}}, "empty or reversed", "widen"),
+        ({"on": {x: (0, sp.oo), t: (0, 1)}}, "the upper end of x is oo, not a finite real", "number"),
+        ({"on": {x: (0, sp.I), t: (0, 1)}}, "not a finite real number", "number"),
+        ({"on": {x: (0, 10**400), t: (0, 1)}}, "not a finite real number", "number"),
+        ({"on": {x: (0, L), t: (0, 1)}}, "the upper end of x depends on L", "give L a number"),
+        ({"on": {x: (0, None), t: (0, 1)}}, "the upper end of x is None", "a number"),
+        ({"on": {t: (0, 1), x: (0, 1)}}, "the axis t comes before x", "u(x, t), not u(t, x)"),
+        ({"on": {x: (0, 1), "x": (0, 1), t: (0, 1)}}, "an axis appears twice: x, x, t", "one interval"),
+        ({"parameters": {c: y}}, "the parameter c depends on y", "give y a number"),
+        ({"parameters": {c: float("nan")}}, "the parameter c is nan, not a finite", "number"),
+        ({"parameters": {c: [1]}}, "the parameter c is [1]", "a number"),
+        ({"parameters": {x: 1}}, "x is both an axis and a parameter", "rename"),
+        ({"parameters": {"u": 1}}, "u is both an unknown and a parameter", "rename"),
+        ({"parameters": {"u_x": 1}}, "'u_x' already means a derivative of u", "rename"),
+        (
+            {"where": [Eq(u(2, t), 0)]},
+            "condition 1 is placed at x = 2, outside the domain 0 ≤ x ≤ 1",
+            "widen",
+        ),
+        ({"where": [START, Eq(u(-0.5, t), 0)]}, "condition 2 is placed at x = -1/2, outside", "x = 0 or 1"),
+        ({"where": [START, Eq(u(L, t), 0)]}, "condition 2: the place of x depends on L", "give L"),
+        ({"where": []}, "u has 1 time derivative but no initial condition", "add u(x, 0) = …"),
+        ({"where": [START, Eq(x, 1)]}, "condition 2 (x = 1) does not contain an unknown", "u(0, t) = 0"),
+        ({"where": [START, Eq(U, 1)]}, "condition 2 (u = 1) holds in the whole domain", "u(0, t)"),
+        ({"where": [START, Eq(u(0, t), u(x, 0))]}, "mixes places of different shape", "same axes"),
+        ({"where": [START, Eq(u(0, t), x)]}, "contains x, which its place fixes", "replace x"),
+        ({"where": [START, True]}, "condition 2 is always true", "sympy.Eq"),
+    ],
+)
+def test_a_statement_that_is_no_problem(changes: dict[str, Any], message: str, remedy: str) -> None:
+    error = complaint(**changes)
+    assert message in error.message
+    assert remedy in error.remedy
+
+
+def test_missing_initial_conditions_are_named() -> None:
+    error = complaint(equations=Eq(U.diff(t, 2), U.diff(x, 2)))
+    assert error.message == "u has 2 time derivatives but 1 initial condition"
+    assert error.remedy == "add u(x, 0) = … and u_t(x, 0) = …"
+
+
+def test_axes_whose_names_run_together_are_refused() -> None:
+    a, aa = symbols("a aa")
+    with pytest.raises(SafeNetError, match="'aa' is spelt like several other axes"):
+        Problem(u(a, aa).diff(a, 2) - u(a, aa).diff(aa), on={a: (0, 1), aa: (0, 1)})
+
+
+def test_parameters_can_be_changed_but_not_invented() -> None:
+    problem = heat(equations=Eq(U.diff(t), c * U.diff(x, 2)), parameters={c: 1})
+    assert problem.with_parameters(c=0.5).parameters == {coordinate("c"): Rational(1, 2)}
+    with pytest.raises(SafeNetError, match="has no parameter 'k'") as caught:
+        problem.with_parameters(k=1)
+    assert caught.value.remedy == "its parameters: c"
+    with pytest.raises(SafeNetError, match="'z' is not an axis"):
+        problem.axis("z")
+
+
+def test_repr_shows_the_statement() -> None:
+    assert repr(heat(name="heat")) == "Problem(heat: u_t = u_xx; x ∈ [0, 1], t ∈ [0, 1])"
