@@ -1,8 +1,8 @@
 """SAFE-NET: solve a PDE from its symbols, on Fourier features chosen by those symbols.
 
-    problem    what is solved            reference   independent solutions       library    the benchmark problems
-    features   point → features          networks    features → fields           training   points, loss, optimisers
-    solving    problem → solution        solution    call, diff, error, plot, save, load
+problem    what is solved            reference   independent solutions       library    the benchmark problems
+features   point → features          networks    features → fields           training   points, loss, optimisers
+solving    problem → solution        solution    call, diff, error, plot, save, load
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Solve a PDE from its symbols.\n\n"
     "P is a problem of the library (safenet list) or a file such as\n\n"
-    "    name = \"heat\"\n\n"
-    "    unknowns = [\"u\"]\n\n"
-    "    equations = [\"u_t = u_xx/10\"]\n\n"
-    "    conditions = [\"u(0, t) = 0\", \"u(1, t) = 0\", \"u(x, 0) = sin(pi*x)\"]\n\n"
+    '    name = "heat"\n\n'
+    '    unknowns = ["u"]\n\n'
+    '    equations = ["u_t = u_xx/10"]\n\n'
+    '    conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]\n\n'
     "    domain = { x = [0, 1], t = [0, 1] }\n\n"
     "Try: safenet solve wave --out runs/wave && safenet plot runs/wave -o wave.png",
     no_args_is_help=True,
@@ -33,7 +33,8 @@ ProblemName = Annotated[str, typer.Argument(metavar="P", help="a library problem
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="a folder made by `safenet solve --out`")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON on standard output, progress elsewhere")]
 Parameter = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)")
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)"),
 ]
 
 
@@ -81,7 +82,12 @@ def list_(as_json: AsJson = False) -> None:
     from .training.recipes import RECIPES
 
     if as_json:
-        listing = {"problems": list(library.names()), "methods": list(DESCRIPTIONS), "recipes": list(RECIPES), "suites": []}
+        listing = {
+            "problems": list(library.names()),
+            "methods": list(DESCRIPTIONS),
+            "recipes": list(RECIPES),
+            "suites": [],
+        }
         print(json.dumps(listing))
         return
     titles = {name: library.problem(name).title for name in library.names()}
@@ -125,7 +131,9 @@ def solve(
     frequencies: Annotated[str | None, typer.Option(help="harmonic, gaussian, uniform or box")] = None,
     amplitudes: Annotated[str | None, typer.Option(help="unit, gaussian, uniform, xavier or decay")] = None,
     normalise: Annotated[str | None, typer.Option(help="point, fixed or none")] = None,
-    domain: Annotated[bool | None, typer.Option("--domain/--no-domain", help="features from the conditions")] = None,
+    domain: Annotated[
+        bool | None, typer.Option("--domain/--no-domain", help="features from the conditions")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem; the run folder keeps the solution, the plan and result.json.
@@ -207,7 +215,7 @@ def eval_(
     solution = load(run)
     for axis in diff or "":
         solution = solution.diff(axis)
-    answers = []
+    answers: list[dict[str, Any]] = []
     for place in at:
         point = {}
         for part in place.split(","):

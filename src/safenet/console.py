@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 from .problem import Problem
@@ -91,5 +99,7 @@ class ConsoleMonitor(Monitor):
                 fields |= {"completed": completed, "total": total}
             self.progress.update(self.task, **fields)
         elif time.monotonic() - self.spoke > LINE_EVERY:
-            self.console.print(f"{time.monotonic() - self.began:6.0f} s  {self.name}: {detail}", highlight=False)
+            self.console.print(
+                f"{time.monotonic() - self.began:6.0f} s  {self.name}: {detail}", highlight=False
+            )
             self.spoke = time.monotonic()

@@ -6,7 +6,7 @@ parent, so that u and u_x are computed on the way to u_xx and shared by everythi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import equinox as eqx
 import jax
@@ -34,7 +34,7 @@ def point_jets(
 
 def jets(
     field: Field, points: Float[Array | np.ndarray, "points axes"], orders: Sequence[Orders]
-) -> dict[Orders, Float[Array | np.ndarray, "points fields"]]:
+) -> Mapping[Orders, Float[Array | np.ndarray, "points fields"]]:
     """{α: ∂^α f} at many points; a field that knows its derivatives in closed form (`.jets`) is asked itself."""
     closed = getattr(field, "jets", None)
     if closed is not None:

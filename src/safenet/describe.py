@@ -38,9 +38,14 @@ def describe(problem: Problem) -> dict[str, Any]:
         "exact_proven": None if problem.exact is None else proven(problem),
         "reference_accuracy": problem.reference_accuracy,
         "linear": problem.linear,
-        "axes": {field: dict(zip(problem.axis_names, kinds, strict=True)) for field, kinds in axis_kinds(problem).items()},
+        "axes": {
+            field: dict(zip(problem.axis_names, kinds, strict=True))
+            for field, kinds in axis_kinds(problem).items()
+        },
         "features": [str(expression) for expression in domain_expressions(problem)],
-        "named_frequencies": dict(zip(problem.axis_names, map(list, named_frequencies(problem)), strict=True)),
+        "named_frequencies": dict(
+            zip(problem.axis_names, map(list, named_frequencies(problem)), strict=True)
+        ),
         "literal_frequencies": {
             name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)
         },
@@ -63,26 +68,47 @@ def description_text(facts: dict[str, Any]) -> str:
     section("parameters", [f"{name} = {value}" for name, value in facts["parameters"].items()])
     if facts["exact"] is not None:
         how = "proven symbolically" if facts["exact_proven"] else "checked numerically"
-        section(f"exact solution ({how}; used only to score)", [f"{k} = {v}" for k, v in facts["exact"].items()])
+        section(
+            f"exact solution ({how}; used only to score)", [f"{k} = {v}" for k, v in facts["exact"].items()]
+        )
     elif facts["reference_accuracy"] is not None:
-        section("reference", [f"independent, accurate to {facts['reference_accuracy']:.0e}; used only to score"])
+        section(
+            "reference", [f"independent, accurate to {facts['reference_accuracy']:.0e}; used only to score"]
+        )
     section("features read off the conditions", facts["features"])
     section(
         "along each axis",
-        [f"{field}: " + ", ".join(f"{axis} {kind}" for axis, kind in kinds.items()) for field, kinds in facts["axes"].items()],
+        [
+            f"{field}: " + ", ".join(f"{axis} {kind}" for axis, kind in kinds.items())
+            for field, kinds in facts["axes"].items()
+        ],
     )
     section(
         "frequencies in the data",
-        [f"{axis}: {', '.join(f'{v:.6g}' for v in values)}" for axis, values in facts["named_frequencies"].items() if values],
+        [
+            f"{axis}: {', '.join(f'{v:.6g}' for v in values)}"
+            for axis, values in facts["named_frequencies"].items()
+            if values
+        ],
     )
     literal = facts["literal_frequencies"]
     section(
         "frequencies of safe-net-literal",
-        [f"{axis}: {values[0]:.6g}, {values[1]:.6g}, … {values[-1]:.6g} ({len(values)})" if len(values) > 2
-         else f"{axis}: {', '.join(f'{v:.6g}' for v in values)}" for axis, values in literal.items()],
+        [
+            f"{axis}: {values[0]:.6g}, {values[1]:.6g}, … {values[-1]:.6g} ({len(values)})"
+            if len(values) > 2
+            else f"{axis}: {', '.join(f'{v:.6g}' for v in values)}"
+            for axis, values in literal.items()
+        ],
     )
-    section("parameters of the networks", [f"{name}: {count}" for name, count in facts["parameters_count"].items()])
-    section("what `safenet solve` would do", [*facts["plan"]["reasons"], "phases: " + ", then if needed ".join(facts["plan"]["phases"])])
+    section(
+        "parameters of the networks",
+        [f"{name}: {count}" for name, count in facts["parameters_count"].items()],
+    )
+    section(
+        "what `safenet solve` would do",
+        [*facts["plan"]["reasons"], "phases: " + ", then if needed ".join(facts["plan"]["phases"])],
+    )
     return "\n".join(lines)
 
 

@@ -59,7 +59,9 @@ def _sampled(solution: Solution, name: str, ticks: list[np.ndarray]) -> tuple[np
     flat = [part.ravel() for part in mesh]
     index = problem.unknowns.index(name)
     orders = solution.orders or (0,) * len(problem.axes)
-    values = evaluate_network(solution.network, np.stack(flat, axis=1), orders)[:, index].reshape(mesh[0].shape)
+    values = evaluate_network(solution.network, np.stack(flat, axis=1), orders)[:, index].reshape(
+        mesh[0].shape
+    )
     if not problem.has_reference or any(orders):
         return values, None
     reference = problem.reference(**dict(zip(problem.axis_names, flat, strict=True)))
@@ -92,7 +94,9 @@ def _draw_maps(solution: Solution, name: str, axes: list[Axes]) -> None:
             ticks.append(np.linspace(axis.lo, axis.hi, 257))
         else:
             ticks.append(np.array([axis.hi if axis.is_time else (axis.lo + axis.hi) / 2]))
-    values, exact = (None if part is None else part.reshape(257, 257) for part in _sampled(solution, name, ticks))
+    values, exact = (
+        None if part is None else part.reshape(257, 257) for part in _sampled(solution, name, ticks)
+    )
     assert values is not None
     # Time runs to the right; a plane in space keeps x to the right.
     across, up = (second, first) if problem.axes[second].is_time else (first, second)
@@ -117,7 +121,9 @@ def _draw_maps(solution: Solution, name: str, axes: list[Axes]) -> None:
 
 def _name(solution: Solution, name: str, ticks: list[np.ndarray]) -> str:
     fixed = [
-        f"{axis.name} = {tick[0]:g}" for axis, tick in zip(solution.problem.axes, ticks, strict=True) if len(tick) == 1
+        f"{axis.name} = {tick[0]:g}"
+        for axis, tick in zip(solution.problem.axes, ticks, strict=True)
+        if len(tick) == 1
     ]
     return f"{name} at {', '.join(fixed)}" if fixed else name
 
@@ -128,7 +134,9 @@ def _draw_losses(solution: Solution, ax: Axes) -> None:
     history = solution.history
     names = ("loss", *term_names(solution.problem))
     for column, (name, colour) in enumerate(zip(names, (INK, *COLOURS), strict=False)):
-        ax.semilogy(history[:, 0], history[:, 1 + column], color=colour, lw=1.8 if column == 0 else 1.0, label=name)
+        ax.semilogy(
+            history[:, 0], history[:, 1 + column], color=colour, lw=1.8 if column == 0 else 1.0, label=name
+        )
     ax.set_xlabel("iteration")
     ax.set_ylabel("loss and its terms")
     ax.grid(alpha=0.2)

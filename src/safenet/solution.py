@@ -1,9 +1,9 @@
 """u(x, t) as an object: call it, differentiate it, score it, draw it, save it.
 
-    sol(x=0.3, t=0.5)            values, with NumPy broadcasting
-    sol.diff("x", 2)(x=…, t=…)   derivatives
-    sol.error()                  against the reference, or the held-out residual where there is none
-    sol.save(folder); load(folder)
+sol(x=0.3, t=0.5)            values, with NumPy broadcasting
+sol.diff("x", 2)(x=…, t=…)   derivatives
+sol.error()                  against the reference, or the held-out residual where there is none
+sol.save(folder); load(folder)
 """
 
 from __future__ import annotations
@@ -119,7 +119,9 @@ class Solution:
         write_atomically(folder / "problem.toml", dumps(self.problem).encode())
         write_atomically(folder / "plan.json", self.plan.to_json().encode())
         facts = {"network": network_spec(self.network, self.plan.network, self.plan.precision)}
-        write_atomically(folder / "solution.npz", pack({**leaves(self.network), "history": self.history}, facts))
+        write_atomically(
+            folder / "solution.npz", pack({**leaves(self.network), "history": self.history}, facts)
+        )
         write_atomically(folder / "result.json", (json.dumps(self.result, indent=1) + "\n").encode())
         return folder
 
@@ -128,7 +130,9 @@ def load(folder: str | Path, problem: Problem | None = None) -> Solution:
     """The solution saved in `folder`, to the bit. A library problem gets its reference back by its name."""
     folder = Path(folder)
     if not (folder / "solution.npz").exists():
-        raise SafeNetError(f"{folder} holds no solution", "give a folder that `safenet solve --out` or save() made")
+        raise SafeNetError(
+            f"{folder} holds no solution", "give a folder that `safenet solve --out` or save() made"
+        )
     problem = problem or read_problem(folder)
     plan = Plan.from_json((folder / "plan.json").read_text())
     arrays, facts = unpack(folder / "solution.npz")
@@ -144,7 +148,9 @@ def read_problem(folder: Path) -> Problem:
 
     path = folder / "problem.toml"
     if not path.exists():
-        raise SafeNetError(f"{folder} holds no problem", "give a folder that `safenet solve --out` or save() made")
+        raise SafeNetError(
+            f"{folder} holds no problem", "give a folder that `safenet solve --out` or save() made"
+        )
     return library.with_library_reference(loads(path.read_text(), str(path)))
 
 
@@ -192,4 +198,3 @@ def errors_json(measured: Errors, unknowns: int) -> Any:
     if measured.l2re is None:
         return None
     return measured.l2re if unknowns == 1 else {**measured.fields, "pooled": measured.l2re}
-

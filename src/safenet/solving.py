@@ -44,7 +44,9 @@ def resume(folder: str | Path, *, monitor: Monitor | None = None) -> Solution:
     folder = Path(folder)
     problem = read_problem(folder)
     if not (folder / "plan.json").exists():
-        raise SafeNetError(f"{folder} has no plan.json", "it is not a run folder; start anew with `safenet solve`")
+        raise SafeNetError(
+            f"{folder} has no plan.json", "it is not a run folder; start anew with `safenet solve`"
+        )
     plan = Plan.from_json((folder / "plan.json").read_text())
     return carry_out(problem, plan, monitor, folder, resuming=True)
 

@@ -80,7 +80,8 @@ def test_trajectory_is_that_of_an_optax_loop(staircase):
     memory, totals, by_hand = optimiser.init(theta), [], theta
     value, slope = jax.jit(lambda t: objective(t)[0]), jax.jit(jax.grad(lambda t: objective(t)[0]))
     for i in range(300):
-        update, memory = optimiser.update(slope(by_hand), memory)
+        with jax.numpy_dtype_promotion("standard"):  # which optax relies on
+            update, memory = optimiser.update(slope(by_hand), memory)
         by_hand = by_hand - 1e-2 * 0.5 ** (i // 70 if staircase else i / 70) * update
         totals.append(float(value(by_hand)))
 
@@ -199,7 +200,8 @@ def test_refresh_follows_the_new_objective_with_the_old_moments():
     after, _ = phase.advance(other, state, 1)
 
     gradient = jax.grad(lambda t: other(t)[0])(state.theta)
-    update, _ = phase.transformation.update(gradient, state.moments)
+    with jax.numpy_dtype_promotion("standard"):
+        update, _ = phase.transformation.update(gradient, state.moments)
     np.testing.assert_allclose(after.theta, state.theta + update, rtol=1e-12)
     assert int(after.evaluations) == 21 + 1 + 1
     assert int(after.iteration) == 21

@@ -1,6 +1,6 @@
 """The benchmark problems: one TOML file each beside this one, and the references of those without a formula.
 
-    library.wave()   library.convection(beta=30)   library.allen_cahn()   library.problem("allen-cahn")
+library.wave()   library.convection(beta=30)   library.allen_cahn()   library.problem("allen-cahn")
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """φ_k(x) along one axis, with every derivative in closed form.
 
-    fourier     1, cos(kπs), sin(kπs),   s = (x − lower)/length     period 2·length: the paper's harmonics
-    periodic    1, cos(2πks), sin(2πks)
-    sine        sin(kπs)
-    cosine      1, cos(kπs)
-    chebyshev   T_k(2s − 1)
+fourier     1, cos(kπs), sin(kπs),   s = (x − lower)/length     period 2·length: the paper's harmonics
+periodic    1, cos(2πks), sin(2πks)
+sine        sin(kπs)
+cosine      1, cos(kπs)
+chebyshev   T_k(2s − 1)
 """
 
 from __future__ import annotations

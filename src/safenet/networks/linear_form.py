@@ -23,7 +23,7 @@ Bases = tuple[tuple[AxisBasis, ...], ...]
 class LinearForm(eqx.Module):
     """One tensor of amplitudes per field, over the products of its axes' functions."""
 
-    amplitudes: tuple[Float[Array, "..."], ...]
+    amplitudes: tuple[Float[Array | np.ndarray, ...], ...]
     bases: Bases = eqx.field(static=True)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:

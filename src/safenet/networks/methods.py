@@ -42,7 +42,9 @@ class Method:
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
-                raise SafeNetError(f"{name} = {getattr(self, name)!r} is unknown", nearest(getattr(self, name), allowed))
+                raise SafeNetError(
+                    f"{name} = {getattr(self, name)!r} is unknown", nearest(getattr(self, name), allowed)
+                )
         for name, least in {"features": 0, "width": 1, "depth": 1}.items():
             if getattr(self, name) < least:
                 raise SafeNetError(f"{name} = {getattr(self, name)} is too small", f"the least is {least}")

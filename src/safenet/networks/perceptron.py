@@ -26,8 +26,8 @@ class Perceptron(eqx.Module):
     """Features, then layers W, b with the activation between them; Glorot uniform weights, zero biases."""
 
     features: Features
-    weights: tuple[Float[Array, "..."], ...]
-    biases: tuple[Float[Array, "..."], ...]
+    weights: tuple[Float[Array, ...], ...]
+    biases: tuple[Float[Array, ...], ...]
     activation: str = eqx.field(static=True)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
@@ -63,5 +63,5 @@ def trainable(network: Any) -> Any:
 
 
 def _scales(tree: Any) -> list[Any]:
-    features = getattr(tree, "features", None)
-    return [features.scale] if hasattr(features, "scale") else []
+    scale = getattr(getattr(tree, "features", None), "scale", None)
+    return [] if scale is None else [scale]

@@ -100,7 +100,8 @@ def _symmetric(problem: Problem, equation: Relation, index: int, parity: dict[st
     residual = problem.value(equation.residual)
     for face in (axis.lower, axis.upper):
         mirror: dict[sp.Basic, sp.Expr] = {
-            symbol: parity[jet.field] * (-1) ** jet.orders[index] * symbol for symbol, jet in equation.jets.items()
+            symbol: parity[jet.field] * (-1) ** jet.orders[index] * symbol
+            for symbol, jet in equation.jets.items()
         }
         mirror[axis.symbol] = 2 * face - axis.symbol
         image = residual.xreplace(mirror)

@@ -50,7 +50,8 @@ class Adam:
     """η_i = rate · decay^(i/every), continuous in i, or constant over each `every` with `staircase`.
 
     With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
-    in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value or 1.
+    in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value (or
+    1, if that is more).
     """
 
     iterations: int

@@ -61,5 +61,8 @@ def fill(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
     old, structure = jax.tree.flatten(dynamic)
     if len(old) != len(arrays) or any(np.shape(o) != arrays[f"a{i}"].shape for i, o in enumerate(old)):
         raise SafeNetError("the saved arrays do not fit the network they belong to")
-    new = [arrays[f"a{i}"] if isinstance(o, np.ndarray) else jnp.asarray(arrays[f"a{i}"]) for i, o in enumerate(old)]
+    new = [
+        arrays[f"a{i}"] if isinstance(o, np.ndarray) else jnp.asarray(arrays[f"a{i}"])
+        for i, o in enumerate(old)
+    ]
     return eqx.combine(jax.tree.unflatten(structure, new), static)

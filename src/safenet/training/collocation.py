@@ -8,6 +8,7 @@ numerically. Rows carry the square roots of quadrature weights, so their norm is
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -68,7 +69,7 @@ class Collocation:
         self.bases = bases
         self.sizes = [math.prod(basis.size for basis in axes) for axes in bases]
         ends = np.cumsum([0, *self.sizes])
-        self.columns = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self.columns = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
         widest = [max((axes[i] for axes in bases), key=lambda b: b.size) for i in range(len(problem.axes))]
         self.nodes = [basis.nodes(math.ceil(oversampling * basis.size)) for basis in widest]
         self.lengths = [basis.length for basis in widest]
@@ -219,7 +220,9 @@ def _pad(values: np.ndarray, small: AxisBasis, large: AxisBasis) -> np.ndarray:
     if small.kind in ("fourier", "periodic"):
         common = min(small.modes, large.modes)
         padded[: common + 1] = values[: common + 1]
-        padded[large.modes + 1 : large.modes + 1 + common] = values[small.modes + 1 : small.modes + 1 + common]
+        padded[large.modes + 1 : large.modes + 1 + common] = values[
+            small.modes + 1 : small.modes + 1 + common
+        ]
     else:
         common = min(small.size, large.size)
         padded[:common] = values[:common]

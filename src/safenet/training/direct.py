@@ -33,11 +33,14 @@ class Direct:
     evaluations: int = 0
     cursor: dict[str, Any] = field(default_factory=dict)
     done: bool = False
-    exhausted: bool = False  # going finer would cost too much, or no longer help
+    given_up: bool = False  # the phase ended without solving the problem
+    exhausted: bool = False  # a finer phase of the same kind would not help
     reason: str = ""
 
 
-def axis_bases(problem: Problem, modes: list[int], general: str, span: tuple[float, float] | None = None) -> Bases:
+def axis_bases(
+    problem: Problem, modes: list[int], general: str, span: tuple[float, float] | None = None
+) -> Bases:
     """For each field and axis the basis its kind calls for; `general` where the symbols promise nothing."""
     kinds = axis_kinds(problem)
     fields = []
@@ -99,7 +102,9 @@ class LeastSquares:
             bases = axis_bases(problem, modes, self.general)
             size = unknowns_of(bases)
             if size > self.unknowns and state.network is not None:
-                yield replace(state, done=True, reason=f"more than {self.unknowns} amplitudes would be needed")
+                yield replace(
+                    state, done=True, reason=f"more than {self.unknowns} amplitudes would be needed"
+                )
                 return
             monitor.phase(self.name, f"{size} amplitudes")
             collocation = Collocation(problem, bases, oversampling=oversampling(problem))
@@ -125,7 +130,8 @@ class LeastSquares:
                 return
             if poor >= 3:
                 nothing = state.network is None
-                reason = "the residual is not finite" if nothing else "more modes no longer reduce the held-out residual"
+                idle = "more modes no longer reduce the held-out residual"
+                reason = "the residual is not finite" if nothing else idle
                 yield replace(state, done=True, given_up=nothing, reason=reason)
                 return
             yield state
@@ -163,7 +169,9 @@ class Marching:
         if state is None:
             modes = first_modes(problem, self.least)
             modes[time] = self.degree
-            state = Direct(cursor={"modes": modes, "h": (end - start) / self.slabs, "worst": 0.0, "work": 0.0})
+            state = Direct(
+                cursor={"modes": modes, "h": (end - start) / self.slabs, "worst": 0.0, "work": 0.0}
+            )
         pieces = list(state.network.pieces) if isinstance(state.network, Piecewise) else []
         breaks = list(state.network.breaks) if isinstance(state.network, Piecewise) else [start]
         modes, h, worst = list(state.cursor["modes"]), float(state.cursor["h"]), float(state.cursor["worst"])
@@ -178,7 +186,8 @@ class Marching:
             iterations, evaluations = iterations + result.iterations, evaluations + result.evaluations
             work += result.iterations * collocation.rows * collocation.unknowns**2
             if work > self.work * (0.1 + (t0 - start) / (end - start)):
-                yield replace(state, done=True, exhausted=True, reason=f"given up at t = {t0:.4g}: it would cost too much")
+                reason = f"given up at t = {t0:.4g}: to this accuracy it would cost too much"
+                yield replace(state, done=True, given_up=True, reason=reason)
                 return
             tails = collocation.tails(result.amplitudes)
             form = collocation.form(result.amplitudes)
@@ -191,7 +200,9 @@ class Marching:
                 modes, h = change
                 continue
             if not result.converged:
-                reason = f"Newton fails at t = {t0:.4g} however short the slab: the solution may not exist beyond"
+                reason = (
+                    f"Newton fails at t = {t0:.4g} however short the slab: the solution may not exist beyond"
+                )
                 yield replace(state, done=True, given_up=True, reason=reason)
                 return
             last = math.inf
@@ -211,7 +222,7 @@ class Marching:
                 evaluations=evaluations,
                 cursor={"modes": modes, "h": h, "worst": worst, "work": work},
                 done=breaks[-1] >= end,
-                # All axes are resolved to `tail` and the residual is not: the solution has a kink, or the modes ran out.
+                # All axes resolved to `tail` and the residual not: the solution has a kink, or the modes ran out.
                 exhausted=worst > 10 * self.tail,
                 reason=f"reached t = {end:g} in {len(pieces)} slabs" if breaks[-1] >= end else "",
             )
@@ -219,7 +230,12 @@ class Marching:
             yield state
 
     def _slab(
-        self, problem: Problem, monitor: Monitor, modes: list[int], span: tuple[float, float], pieces: list[LinearForm]
+        self,
+        problem: Problem,
+        monitor: Monitor,
+        modes: list[int],
+        span: tuple[float, float],
+        pieces: list[LinearForm],
     ) -> tuple[Collocation, Newton]:
         bases = axis_bases(problem, modes, "chebyshev", span)
         previous = pieces[-1] if pieces else None

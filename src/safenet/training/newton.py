@@ -107,7 +107,7 @@ def newton(
             if length < 1e-3:
                 return Newton(amplitudes, norm, iteration, evaluations, converged=False)
         report(iteration, trial_norm)
-        size = float(np.linalg.norm(length * step) / max(np.linalg.norm(trial), 1e-300))
+        size = float(np.linalg.norm(length * step)) / max(float(np.linalg.norm(trial)), 1e-300)
         # The residual came down to where the linear model said: the next step would change nothing.
         settled = length == 1.0 and size < 1e-2 and trial_norm <= 1.01 * predicted
         amplitudes, norm = trial, trial_norm

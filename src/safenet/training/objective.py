@@ -121,12 +121,18 @@ def _blocks(term: Term) -> tuple[Array, Array]:
 
 
 def physics_loss(
-    problem: Problem, network: Any, points: Points, residual_weight: float = 1.0, condition_weight: float = 100.0
+    problem: Problem,
+    network: Any,
+    points: Points,
+    residual_weight: float = 1.0,
+    condition_weight: float = 100.0,
 ) -> tuple[PhysicsLoss, Float[Array, " p"]]:
     """The loss for a network, and the flat parameters it starts from. λ_res = 1, λ_ic = λ_bc = 100 by default."""
     moving = trainable(network)
     theta, unravel = ravel_pytree(moving)
-    fixed = eqx.partition(network, jax.tree.map(lambda leaf: leaf is not None, moving, is_leaf=lambda x: x is None))[1]
+    fixed = eqx.partition(
+        network, jax.tree.map(lambda leaf: leaf is not None, moving, is_leaf=lambda x: x is None)
+    )[1]
     dtype = theta.dtype
 
     def term(relation: Relation, at: Any, weight: float) -> Term:

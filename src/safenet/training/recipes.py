@@ -1,8 +1,8 @@
 """A schedule is a tuple of phases; a recipe is its name. `default` is chosen from the symbols, with its reasons.
 
-    paper-1    30k Adam, 10k L-BFGS                 paper-3a   20k Adam, 20k L-BFGS
-    paper-3b   10k Adam, 30k L-BFGS                 paper-3c    5k Adam, 35k L-BFGS
-    paper-3d   25k Adam, 10k L-BFGS, 5k Adam        paper-4   100k Adam
+paper-1    30k Adam, 10k L-BFGS                 paper-3a   20k Adam, 20k L-BFGS
+paper-3b   10k Adam, 30k L-BFGS                 paper-3c    5k Adam, 35k L-BFGS
+paper-3d   25k Adam, 10k L-BFGS, 5k Adam        paper-4   100k Adam
 """
 
 from __future__ import annotations
@@ -105,8 +105,10 @@ def make_plan(
     if recipe not in RECIPES:
         raise SafeNetError(f"there is no recipe {recipe!r}", nearest(recipe, RECIPES))
     if precision not in (None, "float32", "float64"):
-        raise SafeNetError(f"there is no precision {precision!r}", nearest(str(precision), ("float32", "float64")))
-    if not 0 < scale:
+        raise SafeNetError(
+            f"there is no precision {precision!r}", nearest(str(precision), ("float32", "float64"))
+        )
+    if not scale > 0:
         raise SafeNetError(f"the scale is {scale}", "give a positive number, e.g. 0.01 for a hundredth")
     for name, count in (("points", interior), ("condition points", condition)):
         if count is not None and count < 1:
@@ -126,16 +128,24 @@ def make_plan(
     )
     if recipe == "default":
         phases, reasons = default_schedule(problem, method_name, given=bool(options))
-        if any(isinstance(phase, LevenbergMarquardt) for phase in phases) and not options and method_name == "safe-net":
+        if (
+            any(isinstance(phase, LevenbergMarquardt) for phase in phases)
+            and not options
+            and method_name == "safe-net"
+        ):
             plan = replace(plan, network=replace(chosen, features=64, width=32))
     else:
         phases, reasons = SCHEDULES[recipe], ()
     if recipe == "marching":
         obstacle = marching_obstacle(problem)
         if obstacle:
-            raise SafeNetError(f"{problem.name} cannot be marched in time: {obstacle}", "use --recipe least-squares")
+            raise SafeNetError(
+                f"{problem.name} cannot be marched in time: {obstacle}", "use --recipe least-squares"
+            )
     if plan.precision == "float32" and any(isinstance(p, LevenbergMarquardt) for p in phases):
-        raise SafeNetError("Levenberg–Marquardt needs float64", "leave out --precision, or choose a paper recipe")
+        raise SafeNetError(
+            "Levenberg–Marquardt needs float64", "leave out --precision, or choose a paper recipe"
+        )
     return replace(plan, phases=tuple(_scaled(phase, scale) for phase in phases), reasons=reasons)
 
 
@@ -145,7 +155,9 @@ def _scaled(phase: Phase, scale: float) -> Phase:
     return replace(phase, iterations=max(1, round(scale * phase.iterations)))
 
 
-def default_schedule(problem: Problem, name: str, given: bool = False) -> tuple[tuple[Phase, ...], tuple[str, ...]]:
+def default_schedule(
+    problem: Problem, name: str, given: bool = False
+) -> tuple[tuple[Phase, ...], tuple[str, ...]]:
     """The phases for a problem, and why.
 
     linear                           → least squares on the linear form; marching if that is not resolved

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +95,12 @@ class Run:
         try:
             while self.index < len(self.plan.phases) and not self._diverged():
                 phase = self.plan.phases[self.index]
-                if self._wanted(phase):
-                    self._direct(phase) if isinstance(phase, (LeastSquares, Marching)) else self._optimise(phase)
+                if not self._wanted(phase):
+                    pass
+                elif isinstance(phase, (LeastSquares, Marching)):
+                    self._direct(phase)
+                else:
+                    self._optimise(phase)
                 self.index, self.state = self.index + 1, None
             self.save(force=True)
         except KeyboardInterrupt:
@@ -116,11 +121,9 @@ class Run:
             return True
         if isinstance(phase, Marching) and self.exhausted:
             return False
-        if self.best is None:
+        if self.best is None or self.theta is not None:
             return True
-        direct = isinstance(phase, (LeastSquares, Marching))
-        came_from_direct = self.theta is None
-        return self.residual > (phase.only_above if direct else FAILED) if came_from_direct else True
+        return self.residual > (phase.only_above if isinstance(phase, (LeastSquares, Marching)) else FAILED)
 
     def _record(self, name: str) -> PhaseRecord:
         """The record of the phase at hand: a new one, or the saved one of a resumed phase."""
@@ -129,19 +132,20 @@ class Run:
         return self.records[-1]
 
     def _direct(self, phase: LeastSquares | Marching) -> None:
-        state = self.state if isinstance(self.state, Direct) else None
+        state = saved = self.state if isinstance(self.state, Direct) else None
         record = self._record(phase.name)
         clock = time.monotonic()
-        for state in phase.run(self.problem, self.monitor, state):
+        for state in phase.run(self.problem, self.monitor, saved):
             now = time.monotonic()
             record.seconds, clock = record.seconds + now - clock, now
             record.iterations, record.evaluations = state.iterations, state.evaluations
             record.stop_reason = state.reason
             self.state = state
-            self.monitor.network(lambda s=state: s.network)
+            self.monitor.network(partial(getattr, state, "network"))
             if not state.done:
                 self.save()
         assert isinstance(state, Direct)
+        self.exhausted = state.exhausted or state.given_up
         if state.given_up:
             record.outcome = "given up"
         if state.network is not None and (not state.given_up or self.best is None):
@@ -172,7 +176,7 @@ class Run:
                 self.monitor.losses(
                     int(state.iteration), phase.iterations, total, dict(zip(names, terms, strict=True))
                 )
-                self.monitor.network(lambda s=state: loss.field(s.theta))
+                self.monitor.network(partial(loss.field, state.theta))
             # The first call compiles; from then on aim at CHUNK_SECONDS between looks.
             speed = (now - began) / max(len(rows), 1)
             count = int(min(CAPACITY, max(1, CHUNK_SECONDS / max(speed, 1e-9)), 8 * count))
@@ -190,14 +194,16 @@ class Run:
             plan, dtype = self.plan, jnp.dtype(self.plan.precision)
             network = build(self.problem, plan.network, key=jax.random.key(plan.seed), dtype=dtype)
             points = sample(self.problem, plan.interior, plan.condition, plan.sampler, plan.seed)
-            self._loss = physics_loss(self.problem, network, points, plan.residual_weight, plan.condition_weight)
+            self._loss = physics_loss(
+                self.problem, network, points, plan.residual_weight, plan.condition_weight
+            )
         loss, theta = self._loss
         return loss, theta if self.theta is None else self.theta
 
     def _candidate(self, network: Any) -> None:
         residual = held_out(self.problem, network).worst
         # An optimiser's own phases follow one another; a linear form competes with them by its residual.
-        if self.best is None or residual < self.residual or self.theta is not None and not self._competes():
+        if self.best is None or residual < self.residual or not self._competes():
             self.best, self.residual, self.winner = network, residual, len(self.records) - 1
         if self.records:
             self.records[-1].residual = residual if np.isfinite(residual) else None
@@ -275,7 +281,11 @@ class Run:
 
 
 def train(
-    problem: Problem, plan: Plan, monitor: Monitor | None = None, folder: Path | None = None, resume: bool = False
+    problem: Problem,
+    plan: Plan,
+    monitor: Monitor | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
 ) -> Trained:
     """Carry out `plan`; with a `folder`, saving there; with `resume`, going on from what is saved there."""
     run = Run(problem, plan, monitor or Monitor(), folder)
