@@ -175,7 +175,7 @@ def test_direction_is_that_of_dense_bfgs_from_the_last_pairs(iterations):
 )
 def test_every_accepted_step_satisfies_the_strong_wolfe_conditions(make):
     objective, theta = make()
-    states = singly(LBFGS(150, tolerance=1e-7), objective, theta)
+    states = singly(LBFGS(80, tolerance=1e-7), objective, theta)
     assert len(states) > 5
     for a, b in pairwise(states):
         # With s = α d the conditions for φ are those for α φ: the step length drops out.

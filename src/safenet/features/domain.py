@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from ..problem import Condition, Problem
 from ..problem.evaluate import evaluate
+from ..problem.jets import coordinate
 from .base import Features
 
 
@@ -75,5 +76,6 @@ class DomainFeatures(Features):
 
 def domain_features(problem: Problem, more: tuple[sp.Expr, ...] = ()) -> DomainFeatures:
     """The features of the conditions, and any `more` that the user names."""
-    expressions = tuple(dict.fromkeys((*domain_expressions(problem), *more)))
+    named = [expression.xreplace({s: coordinate(s.name) for s in expression.free_symbols}) for expression in more]
+    expressions = tuple(dict.fromkeys((*domain_expressions(problem), *named)))
     return DomainFeatures(expressions, tuple(axis.symbol for axis in problem.axes))

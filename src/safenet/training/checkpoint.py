@@ -23,11 +23,14 @@ from ..errors import SafeNetError
 def write_atomically(path: Path, data: bytes) -> None:
     """All of `data` or nothing: a crash in the middle leaves the former file."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with beside.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(beside, path)
+    try:
+        with beside.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def pack(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
