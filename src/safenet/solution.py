@@ -27,6 +27,7 @@ from .training.recipes import Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from xarray import Dataset
 
 GRIDS = {1: (1001,), 2: (257, 101), 3: (101, 101, 21)}  # the evaluation grids of the protocol
 BLOCK = 16_384  # points evaluated at once
@@ -111,6 +112,24 @@ class Solution:
         from .plot import plot
 
         return plot(self)
+
+    def grid(self, **counts: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Ticks by axis and values by unknown on a grid over the box: `sol.grid(x=201, t=[0, 0.5, 1])`."""
+        from .export import grid_values
+
+        return grid_values(self, **counts)
+
+    def to_xarray(self, **counts: Any) -> Dataset:
+        """An xarray Dataset over the grid."""
+        from .export import to_xarray
+
+        return to_xarray(self, **counts)
+
+    def to_vtk(self, path: str | Path, **counts: Any) -> Path:
+        """VTK files over the grid; the one to open in ParaView is returned."""
+        from .export import to_vtk
+
+        return to_vtk(self, path, **counts)
 
     def save(self, folder: str | Path) -> Path:
         """problem.toml, plan.json, solution.npz and result.json: readable without this program, and no pickle."""

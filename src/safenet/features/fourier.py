@@ -12,6 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 from ..problem import Problem
@@ -51,7 +52,7 @@ class FourierProducts(Features):
 
 
 def fourier_products(
-    problem: Problem, features: int, frequencies: str, amplitudes: str, *, key: Array, dtype: jnp.dtype
+    problem: Problem, features: int, frequencies: str, amplitudes: str, *, key: Array, dtype: DTypeLike
 ) -> FourierProducts:
     """`features`/2^d frequency sets, initialised as the names say (the formulas are beside each name below)."""
     axes = len(problem.axes)

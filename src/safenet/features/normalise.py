@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 from scipy.stats import qmc
 
@@ -44,7 +45,7 @@ class Scaled(Features):
         return self.inner(point) / jax.lax.stop_gradient(self.scale)
 
 
-def normalised(features: Features, how: str, problem: Problem, dtype: jnp.dtype) -> Features:
+def normalised(features: Features, how: str, problem: Problem, dtype: DTypeLike) -> Features:
     """`point`: the paper's; `fixed`: s = root mean square of ‖φ‖ over the box at the start; `none`."""
     if how == "point":
         return PointNormalised(features)

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array
 
 from .. import backend  # noqa: F401  (float64)
@@ -73,7 +74,7 @@ def method(name: str, **options: Any) -> Method:
     return replace(METHODS[name], **options)
 
 
-def build(problem: Problem, chosen: Method, *, key: Array, dtype: Any = jnp.float64) -> Perceptron:
+def build(problem: Problem, chosen: Method, *, key: Array, dtype: DTypeLike = jnp.float64) -> Perceptron:
     """The network of a method for a problem, initialised by `key`."""
     feature_key, layer_key = jax.random.split(key)
     features: Features | None = None

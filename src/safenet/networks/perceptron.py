@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 from ..features import Features
@@ -43,7 +44,7 @@ class Perceptron(eqx.Module):
 
 
 def perceptron(
-    features: Features, fields: int, width: int, depth: int, activation: str, *, key: Array, dtype: jnp.dtype
+    features: Features, fields: int, width: int, depth: int, activation: str, *, key: Array, dtype: DTypeLike
 ) -> Perceptron:
     """`depth` hidden layers of `width`."""
     sizes = [features.size, *[width] * depth, fields]

@@ -223,7 +223,7 @@ class Marching:
                 cursor={"modes": modes, "h": h, "worst": worst, "work": work},
                 done=breaks[-1] >= end,
                 # All axes resolved to `tail` and the residual not: the solution has a kink, or the modes ran out.
-                exhausted=worst > 10 * self.tail,
+                exhausted=worst > 100 * self.tail,
                 reason=f"reached t = {end:g} in {len(pieces)} slabs" if breaks[-1] >= end else "",
             )
             monitor.level(sum(piece.parameters for piece in pieces), worst)

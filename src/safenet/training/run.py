@@ -145,9 +145,10 @@ class Run:
             if not state.done:
                 self.save()
         assert isinstance(state, Direct)
-        self.exhausted = state.exhausted or state.given_up
         if state.given_up:
             record.outcome = "given up"
+        # A pass a hundred times finer that gains less than a digit: the next would gain nothing.
+        self.exhausted = state.exhausted or state.given_up or state.residual > 0.1 * self.residual
         if state.network is not None and (not state.given_up or self.best is None):
             self._candidate(state.network)
 
