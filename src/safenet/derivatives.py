@@ -47,7 +47,9 @@ def _batched(
     field: Field, points: Float[Array, "points axes"], orders: tuple[Orders, ...]
 ) -> dict[Orders, Float[Array, "points fields"]]:
     # In the points' precision, whatever the field was trained in.
-    field = jax.tree.map(lambda leaf: leaf.astype(points.dtype) if eqx.is_inexact_array(leaf) else leaf, field)
+    field = jax.tree.map(
+        lambda leaf: leaf.astype(points.dtype) if eqx.is_inexact_array(leaf) else leaf, field
+    )
     return jax.vmap(point_jets(field, orders))(points)
 
 

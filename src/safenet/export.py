@@ -1,8 +1,8 @@
 """u on a grid, for other programs: NumPy arrays, an xarray Dataset, VTK files for ParaView.
 
-    ticks, fields = sol.grid(x=201, t=[0, 0.5, 1])      along each axis: how many points, or which
-    sol.to_xarray().to_netcdf("wave.nc")
-    sol.to_vtk("runs/heat")                             runs/heat.vtr, or runs/heat.pvd with one file for each time
+ticks, fields = sol.grid(x=201, t=[0, 0.5, 1])      along each axis: how many points, or which
+sol.to_xarray().to_netcdf("wave.nc")
+sol.to_vtk("runs/heat")                             runs/heat.vtr, or runs/heat.pvd with one file for each time
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def grid_values(solution: Solution, **counts: Any) -> tuple[dict[str, np.ndarray
         if name not in problem.axis_names:
             raise SafeNetError(f"{name!r} is not an axis", nearest(name, problem.axis_names))
     usual = COUNTS.get(len(problem.axes), MANY)
-    ticks = {axis.name: _ticks(axis.name, axis.lo, axis.hi, counts.get(axis.name, usual)) for axis in problem.axes}
+    ticks = {
+        axis.name: _ticks(axis.name, axis.lo, axis.hi, counts.get(axis.name, usual)) for axis in problem.axes
+    }
     mesh = np.meshgrid(*ticks.values(), indexing="ij", sparse=True)
     values = solution(**dict(zip(ticks, mesh, strict=True)))
     return ticks, values if isinstance(values, dict) else {problem.unknowns[0]: values}
@@ -42,11 +44,15 @@ def grid_values(solution: Solution, **counts: Any) -> tuple[dict[str, np.ndarray
 def _ticks(name: str, low: float, high: float, points: Any) -> np.ndarray:
     if np.ndim(points) == 0:
         if points != int(points) or points < 2:
-            raise SafeNetError(f"{name} = {points} is not a number of points", f"give at least 2, e.g. {name}=101")
+            raise SafeNetError(
+                f"{name} = {points} is not a number of points", f"give at least 2, e.g. {name}=101"
+            )
         return np.linspace(low, high, int(points))
     ticks = np.asarray(points, dtype=float)
     if ticks.ndim != 1 or not ticks.size or np.any(np.diff(ticks) <= 0):
-        raise SafeNetError(f"the points along {name} do not rise", f"give a count, or a list like {name}=[0, 0.5, 1]")
+        raise SafeNetError(
+            f"the points along {name} do not rise", f"give a count, or a list like {name}=[0, 0.5, 1]"
+        )
     return ticks
 
 
@@ -108,7 +114,9 @@ def to_vtk(solution: Solution, path: str | Path, **counts: Any) -> Path:
     axes = solution.problem.axes
     series = solution.problem.time is not None and len(axes) > 2
     if len(axes) - series > 3:
-        raise SafeNetError(f"VTK has three axes of space, and {solution.problem.name} has {len(axes) - series}")
+        raise SafeNetError(
+            f"VTK has three axes of space, and {solution.problem.name} has {len(axes) - series}"
+        )
     path = Path(path)
     stem = path.with_suffix("") if path.suffix in (".vtr", ".pvd", ".vtk") else path
     ticks, fields = grid_values(solution, **counts)

@@ -16,7 +16,6 @@ from safenet.features import (
     fourier_products,
     normalised,
 )
-from safenet.networks.perceptron import trainable
 
 WAVE = library.wave()
 POINT = jnp.array([0.3, 0.8])
@@ -62,18 +61,11 @@ def test_fixed_scale_makes_the_mean_square_over_the_box_one():
     assert float(np.outer(w, w).ravel() @ np.asarray(squares)) / 4 == pytest.approx(1, abs=1e-2)
 
 
-def test_the_scale_is_fixed_while_everything_else_trains():
+def test_no_gradient_reaches_the_scale():
     scaled = normalised(fourier(), "fixed", WAVE, jnp.float64)
     gradient = jax.grad(lambda features: jnp.sum(features(POINT)))(scaled)
     assert float(gradient.scale) == 0
     assert np.abs(np.asarray(gradient.inner.omega)).max() > 0
-
-    class Network(Scaled):
-        features: Scaled
-
-    network = Network(scaled.inner, scaled.scale, scaled)
-    assert trainable(network).features.scale is None
-    assert trainable(network).features.inner.omega is scaled.inner.omega
 
 
 def test_without_normalisation_the_features_are_untouched():

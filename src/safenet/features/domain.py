@@ -76,6 +76,8 @@ class DomainFeatures(Features):
 
 def domain_features(problem: Problem, more: tuple[sp.Expr, ...] = ()) -> DomainFeatures:
     """The features of the conditions, and any `more` that the user names."""
-    named = [expression.xreplace({s: coordinate(s.name) for s in expression.free_symbols}) for expression in more]
+    named = [
+        expression.xreplace({s: coordinate(s.name) for s in expression.free_symbols}) for expression in more
+    ]
     expressions = tuple(dict.fromkeys((*domain_expressions(problem), *named)))
     return DomainFeatures(expressions, tuple(axis.symbol for axis in problem.axes))

@@ -7,81 +7,18 @@ A `Problem` holds the statement in one canonical form — real symbols, exact nu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import sympy as sp
-from sympy.core.function import AppliedUndef
-from sympy.logic.boolalg import BooleanAtom
 
 from ..errors import SafeNetError
 from .evaluate import computable, constant
-from .jets import Jet, JetTable, Orders, coordinate, exact_numbers
-from .names import Names, check_spelling
+from .jets import JetTable, Orders, coordinate
+from .names import check_spelling
 from .notation import written
-from .text import parse_expression
-
-TIME = "t"
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One coordinate, lower ≤ symbol ≤ upper."""
-
-    symbol: sp.Symbol
-    lower: sp.Expr
-    upper: sp.Expr
-    lo: float
-    hi: float
-
-    @property
-    def name(self) -> str:
-        return self.symbol.name
-
-    @property
-    def length(self) -> float:
-        return self.hi - self.lo
-
-    @property
-    def is_time(self) -> bool:
-        return self.name == TIME
-
-
-@dataclass(frozen=True)
-class Relation:
-    """residual(coordinates, jets) = 0; `text` is how it is shown, `statement` the equation as written."""
-
-    text: str
-    statement: sp.Eq
-    residual: sp.Expr
-    jets: dict[sp.Symbol, Jet]
-
-    @cached_property
-    def linear(self) -> bool:
-        """Whether ∂residual/∂jet is free of jets for every jet."""
-        return all(not (self.residual.diff(jet).free_symbols & self.jets.keys()) for jet in self.jets)
-
-    def coefficient(self, jet: sp.Symbol) -> sp.Expr:
-        return self.residual.diff(jet)
-
-    @property
-    def source(self) -> sp.Expr:
-        """g where the relation is (terms in the unknown) = g: minus the residual at zero jets."""
-        return -self.residual.xreplace({jet: sp.Integer(0) for jet in self.jets})
-
-
-@dataclass(frozen=True)
-class Condition(Relation):
-    """A relation on a face, an edge or a point: `free` are the axes along which it holds."""
-
-    kind: str
-    free: tuple[int, ...]
-    places: tuple[tuple[sp.Expr | None, ...], ...]
-
-    @property
-    def initial(self) -> bool:
-        return self.kind == "initial"
+from .reading import axis_of, ends_of, expression_of, name_of, number_of, rebuilt, statement_of, unknowns_of
+from .relation import TIME, Condition, Relation
 
 
 class Problem:
@@ -118,22 +55,24 @@ class Problem:
             raise SafeNetError(f"the domain is {on!r}", "state it as on={x: (0, 1), t: (0, 1)}")
         where = where if isinstance(where, (list, tuple)) else [where]
         self.parameters = {
-            coordinate(_name(symbol)): _number(value, f"the parameter {_name(symbol)}")
+            coordinate(name_of(symbol)): number_of(value, f"the parameter {name_of(symbol)}")
             for symbol, value in (parameters or {}).items()
         }
         # The ends as stated, which may name parameters; the axes have them as numbers.
-        self.bounds = {_name(axis): _ends(_name(axis), ends, self.parameters) for axis, ends in on.items()}
-        self.axes = tuple(_axis(name, *ends, self.parameters) for name, ends in self.bounds.items())
+        self.bounds = {
+            name_of(axis): ends_of(name_of(axis), ends, self.parameters) for axis, ends in on.items()
+        }
+        self.axes = tuple(axis_of(name, *ends, self.parameters) for name, ends in self.bounds.items())
         if not self.axes:
             raise SafeNetError("the domain has no axis", "state it as on={x: (0, 1), t: (0, 1)}")
-        self._check_time(list(map(_name, on)))
+        self._check_time(list(map(name_of, on)))
         statements = [
-            _statement(statement, f"equation {index + 1}") for index, statement in enumerate(statements)
+            statement_of(statement, f"equation {index + 1}") for index, statement in enumerate(statements)
         ]
         conditions = [
-            _statement(statement, f"condition {index + 1}") for index, statement in enumerate(where)
+            statement_of(statement, f"condition {index + 1}") for index, statement in enumerate(where)
         ]
-        self.unknowns = tuple(unknowns) if unknowns is not None else _unknowns(statements, self.axes)
+        self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements)
         if not self.unknowns:
             raise SafeNetError(
                 "the equations contain no unknown function",
@@ -253,7 +192,7 @@ class Problem:
         for axis, value in zip(self.axes, place, strict=True):
             if value is None:
                 continue
-            number = constant(_number(value, f"{label}: the place of {axis.name}"))
+            number = constant(number_of(value, f"{label}: the place of {axis.name}"))
             slack = 1e-12 * axis.length
             if not axis.lo - slack <= number <= axis.hi + slack:
                 raise SafeNetError(
@@ -269,10 +208,8 @@ class Problem:
             return "periodic" if len(fixed) == 1 and self._matches_ends(relation, fixed[0]) else "general"
         if self.time is not None and fixed == [self.time]:
             return "initial" if places[0][self.time] == self.axes[self.time].lower else "general"
-        if self.time is None or len(fixed) != 1:
-            spatial = [i for i in fixed if i != self.time]
-            if len(spatial) > 1 or (len(fixed) > 1):
-                return "point"
+        if len(fixed) > 1:
+            return "point"
         values = any(not any(jet.orders) for jet in relation.jets.values())
         slopes = any(any(jet.orders) for jet in relation.jets.values())
         if values and slopes:
@@ -316,8 +253,8 @@ class Problem:
             exact = {self.unknowns[0]: exact}
         parameters = [symbol.name for symbol in self.parameters]
         given = {
-            name: _rebuilt(_expression(value, f"the exact solution of {name}", self.axis_names, parameters))
-            for name, value in ((_name(key), value) for key, value in exact.items())
+            name: rebuilt(expression_of(value, f"the exact solution of {name}", self.axis_names, parameters))
+            for name, value in ((name_of(key), value) for key, value in exact.items())
         }
         for field in self.unknowns:
             if field not in given:
@@ -343,7 +280,7 @@ class Problem:
 
     def axis(self, which: Any) -> int:
         """The index of an axis given by its name or symbol."""
-        name = _name(which)
+        name = name_of(which)
         if name not in self.axis_names:
             raise SafeNetError(f"{name!r} is not an axis", f"the axes are {', '.join(self.axis_names)}")
         return self.axis_names.index(name)
@@ -357,6 +294,15 @@ class Problem:
             if field in (None, jet.field)
         ]
         return max(orders, default=0)
+
+    @property
+    def derivatives(self) -> dict[str, tuple[Orders, ...]]:
+        """Exactly the derivatives that the equations need, per field."""
+        found: dict[str, dict[Orders, None]] = {field: {} for field in self.unknowns}
+        for equation in self.equations:
+            for jet in equation.jets.values():
+                found[jet.field].setdefault(jet.orders)
+        return {field: tuple(orders) for field, orders in found.items()}
 
     def time_order(self, field: str) -> int:
         return 0 if self.time is None else self.order(self.time, field)
@@ -429,6 +375,7 @@ class Problem:
         }
         return Problem([equation.statement for equation in self.equations], **{**given, **changes})
 
+    @cached_property
     def _key(self) -> tuple[Any, ...]:
         def up_to_sign(residual: sp.Expr) -> sp.Expr:
             return -residual if residual.could_extract_minus_sign() else residual
@@ -449,112 +396,11 @@ class Problem:
     def __eq__(self, other: object) -> bool:
         """The same task: domain, equations and conditions (up to sign and order) with the parameters' numbers
         in place. Names, titles and known solutions, which only score, are not compared."""
-        return isinstance(other, Problem) and self._key() == other._key()
+        return isinstance(other, Problem) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self._key)
 
     def __repr__(self) -> str:
         domain = ", ".join(f"{axis.name} ∈ [{axis.lower}, {axis.upper}]" for axis in self.axes)
         return f"Problem({self.name}: {'; '.join(e.text for e in self.equations)}; {domain})"
-
-
-def _name(symbol: Any) -> str:
-    if isinstance(symbol, str):
-        return symbol
-    if isinstance(symbol, AppliedUndef):
-        return symbol.func.__name__
-    return str(getattr(symbol, "name", None) or getattr(symbol, "__name__", symbol))
-
-
-def _canonical(expression: sp.Basic) -> Any:
-    """The same expression with exact numbers and real symbols of the same names."""
-    expression = exact_numbers(expression)
-    return expression.xreplace({symbol: coordinate(symbol.name) for symbol in expression.atoms(sp.Symbol)})
-
-
-def _rebuilt(expression: sp.Basic) -> Any:
-    """The same expression in SymPy's automatic form: factor() leaves 2*(x + 1), which is 2*x + 2."""
-    return expression.func(*map(_rebuilt, expression.args)) if expression.args else expression
-
-
-def _expression(value: Any, label: str, axes: Sequence[str] = (), parameters: Sequence[str] = ()) -> Any:
-    """A number, SymPy expression or text as a canonical expression; text is parsed, never evaluated."""
-    if isinstance(value, str):
-        return parse_expression(value, Names(tuple(axes), (), tuple(parameters)), label)
-    try:
-        expression = sp.sympify(value, strict=True)
-    except sp.SympifyError:
-        expression = None
-    if not isinstance(expression, sp.Expr):
-        raise SafeNetError(f"{label} is {value!r}", "give a number or a SymPy expression")
-    return _canonical(expression)
-
-
-def _statement(statement: Any, label: str) -> sp.Eq:
-    """An unevaluated Eq in canonical form; plain expressions mean «= 0»."""
-    if isinstance(statement, (bool, BooleanAtom)):
-        verdict = "true" if bool(statement) else "false"
-        raise SafeNetError(
-            f"{label} is always {verdict}: SymPy reduced it to {bool(statement)}",
-            "use sympy.Eq(left, right) rather than ==, and check that both sides differ",
-        )
-    if not isinstance(statement, sp.Eq):
-        if not isinstance(statement, (sp.Expr, int, float)):
-            raise SafeNetError(f"{label} is not an equation: {statement!r}", "use sympy.Eq(left, right)")
-        statement = sp.Eq(sp.sympify(statement, strict=True), 0, evaluate=False)
-    lhs, rhs = _canonical(statement.lhs), _canonical(statement.rhs)
-    if lhs - rhs == 0:
-        raise SafeNetError(f"{label} is always true: both sides are {lhs}")
-    return sp.Eq(lhs, rhs, evaluate=False)
-
-
-def _number(value: Any, label: str) -> sp.Expr:
-    number = _expression(value, label)
-    if number.free_symbols:
-        missing = ", ".join(sorted(str(symbol) for symbol in number.free_symbols))
-        raise SafeNetError(f"{label} depends on {missing}, which has no value", f"give {missing} a number")
-    try:
-        constant(number)
-    except SafeNetError:
-        raise SafeNetError(f"{label} is {value}, not a finite real number", "give a number, e.g. 1") from None
-    return number
-
-
-def _ends(name: str, ends: Any, parameters: Mapping[sp.Symbol, sp.Expr]) -> tuple[sp.Expr, sp.Expr]:
-    """The two ends of an axis as they were stated."""
-    known = [symbol.name for symbol in parameters]
-    if not isinstance(ends, (tuple, list, sp.Tuple)) or len(ends) != 2:
-        raise SafeNetError(f"the interval of {name} is {ends!r}", f"give two numbers: {name} = [0, 1]")
-    return (
-        _expression(ends[0], f"the lower end of {name}", (), known),
-        _expression(ends[1], f"the upper end of {name}", (), known),
-    )
-
-
-def _axis(name: str, low: sp.Expr, high: sp.Expr, parameters: Mapping[sp.Symbol, sp.Expr]) -> Axis:
-    lower = _number(low.xreplace(dict(parameters)), f"the lower end of {name}")
-    upper = _number(high.xreplace(dict(parameters)), f"the upper end of {name}")
-    lo, hi = constant(lower), constant(upper)
-    if not lo < hi:
-        remedy = f"write {name} = [{high}, {low}]" if hi < lo else f"widen it: {name} = [0, 1]"
-        raise SafeNetError(f"the interval of {name} is [{low}, {high}]: empty or reversed", remedy)
-    return Axis(coordinate(name), lower, upper, lo, hi)
-
-
-def _unknowns(statements: Sequence[sp.Eq], axes: Sequence[Axis]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for statement in statements:
-        for node in sp.preorder_traversal(statement):
-            if isinstance(node, AppliedUndef):
-                found.setdefault(node.func.__name__)
-    return tuple(found)
-
-
-def multi_indices(problem: Problem) -> dict[str, tuple[Orders, ...]]:
-    """Exactly the derivatives the equations need, per field."""
-    found: dict[str, dict[Orders, None]] = {field: {} for field in problem.unknowns}
-    for equation in problem.equations:
-        for jet in equation.jets.values():
-            found[jet.field].setdefault(jet.orders)
-    return {field: tuple(orders) for field, orders in found.items()}

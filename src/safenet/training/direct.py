@@ -157,6 +157,7 @@ class Marching:
     unknowns: int = 3000
     least: int = 8
     degree: int = 6
+    lowest_degree: int = 4
     slabs: int = 8
     shortest: float = 1e-4
     only_above: float = 0.0
@@ -223,7 +224,7 @@ class Marching:
                 cursor={"modes": modes, "h": h, "worst": worst, "work": work},
                 done=breaks[-1] >= end,
                 # All axes resolved to `tail` and the residual not: the solution has a kink, or the modes ran out.
-                exhausted=worst > 100 * self.tail,
+                exhausted=worst > 10 * self.tail,
                 reason=f"reached t = {end:g} in {len(pieces)} slabs" if breaks[-1] >= end else "",
             )
             monitor.level(sum(piece.parameters for piece in pieces), worst)
@@ -280,9 +281,13 @@ class Marching:
             worst = max(range(len(tails)), key=lambda i: tails[i])
             coarse = [worst] if worst != time else []
         grown = [math.ceil(count * 1.5) if i in coarse else count for i, count in enumerate(modes)]
-        fits = unknowns_of(axis_bases(problem, grown, "chebyshev", (0.0, 1.0))) <= self.unknowns
-        if converged and coarse and fits:
-            return grown, h
+        while converged and coarse:
+            if unknowns_of(axis_bases(problem, grown, "chebyshev", (0.0, 1.0))) <= self.unknowns:
+                return grown, h
+            if grown[time] <= self.lowest_degree:
+                break
+            # A front needs its modes in space: pay for them with a lower degree in shorter slabs.
+            grown[time] -= 1
         late = tails[time] > self.tail or (poor and not coarse)
         if (not converged or late) and h > self.shortest * duration:
             return modes, h / 2

@@ -1,0 +1,109 @@
+"""What a user gives — numbers, SymPy, text — in one canonical form: real symbols of the same names, exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.logic.boolalg import BooleanAtom
+
+from ..errors import SafeNetError
+from .evaluate import constant
+from .jets import coordinate, exact_numbers
+from .names import Names
+from .relation import Axis
+from .text import parse_expression
+
+
+def name_of(symbol: Any) -> str:
+    if isinstance(symbol, str):
+        return symbol
+    if isinstance(symbol, AppliedUndef):
+        return symbol.func.__name__
+    return str(getattr(symbol, "name", None) or getattr(symbol, "__name__", symbol))
+
+
+def canonical(expression: sp.Basic) -> Any:
+    """The same expression with exact numbers and real symbols of the same names."""
+    expression = exact_numbers(expression)
+    return expression.xreplace({symbol: coordinate(symbol.name) for symbol in expression.atoms(sp.Symbol)})
+
+
+def rebuilt(expression: sp.Basic) -> Any:
+    """The same expression in SymPy's automatic form: factor() leaves 2*(x + 1), which is 2*x + 2."""
+    return expression.func(*map(rebuilt, expression.args)) if expression.args else expression
+
+
+def expression_of(value: Any, label: str, axes: Sequence[str] = (), parameters: Sequence[str] = ()) -> Any:
+    """A number, SymPy expression or text as a canonical expression; text is parsed, never evaluated."""
+    if isinstance(value, str):
+        return parse_expression(value, Names(tuple(axes), (), tuple(parameters)), label)
+    try:
+        expression = sp.sympify(value, strict=True)
+    except sp.SympifyError:
+        expression = None
+    if not isinstance(expression, sp.Expr):
+        raise SafeNetError(f"{label} is {value!r}", "give a number or a SymPy expression")
+    return canonical(expression)
+
+
+def statement_of(statement: Any, label: str) -> sp.Eq:
+    """An unevaluated Eq in canonical form; plain expressions mean «= 0»."""
+    if isinstance(statement, (bool, BooleanAtom)):
+        verdict = "true" if bool(statement) else "false"
+        raise SafeNetError(
+            f"{label} is always {verdict}: SymPy reduced it to {bool(statement)}",
+            "use sympy.Eq(left, right) rather than ==, and check that both sides differ",
+        )
+    if not isinstance(statement, sp.Eq):
+        if not isinstance(statement, (sp.Expr, int, float)):
+            raise SafeNetError(f"{label} is not an equation: {statement!r}", "use sympy.Eq(left, right)")
+        statement = sp.Eq(sp.sympify(statement, strict=True), 0, evaluate=False)
+    lhs, rhs = canonical(statement.lhs), canonical(statement.rhs)
+    if lhs - rhs == 0:
+        raise SafeNetError(f"{label} is always true: both sides are {lhs}")
+    return sp.Eq(lhs, rhs, evaluate=False)
+
+
+def number_of(value: Any, label: str) -> sp.Expr:
+    number = expression_of(value, label)
+    if number.free_symbols:
+        missing = ", ".join(sorted(str(symbol) for symbol in number.free_symbols))
+        raise SafeNetError(f"{label} depends on {missing}, which has no value", f"give {missing} a number")
+    try:
+        constant(number)
+    except SafeNetError:
+        raise SafeNetError(f"{label} is {value}, not a finite real number", "give a number, e.g. 1") from None
+    return number
+
+
+def ends_of(name: str, ends: Any, parameters: Mapping[sp.Symbol, sp.Expr]) -> tuple[sp.Expr, sp.Expr]:
+    """The two ends of an axis as they were stated."""
+    known = [symbol.name for symbol in parameters]
+    if not isinstance(ends, (tuple, list, sp.Tuple)) or len(ends) != 2:
+        raise SafeNetError(f"the interval of {name} is {ends!r}", f"give two numbers: {name} = [0, 1]")
+    return (
+        expression_of(ends[0], f"the lower end of {name}", (), known),
+        expression_of(ends[1], f"the upper end of {name}", (), known),
+    )
+
+
+def axis_of(name: str, low: sp.Expr, high: sp.Expr, parameters: Mapping[sp.Symbol, sp.Expr]) -> Axis:
+    lower = number_of(low.xreplace(dict(parameters)), f"the lower end of {name}")
+    upper = number_of(high.xreplace(dict(parameters)), f"the upper end of {name}")
+    lo, hi = constant(lower), constant(upper)
+    if not lo < hi:
+        remedy = f"write {name} = [{high}, {low}]" if hi < lo else f"widen it: {name} = [0, 1]"
+        raise SafeNetError(f"the interval of {name} is [{low}, {high}]: empty or reversed", remedy)
+    return Axis(coordinate(name), lower, upper, lo, hi)
+
+
+def unknowns_of(statements: Sequence[sp.Eq]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for statement in statements:
+        for node in sp.preorder_traversal(statement):
+            if isinstance(node, AppliedUndef):
+                found.setdefault(node.func.__name__)
+    return tuple(found)

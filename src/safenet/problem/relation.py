@@ -1,0 +1,71 @@
+"""residual(x, ∂^α u) = 0: axes, and the relations on them that make a problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import sympy as sp
+
+from .jets import Jet
+
+TIME = "t"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One coordinate, lower ≤ symbol ≤ upper."""
+
+    symbol: sp.Symbol
+    lower: sp.Expr
+    upper: sp.Expr
+    lo: float
+    hi: float
+
+    @property
+    def name(self) -> str:
+        return self.symbol.name
+
+    @property
+    def length(self) -> float:
+        return self.hi - self.lo
+
+    @property
+    def is_time(self) -> bool:
+        return self.name == TIME
+
+
+@dataclass(frozen=True)
+class Relation:
+    """residual(coordinates, jets) = 0; `text` is how it is shown, `statement` the equation as written."""
+
+    text: str
+    statement: sp.Eq
+    residual: sp.Expr
+    jets: dict[sp.Symbol, Jet]
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether ∂residual/∂jet is free of jets for every jet."""
+        return all(not (self.residual.diff(jet).free_symbols & self.jets.keys()) for jet in self.jets)
+
+    def coefficient(self, jet: sp.Symbol) -> sp.Expr:
+        return self.residual.diff(jet)
+
+    @property
+    def source(self) -> sp.Expr:
+        """g where the relation is (terms in the unknown) = g: minus the residual at zero jets."""
+        return -self.residual.xreplace({jet: sp.Integer(0) for jet in self.jets})
+
+
+@dataclass(frozen=True)
+class Condition(Relation):
+    """A relation on a face, an edge or a point: `free` are the axes along which it holds."""
+
+    kind: str
+    free: tuple[int, ...]
+    places: tuple[tuple[sp.Expr | None, ...], ...]
+
+    @property
+    def initial(self) -> bool:
+        return self.kind == "initial"
