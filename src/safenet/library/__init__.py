@@ -17,7 +17,7 @@ from ..problem.toml import loads
 from ..reference import Reference, allen_cahn, burgers
 
 # The paper's order first, then ours.
-ORDER = ("wave", "convection", "reaction", "diffusion", "burgers", "allen-cahn", "nh-heat")
+ORDER = ("wave", "convection", "reaction", "diffusion", "heat2d", "burgers", "allen-cahn", "nh-heat")
 
 
 def _viscosity(problem: Problem) -> float:
