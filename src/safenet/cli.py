@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .errors import SafeNetError
+from .errors import SafeNetError, nearest
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -17,17 +17,23 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Solve a PDE from its symbols.\n\n"
     "P is a problem of the library (safenet list) or a file such as\n\n"
-    '    name = "heat"\n\n'
-    '    unknowns = ["u"]\n\n'
-    '    equations = ["u_t = u_xx/10"]\n\n'
-    '    conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]\n\n'
+    "\b\n"  # keeps the lines that follow as they are
+    '    name = "heat"\n'
+    '    unknowns = ["u"]\n'
+    '    equations = ["u_t = u_xx/10"]\n'
+    '    conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]\n'
     "    domain = { x = [0, 1], t = [0, 1] }\n\n"
-    "Try: safenet solve wave --out runs/wave && safenet plot runs/wave -o wave.png",
+    "\b\n"
+    "Try\n"
+    "    safenet solve wave --out runs/wave\n"
+    "    safenet plot runs/wave -o wave.png",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+DEVICES = {"cpu": "cpu", "gpu": "cuda"}  # ours → JAX's name
 
 ProblemName = Annotated[str, typer.Argument(metavar="P", help="a library problem or a .toml file")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="a folder made by `safenet solve --out`")]
@@ -43,31 +49,73 @@ def _problem(name: str, settings: list[str] | None = None) -> Problem:
     from . import library
     from .problem.toml import read
 
-    path = Path(name)
-    if name.endswith(".toml") or "/" in name or (path.is_file() and name not in library.names()):
-        problem = library.with_library_reference(read(path))
-    else:
-        try:
-            problem = library.problem(name)
-        except SafeNetError as error:
-            remedy = f"{error.remedy}; a file must end in .toml"
-            raise SafeNetError(error.message, remedy) from None
-    if not settings:
-        return problem
     values = {}
-    for setting in settings:
+    for setting in settings or ():
         parameter, equals, value = setting.partition("=")
         if not equals:
             raise SafeNetError(f"--set {setting} is not of the form NAME=VALUE", "e.g. --set beta=30")
         values[parameter.strip()] = _number(value, f"--set {setting}")
-    changed = problem.with_parameters(**values)
-    return library.problem(name, **values) if name in library.names() else changed
+    path = Path(name)
+    if name.endswith(".toml") or "/" in name or (path.is_file() and name not in library.names()):
+        # The parameters first: a reference belongs to their values.
+        return library.with_library_reference(read(path).with_parameters(**values))
+    try:
+        library.problem(name)
+    except SafeNetError as error:
+        raise SafeNetError(error.message, f"{error.remedy}; a file must end in .toml") from None
+    return library.problem(name, **values)
 
 
 def _number(text: str, label: str) -> Any:
+    """A number or a formula of numbers."""
     from .problem.text import Names, parse_expression
 
-    return parse_expression(text, Names((), (), ()), label)
+    try:
+        return parse_expression(text, Names((), (), ()), label)
+    except SafeNetError as error:
+        raise SafeNetError(error.message, "give a number, e.g. 0.25, 1/3 or pi/4") from None
+
+
+def _place(text: str) -> dict[str, float]:
+    """x=0.3,t=0.5 → {"x": 0.3, "t": 0.5}"""
+    point: dict[str, float] = {}
+    for part in text.split(","):
+        axis, equals, value = part.partition("=")
+        if not equals or axis.strip() in point:
+            fault = "gives an axis twice" if equals else "is not of the form x=0.3,t=0.5"
+            raise SafeNetError(f"--at {text} {fault}", "give every axis once, e.g. --at x=0.3,t=0.5")
+        point[axis.strip()] = float(_number(value, f"--at {text}"))
+    return point
+
+
+def _use_device(device: str) -> None:
+    """Tell JAX before it starts; a device that is not there is an error, not a fallback."""
+    import os
+
+    if device not in DEVICES:
+        raise SafeNetError(f"there is no device {device!r}", nearest(device, DEVICES))
+    os.environ["JAX_PLATFORMS"] = DEVICES[device]
+    import jax
+
+    try:
+        jax.devices()
+    except (RuntimeError, AssertionError):
+        remedy = "use --device cpu, or install the GPU build: pip install 'safenet[cuda]'"
+        raise SafeNetError(f"this machine has no {device} that JAX can use", remedy) from None
+
+
+def _only_resume(ctx: typer.Context) -> None:
+    """A plan is fixed when a run starts: options beside --resume would be ignored, so they are refused."""
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(parameter.name or "")
+        typed = source is not None and source.name == "COMMANDLINE"
+        if not typed or parameter.name in ("resume", "device", "as_json"):
+            continue
+        given = "a problem" if parameter.name == "name" else max(parameter.opts, key=len)
+        raise SafeNetError(
+            f"--resume goes on with the plan of its run; {given} cannot be given with it",
+            "leave it out, or start a new run with another --out",
+        )
 
 
 def _seconds(text: str | None) -> float | None:
@@ -110,10 +158,13 @@ def show(name: ProblemName, settings: Parameter = None, as_json: AsJson = False)
 
 @app.command()
 def solve(
+    ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="P", help="a library problem or a .toml file")] = None,
     method: Annotated[str, typer.Option(help="safe-net, safe-net-literal, pinn")] = "safe-net",
     recipe: Annotated[str, typer.Option(help="default, paper-1, … (safenet list)")] = "default",
-    seed: Annotated[int, typer.Option(help="the same seed gives the same result to the bit")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**63 - 1, help="the same seed gives the same result to the bit")
+    ] = 0,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="the run folder (default: runs/P)")] = None,
     force: Annotated[bool, typer.Option("--force", help="overwrite an earlier run in that folder")] = False,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="go on with an interrupted run")] = None,
@@ -140,12 +191,10 @@ def solve(
 
     Ctrl-C keeps what was computed: `safenet solve --resume RUN` goes on.
     """
-    import os
-
+    if resume is not None:
+        _only_resume(ctx)
     if device is not None:
-        if device not in ("cpu", "gpu", "cuda"):
-            raise SafeNetError(f"there is no device {device!r}", "use cpu or gpu")
-        os.environ["JAX_PLATFORMS"] = "cpu" if device == "cpu" else "cuda"
+        _use_device(device)
     from .backend import cache_compilations
     from .console import ConsoleMonitor
     from .solving import resume as continue_run
@@ -153,8 +202,6 @@ def solve(
 
     cache_compilations()
     if resume is not None:
-        if name is not None:
-            raise SafeNetError("give either a problem or --resume RUN, not both", "the run knows its problem")
         from .solution import read_problem
 
         with ConsoleMonitor(read_problem(resume)) as monitor:
@@ -210,22 +257,30 @@ def eval_(
     as_json: AsJson = False,
 ) -> None:
     """Values of a solved run at points."""
+    from math import isfinite
+
+    from .problem.names import Names
     from .solution import load
 
     solution = load(run)
-    for axis in diff or "":
-        solution = solution.diff(axis)
+    if diff is not None:
+        problem = solution.problem
+        found = Names(problem.axis_names, problem.unknowns).derivative(f"{problem.unknowns[0]}_{diff}")
+        if found is None:
+            axes = ", ".join(problem.axis_names)
+            raise SafeNetError(
+                f"--diff {diff!r} is not made of axes", f"the axes are {axes}; e.g. --diff {axes[0]}"
+            )
+        for axis, order in zip(problem.axis_names, found[1], strict=True):
+            solution = solution.diff(axis, order)
     answers: list[dict[str, Any]] = []
     for place in at:
-        point = {}
-        for part in place.split(","):
-            axis, equals, value = part.partition("=")
-            if not equals:
-                raise SafeNetError(f"--at {place} is not of the form x=0.3,t=0.5")
-            point[axis.strip()] = float(_number(value, f"--at {place}"))
+        point = _place(place)
         values = solution(**point)
         fields = values if isinstance(values, dict) else {solution.problem.unknowns[0]: values}
-        answers.append({"at": point, **{field: float(value) for field, value in fields.items()}})
+        # What an interrupted march has not reached is nan, which JSON does not have.
+        numbers = {field: float(value) if isfinite(value) else None for field, value in fields.items()}
+        answers.append({"at": point, **numbers})
     if as_json:
         print(json.dumps(answers[0] if len(answers) == 1 else answers))
         return
@@ -233,7 +288,8 @@ def eval_(
     for answer in answers:
         place = ", ".join(f"{axis}={value:g}" for axis, value in answer["at"].items())
         for field in solution.problem.unknowns:
-            print(f"{field}{suffix}({place}) = {answer[field]:.12g}")
+            value = answer[field]
+            print(f"{field}{suffix}({place}) = {'unknown' if value is None else f'{value:.12g}'}")
 
 
 @app.command()
@@ -244,18 +300,21 @@ def plot(
     """A picture of a solved run: field, reference, error, loss history."""
     from .solution import load
 
-    solution = load(run)
     if output.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise SafeNetError(f"cannot draw into {output}", "use a name that ends in .png, .pdf or .svg")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    solution.plot().savefig(output, dpi=150)
+    solution = load(run)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        solution.plot().savefig(output, dpi=150)
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot write {output}: {obstacle.strerror}", "choose another place") from None
     print(output)
 
 
 def main() -> None:
     """Run a command; what the user did wrong is one message and exit code 2."""
     try:
-        app()
+        app(prog_name="safenet")
     except SafeNetError as error:
         print(f"safenet: {error}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -42,7 +42,7 @@ class ConsoleMonitor(Monitor):
             SpinnerColumn(),
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[detail]}"),
+            TextColumn("{task.fields[detail]}", markup=False),
             TimeElapsedColumn(),
             TimeLeft(),
             console=self.console,
@@ -99,7 +99,6 @@ class ConsoleMonitor(Monitor):
                 fields |= {"completed": completed, "total": total}
             self.progress.update(self.task, **fields)
         elif time.monotonic() - self.spoke > LINE_EVERY:
-            self.console.print(
-                f"{time.monotonic() - self.began:6.0f} s  {self.name}: {detail}", highlight=False
-            )
+            line = f"{time.monotonic() - self.began:6.0f} s  {self.name}: {detail}"
+            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
             self.spoke = time.monotonic()

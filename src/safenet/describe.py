@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +109,17 @@ def description_text(facts: dict[str, Any]) -> str:
     )
     section(
         "what `safenet solve` would do",
-        [*facts["plan"]["reasons"], "phases: " + ", then if needed ".join(facts["plan"]["phases"])],
+        [*facts["plan"]["reasons"], "phases: " + _phases(facts["plan"]["phases"])],
     )
     return "\n".join(lines)
+
+
+def _phases(names: list[str]) -> str:
+    """Repeated phases as one: marching, marching → marching (in up to 2 passes)."""
+    runs = [(name, len(list(group))) for name, group in groupby(names)]
+    return ", then if needed ".join(
+        name if count == 1 else f"{name} (in up to {count} passes)" for name, count in runs
+    )
 
 
 def result_text(solution: Solution, folder: Path) -> str:
@@ -117,12 +127,15 @@ def result_text(solution: Solution, folder: Path) -> str:
     result = solution.result
     measured = errors(solution.problem, solution.network)
     lines = [f"{solution.problem.name}: {result['outcome']}"]
-    if measured.l2re is not None:
+    if measured.l2re is not None and not isfinite(measured.l2re):
+        lines.append("  L2RE            not known: the run has not reached the whole domain")
+    elif measured.l2re is not None:
         lines.append(f"  L2RE            {measured.l2re_text}")
         if len(solution.problem.unknowns) > 1:
             lines.append("                  " + ", ".join(f"{k} {v:.2e}" for k, v in measured.fields.items()))
         lines.append(f"  largest error   {measured.max_error:.2e}")
-    lines.append(f"  residual        {measured.held_out.worst:.2e} (relative, on held-out points)")
+    if isfinite(measured.held_out.worst):
+        lines.append(f"  residual        {measured.held_out.worst:.2e} (relative, on held-out points)")
     lines.append(
         f"  work            {result['iterations']} iterations, {result['evaluations']} evaluations, "
         f"{result['parameters']} parameters, {result['seconds']:.1f} s"

@@ -1,11 +1,13 @@
-"""Pictures of a solution: field, reference and error where known, held-out residual otherwise, loss history."""
+"""Pictures of a solution: each field, with its reference and error where known, and the loss history."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .export import label
 from .solution import Solution, evaluate_network
 
 if TYPE_CHECKING:
@@ -13,7 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#1b1f24"
+UNKNOWN = "#dee2e6"  # where an interrupted march has not been
 COLOURS = ("#2563eb", "#d9480f", "#2b8a3e", "#862e9c", "#0b7285", "#a61e4d", "#5f3dc4", "#5c940d")
+POINTS = {1: 801, 2: 257}  # along each drawn axis
+DECADES = 4  # an error is drawn from its largest value down to this many powers of ten below
+SIGNED = 0.05  # a field with at least this share of its range below (or above) zero has a white zero
 
 
 def plot(solution: Solution) -> Figure:
@@ -23,12 +29,12 @@ def plot(solution: Solution) -> Figure:
     problem = solution.problem
     rows = len(problem.unknowns)
     loss_row = len(solution.history) > 1
-    columns = 3 if problem.has_reference else 1
-    figure = Figure(
-        figsize=(4.6 * columns + 0.4, 3.5 * rows + (3.0 if loss_row else 0.0) + 0.5), layout="constrained"
-    )
+    lines = len(problem.axes) == 1
+    columns = 1 if not _scored(solution) else 2 if lines else 3
+    width = 4.6 * columns + 0.4 if columns > 1 else 6.4
+    figure = Figure(figsize=(width, 3.5 * rows + (3.0 if loss_row else 0.0) + 0.5), layout="constrained")
     grid = figure.add_gridspec(rows + loss_row, columns)
-    draw = _draw_lines if len(problem.axes) == 1 else _draw_maps
+    draw = _draw_lines if lines else _draw_maps
     for row, name in enumerate(problem.unknowns):
         draw(solution, name, [figure.add_subplot(grid[row, column]) for column in range(columns)])
     if loss_row:
@@ -37,95 +43,121 @@ def plot(solution: Solution) -> Figure:
     return figure
 
 
+def _scored(solution: Solution) -> bool:
+    """Whether there is a reference to draw: of a derivative there is none."""
+    return solution.problem.has_reference and not any(solution.orders)
+
+
 def _title(solution: Solution) -> str:
     parts = [solution.problem.title or solution.problem.name]
-    l2re = solution.result.get("l2re")
+    result = {} if any(solution.orders) else solution.result
+    l2re = result.get("l2re")
     pooled = l2re.get("pooled") if isinstance(l2re, dict) else l2re
     if pooled is not None:
         parts.append(f"relative L² error {pooled:.1e}")
-    elif solution.result.get("residual") is not None:
-        parts.append(f"held-out residual {solution.result['residual']:.1e}")
-    if "seconds" in solution.result:
-        parts.append(f"{solution.result['seconds']:.1f} s")
-    if solution.result.get("outcome") not in (None, "finished"):
-        parts.append(str(solution.result["outcome"]))
+    elif result.get("residual") is not None:
+        parts.append(f"held-out residual {result['residual']:.1e}")
+    if "seconds" in result:
+        parts.append(f"{result['seconds']:.1f} s")
+    if result.get("outcome") not in (None, "finished"):
+        parts.append(str(result["outcome"]))
     return "  ·  ".join(parts)
 
 
 def _sampled(solution: Solution, name: str, ticks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray | None]:
-    """The field and its reference over a grid; axes beyond the second are held at their middle (time: at its end)."""
+    """The field and its reference over a grid, without the axes that have one tick."""
     problem = solution.problem
-    mesh = np.meshgrid(*ticks, indexing="ij")
-    flat = [part.ravel() for part in mesh]
+    shape = [len(tick) for tick in ticks if len(tick) > 1]
+    flat = [part.ravel() for part in np.meshgrid(*ticks, indexing="ij")]
     index = problem.unknowns.index(name)
     orders = solution.orders or (0,) * len(problem.axes)
-    values = evaluate_network(solution.network, np.stack(flat, axis=1), orders)[:, index].reshape(
-        mesh[0].shape
-    )
-    if not problem.has_reference or any(orders):
-        return values, None
+    values = evaluate_network(solution.network, np.stack(flat, axis=1), orders)[:, index]
+    if not _scored(solution):
+        return values.reshape(shape), None
     reference = problem.reference(**dict(zip(problem.axis_names, flat, strict=True)))
     exact = reference[name] if isinstance(reference, dict) else reference
-    return values, np.asarray(exact).reshape(mesh[0].shape)
+    return values.reshape(shape), np.asarray(exact).reshape(shape)
 
 
 def _draw_lines(solution: Solution, name: str, axes: list[Axes]) -> None:
     axis = solution.problem.axes[0]
-    x = np.linspace(axis.lo, axis.hi, 801)
+    x = np.linspace(axis.lo, axis.hi, POINTS[1])
     values, exact = _sampled(solution, name, [x])
-    axes[0].plot(x, values, color=COLOURS[0], lw=1.8)
-    axes[0].set_title(name)
-    if exact is not None and len(axes) == 3:
-        axes[1].plot(x, exact, color=INK, lw=1.5)
-        axes[1].set_title(f"{name}, reference")
-        axes[2].semilogy(x, np.maximum(np.abs(values - exact), 1e-17), color=COLOURS[1], lw=1.2)
-        axes[2].set_title("absolute error")
+    axes[0].plot(x, values, color=COLOURS[0], lw=1.8, label=label(solution, name))
+    axes[0].set_title(label(solution, name), fontsize=10)
+    if exact is not None:
+        axes[0].plot(x, exact, color=INK, lw=1.2, ls=(0, (4, 4)), label="reference")
+        axes[0].legend(fontsize=8, frameon=False)
+        error, low, high = _error(values, exact)
+        axes[1].semilogy(x, error, color=COLOURS[1], lw=1.2)
+        axes[1].set_ylim(low, 2 * high)
+        axes[1].set_title(f"|{name} − reference|", fontsize=10)
     for ax in axes:
         ax.set_xlabel(axis.name)
         ax.grid(alpha=0.2)
 
 
 def _draw_maps(solution: Solution, name: str, axes: list[Axes]) -> None:
+    """The plane of the first two axes; others are held at their middle, time at the last that is known."""
+    from matplotlib.colors import LogNorm
+
     problem = solution.problem
-    first, second = (0, len(problem.axes) - 1) if len(problem.axes) == 2 else (0, 1)
-    ticks = []
-    for i, axis in enumerate(problem.axes):
-        if i in (first, second):
-            ticks.append(np.linspace(axis.lo, axis.hi, 257))
-        else:
-            ticks.append(np.array([axis.hi if axis.is_time else (axis.lo + axis.hi) / 2]))
-    values, exact = (
-        None if part is None else part.reshape(257, 257) for part in _sampled(solution, name, ticks)
-    )
-    assert values is not None
-    # Time runs to the right; a plane in space keeps x to the right.
-    across, up = (second, first) if problem.axes[second].is_time else (first, second)
+    ticks = [
+        np.linspace(axis.lo, axis.hi, POINTS[2]) if i < 2 else np.array([_held(solution, i)])
+        for i, axis in enumerate(problem.axes)
+    ]
+    values, exact = _sampled(solution, name, ticks)
+    # Time runs to the right; a plane in space keeps its first axis to the right.
+    across, up = (1, 0) if problem.axes[1].is_time else (0, 1)
     extent = (problem.axes[across].lo, problem.axes[across].hi, problem.axes[up].lo, problem.axes[up].hi)
+    ratio = problem.axes[up].length / problem.axes[across].length
+    aspect: Literal["equal", "auto"] = (
+        "equal" if not problem.axes[across].is_time and 0.3 < ratio < 3 else "auto"
+    )
+    held = ", ".join(
+        f"{axis.name} = {tick[0]:g}" for axis, tick in zip(problem.axes, ticks, strict=True) if len(tick) == 1
+    )
 
     def show(ax: Axes, data: np.ndarray, title: str, **style: Any) -> None:
-        picture = data if across == second else data.T
-        image = ax.imshow(picture, origin="lower", extent=extent, aspect="auto", **style)
-        ax.set_title(title, fontsize=10)
+        picture = data if across == 1 else data.T
+        image = ax.imshow(picture, origin="lower", extent=extent, aspect=aspect, **style)
+        ax.set_facecolor(UNKNOWN)
+        ax.set_title(f"{title} at {held}" if held else title, fontsize=10)
         ax.set_xlabel(problem.axes[across].name)
         ax.set_ylabel(problem.axes[up].name)
-        ax.figure.colorbar(image, ax=ax, pad=0.02)
+        ax.figure.colorbar(image, ax=ax, pad=0.02, extend="min" if "norm" in style else "neither")
 
-    known = values if exact is None else exact
-    low, high = float(np.nanmin(known)), float(np.nanmax(known))
-    colours = {"cmap": "RdBu_r", "vmin": -max(-low, high), "vmax": max(-low, high)} if low < 0 < high else {}
-    show(axes[0], values, _name(solution, name, ticks), **colours)
-    if exact is not None and len(axes) == 3:
-        show(axes[1], exact, "reference", **colours)
-        show(axes[2], np.log10(np.maximum(np.abs(values - exact), 1e-17)), "log₁₀ |error|", cmap="magma")
+    colours = _colours(values if exact is None else exact)
+    show(axes[0], values, label(solution, name), **colours)
+    if exact is not None:
+        error, low, high = _error(values, exact)
+        show(axes[1], exact, f"{name}, reference", **colours)
+        show(axes[2], error, f"|{name} − reference|", cmap="magma", norm=LogNorm(low, high))
 
 
-def _name(solution: Solution, name: str, ticks: list[np.ndarray]) -> str:
-    fixed = [
-        f"{axis.name} = {tick[0]:g}"
-        for axis, tick in zip(solution.problem.axes, ticks, strict=True)
-        if len(tick) == 1
-    ]
-    return f"{name} at {', '.join(fixed)}" if fixed else name
+def _held(solution: Solution, index: int) -> float:
+    axis = solution.problem.axes[index]
+    reached = getattr(solution.network, "breaks", (axis.hi,))[-1]
+    return min(axis.hi, reached) if axis.is_time else (axis.lo + axis.hi) / 2
+
+
+def _colours(field: np.ndarray) -> dict[str, Any]:
+    known = field[np.isfinite(field)]
+    if not known.size:
+        return {}
+    low, high = float(known.min()), float(known.max())
+    if min(-low, high) < SIGNED * (high - low):
+        return {"cmap": "viridis", "vmin": low, "vmax": high}
+    return {"cmap": "RdBu_r", "vmin": -max(-low, high), "vmax": max(-low, high)}
+
+
+def _error(values: np.ndarray, exact: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """|values − exact| and the range to draw it in; zeros, which no logarithm has, are raised to its lower end."""
+    error = np.abs(values - exact)
+    known = error[np.isfinite(error)]
+    high = max(float(known.max()) if known.size else 1.0, 1e-17)
+    low = high / 10**DECADES
+    return np.maximum(error, low), low, high  # keeps nan: unknown is not zero
 
 
 def _draw_losses(solution: Solution, ax: Axes) -> None:
@@ -133,10 +165,11 @@ def _draw_losses(solution: Solution, ax: Axes) -> None:
 
     history = solution.history
     names = ("loss", *term_names(solution.problem))
-    for column, (name, colour) in enumerate(zip(names, (INK, *COLOURS), strict=False)):
-        ax.semilogy(
-            history[:, 0], history[:, 1 + column], color=colour, lw=1.8 if column == 0 else 1.0, label=name
-        )
+    # After all the colours they come again, dashed.
+    styles = [("-", INK), *((line, colour) for line in ("-", "--", ":") for colour in COLOURS)]
+    for column, (name, (line, colour)) in enumerate(zip(names, cycle(styles), strict=False)):
+        width = 1.8 if column == 0 else 1.0
+        ax.semilogy(history[:, 0], history[:, 1 + column], color=colour, ls=line, lw=width, label=name)
     ax.set_xlabel("iteration")
     ax.set_ylabel("loss and its terms")
     ax.grid(alpha=0.2)

@@ -9,6 +9,8 @@ sol.save(folder); load(folder)
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from .derivatives import Orders, jets
 from .errors import SafeNetError
 from .networks.methods import network_spec, skeleton
 from .problem import Problem
-from .problem.toml import dumps, loads
+from .problem.toml import dumps, read
 from .training.checkpoint import fill, leaves, pack, unpack, write_atomically
 from .training.heldout import HeldOut, grid, held_out
 from .training.recipes import Plan
@@ -36,7 +38,8 @@ BLOCK = 16_384  # points evaluated at once
 @dataclass(frozen=True)
 class Errors:
     """`l2re` ‖u − u*‖/‖u*‖ and `max_error` over the evaluation grid (None without a reference), pooled over the
-    unknowns, and `fields` each by itself; `held_out` is known always."""
+    unknowns, and `fields` each by itself; `held_out` is known always. Where u* = 0, l2re is the root mean square of u.
+    """
 
     l2re: float | None
     max_error: float | None
@@ -73,7 +76,9 @@ class Solution:
     def __call__(self, **coordinates: Any) -> Any:
         """Fields at points given by axis name: an array of the broadcast shape, or a dict for several unknowns."""
         points, shape = self._points(coordinates)
-        values = evaluate_network(self.network, points, self.orders or (0,) * points.shape[1])
+        orders = self.orders or (0,) * points.shape[1]
+        nothing = np.empty((0, len(self.problem.unknowns)))
+        values = evaluate_network(self.network, points, orders) if len(points) else nothing
         fields = {name: values[:, i].reshape(shape) for i, name in enumerate(self.problem.unknowns)}
         return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
 
@@ -99,6 +104,8 @@ class Solution:
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
         index = self.problem.axis(axis)
+        if order < 0 or order != int(order):
+            raise SafeNetError(f"{order!r} is not the order of a derivative", "give 1, 2, …")
         orders = list(self.orders or (0,) * len(self.problem.axes))
         orders[index] += order
         return Solution(self.problem, self.network, self.plan, self.history, self.result, tuple(orders))
@@ -134,30 +141,40 @@ class Solution:
     def save(self, folder: str | Path) -> Path:
         """problem.toml, plan.json, solution.npz and result.json: readable without this program, and no pickle."""
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "problem.toml", dumps(self.problem).encode())
-        write_atomically(folder / "plan.json", self.plan.to_json().encode())
         facts = {"network": network_spec(self.network, self.plan.network, self.plan.precision)}
-        write_atomically(
-            folder / "solution.npz", pack({**leaves(self.network), "history": self.history}, facts)
-        )
-        write_atomically(folder / "result.json", (json.dumps(self.result, indent=1) + "\n").encode())
+        files = {
+            "problem.toml": dumps(self.problem).encode(),
+            "plan.json": self.plan.to_json().encode(),
+            "solution.npz": pack({**leaves(self.network), "history": self.history}, facts),
+            "result.json": (json.dumps(self.result, indent=1) + "\n").encode(),
+        }
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, data in files.items():
+                write_atomically(folder / name, data)
+        except OSError as obstacle:
+            raise SafeNetError(
+                f"cannot write to {folder}: {obstacle.strerror}", "choose another place"
+            ) from None
         return folder
 
 
 def load(folder: str | Path, problem: Problem | None = None) -> Solution:
     """The solution saved in `folder`, to the bit. A library problem gets its reference back by its name."""
     folder = Path(folder)
+    problem = problem or read_problem(folder)
     if not (folder / "solution.npz").exists():
         raise SafeNetError(
-            f"{folder} holds no solution", "give a folder that `safenet solve --out` or save() made"
+            f"the run in {folder} ended before it had a solution",
+            f"go on with `safenet solve --resume {folder}`",
         )
-    problem = problem or read_problem(folder)
-    plan = Plan.from_json((folder / "plan.json").read_text())
-    arrays, facts = unpack(folder / "solution.npz")
-    history = arrays.pop("history")
-    network = fill(skeleton(problem, facts["network"]), arrays)
-    result = json.loads((folder / "result.json").read_text())
+    plan = read_plan(folder)
+    with undamaged(folder / "solution.npz"):
+        arrays, facts = unpack(folder / "solution.npz")
+        history = arrays.pop("history")
+        network = fill(skeleton(problem, facts["network"]), arrays)
+    with undamaged(folder / "result.json"):
+        result = dict(json.loads((folder / "result.json").read_text("utf-8")))
     return Solution(problem, network, plan, history, result)
 
 
@@ -166,11 +183,33 @@ def read_problem(folder: Path) -> Problem:
     from . import library
 
     path = folder / "problem.toml"
-    if not path.exists():
+    if not path.is_file() or not (folder / "plan.json").is_file():
+        kind = "has no problem.toml and plan.json" if folder.is_dir() else "does not exist"
         raise SafeNetError(
-            f"{folder} holds no problem", "give a folder that `safenet solve --out` or save() made"
+            f"{folder} is not a run folder: it {'is a file' if folder.is_file() else kind}",
+            "give a folder that `safenet solve --out` or save() made",
         )
-    return library.with_library_reference(loads(path.read_text(), str(path)))
+    return library.with_library_reference(read(path))
+
+
+def read_plan(folder: Path) -> Plan:
+    with undamaged(folder / "plan.json"):
+        return Plan.from_json((folder / "plan.json").read_text("utf-8"))
+
+
+@contextmanager
+def undamaged(path: Path, remedy: str = "restore the file, or solve again with --force") -> Iterator[None]:
+    """What goes wrong inside is the fault of the file."""
+    try:
+        yield
+    except SafeNetError as error:
+        named = str(path) in error.message
+        raise SafeNetError(
+            error.message if named else f"{path}: {error.message}", error.remedy or remedy
+        ) from None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        raise SafeNetError(f"{path} cannot be read or is damaged ({reason})", remedy) from None
 
 
 def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.ndarray:
@@ -183,7 +222,7 @@ def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.nda
         else:
             dtype = network.weights[0].dtype
             blocks.append(np.asarray(_jets(network, jnp.asarray(block, dtype), orders), dtype=float))
-    return np.concatenate(blocks) if blocks else np.empty((0, 1))
+    return np.concatenate(blocks)
 
 
 def _jets(network: Any, points: Any, orders: Orders) -> Any:
@@ -204,12 +243,14 @@ def errors(problem: Problem, network: Any) -> Errors:
     reference = problem.reference(**dict(zip(problem.axis_names, coordinates, strict=True)))
     exact = reference if isinstance(reference, dict) else {problem.unknowns[0]: reference}
     truth = np.stack([np.asarray(exact[name]).ravel() for name in problem.unknowns], axis=1)
-    fields = {
-        name: float(np.linalg.norm(values[:, i] - truth[:, i]) / np.linalg.norm(truth[:, i]))
-        for i, name in enumerate(problem.unknowns)
-    }
-    pooled = float(np.linalg.norm(values - truth) / np.linalg.norm(truth))
+    fields = {name: _relative(values[:, i], truth[:, i]) for i, name in enumerate(problem.unknowns)}
+    pooled = _relative(values, truth)
     return Errors(pooled, float(np.abs(values - truth).max()), fields, problem.reference_accuracy, measured)
+
+
+def _relative(values: np.ndarray, truth: np.ndarray) -> float:
+    size = np.linalg.norm(truth)
+    return float(np.linalg.norm(values - truth) / (size if size > 0 else np.sqrt(truth.size)))
 
 
 def errors_json(measured: Errors, unknowns: int) -> Any:

@@ -11,8 +11,8 @@ from .backend import device_name
 from .errors import SafeNetError
 from .problem import Problem
 from .problem.toml import dumps
-from .solution import Solution, errors, errors_json, read_problem
-from .training.checkpoint import write_atomically
+from .solution import Solution, errors, errors_json, read_plan, read_problem, undamaged
+from .training.checkpoint import unpack, write_atomically
 from .training.progress import Monitor
 from .training.recipes import Plan, make_plan
 from .training.run import Trained, train
@@ -42,32 +42,42 @@ def solve(
 def resume(folder: str | Path, *, monitor: Monitor | None = None) -> Solution:
     """Go on with an interrupted run: the result is that of a run that was never interrupted."""
     folder = Path(folder)
-    problem = read_problem(folder)
-    if not (folder / "plan.json").exists():
-        raise SafeNetError(
-            f"{folder} has no plan.json", "it is not a run folder; start anew with `safenet solve`"
-        )
-    plan = Plan.from_json((folder / "plan.json").read_text())
+    problem, plan = read_problem(folder), read_plan(folder)
+    checkpoint = folder / "checkpoint.npz"
+    if checkpoint.exists():
+        with undamaged(checkpoint, "remove it, and --resume starts the same plan from the beginning"):
+            unpack(checkpoint)
     return carry_out(problem, plan, monitor, folder, resuming=True)
 
 
 def prepare(folder: Path, problem: Problem, plan: Plan, force: bool) -> Path:
     """A run folder with the problem and the plan, so that a kill at any moment leaves something to resume."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        if not (force and folder.is_dir() and (folder / "plan.json").exists()):
-            raise SafeNetError(
-                f"{folder} exists already; nothing was changed",
-                f"continue it with --resume {folder}, choose another --out, or overwrite a run with --force",
-            )
+    texts = {"problem.toml": dumps(problem), "plan.json": plan.to_json()}
+    try:
+        _check_free(folder, force)
+        folder.mkdir(parents=True, exist_ok=True)
         for name in ("checkpoint.npz", "solution.npz", "result.json"):
             (folder / name).unlink(missing_ok=True)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "problem.toml", dumps(problem).encode())
-        write_atomically(folder / "plan.json", plan.to_json().encode())
+        for name, text in texts.items():
+            write_atomically(folder / name, text.encode())
     except OSError as obstacle:
-        raise SafeNetError(f"cannot write to {folder}: {obstacle.strerror}") from None
+        raise SafeNetError(f"cannot write to {folder}: {obstacle.strerror}", "choose another --out") from None
     return folder
+
+
+def _check_free(folder: Path, force: bool) -> None:
+    """Nothing that a user has is ever overwritten, except an earlier run, and that only when asked to."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / "plan.json").is_file():
+        kind = "a folder with other files" if folder.is_dir() else "a file"
+        remedy = "choose another --out" + ("; --force overwrites only a run" if force else "")
+        raise SafeNetError(f"{folder} is {kind}, not a run; nothing was changed", remedy)
+    if not force:
+        raise SafeNetError(
+            f"{folder} holds a run already; nothing was changed",
+            f"go on with it by --resume {folder}, choose another --out, or overwrite it with --force",
+        )
 
 
 def carry_out(

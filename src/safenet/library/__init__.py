@@ -20,12 +20,14 @@ from ..reference import Reference, allen_cahn, burgers
 ORDER = ("wave", "convection", "reaction", "diffusion", "heat2d", "burgers", "allen-cahn", "nh-heat")
 
 
-def _viscosity(problem: Problem) -> float:
-    return next(float(value) for symbol, value in problem.parameters.items() if symbol.name == "nu") / math.pi
+def _burgers(problem: Problem) -> Reference | None:
+    """Cole–Hopf, which needs a viscosity."""
+    nu = next(float(value) for symbol, value in problem.parameters.items() if symbol.name == "nu") / math.pi
+    return burgers(nu) if nu > 0 else None
 
 
-REFERENCES: dict[str, Callable[[Problem], Reference]] = {
-    "burgers": lambda problem: burgers(_viscosity(problem)),
+REFERENCES: dict[str, Callable[[Problem], Reference | None]] = {
+    "burgers": _burgers,
     "allen-cahn": lambda problem: allen_cahn(),
 }
 
@@ -46,7 +48,8 @@ def problem(name: str, **parameters: Any) -> Problem:
     if name not in ORDER:
         raise SafeNetError(f"there is no problem {name!r} in the library", nearest(name, ORDER))
     stated = _read(name).with_parameters(**parameters) if parameters else _read(name)
-    return stated.with_reference(REFERENCES[name](stated)) if name in REFERENCES else stated
+    reference = REFERENCES[name](stated) if name in REFERENCES else None
+    return stated if reference is None else stated.with_reference(reference)
 
 
 def with_library_reference(stated: Problem) -> Problem:
@@ -54,6 +57,8 @@ def with_library_reference(stated: Problem) -> Problem:
     if stated.name not in REFERENCES or stated.has_reference:
         return stated
     values = {symbol.name: value for symbol, value in stated.parameters.items()}
+    if values.keys() != {symbol.name for symbol in _read(stated.name).parameters}:
+        return stated  # a problem of the user's that only shares the name
     original = problem(stated.name, **values)
     return original if original == stated else stated
 

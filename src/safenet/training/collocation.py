@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import sympy as sp
@@ -21,6 +21,7 @@ from ..networks.linear_form import Bases, LinearForm
 from ..problem import Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.jets import Jet
+from .heldout import local_size
 
 CONDITION_WEIGHT = 10.0  # the paper's λ = 100 for conditions against 1 for the equation, as row scales
 
@@ -39,7 +40,8 @@ class Block:
     columns: dict[sp.Symbol, slice]
     weights: np.ndarray
     target: np.ndarray | float = 0.0
-    terms: tuple[sp.Expr, ...] = field(default=())
+    nonlinear: bool = False
+    local: np.ndarray | float = 1.0
 
     def values(self, amplitudes: np.ndarray) -> dict[sp.Symbol, np.ndarray]:
         jets = {s: design @ amplitudes[self.columns[s]] for s, design in self.designs.items()}
@@ -48,15 +50,21 @@ class Block:
     def rows(self, amplitudes: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
         """Write the weighted Jacobian into `jacobian` (zeroed) and return the weighted residual."""
         values = self.values(amplitudes)
+        with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
+            coefficients = {s: evaluate(expression, values, np) for s, expression in self.coefficients.items()}
+            if self.nonlinear:
+                # Plain least squares would bend the solution upstream of a front, in all that flows into it, to
+                # make the remainder there smaller: every point counts relative to its own terms.
+                size = local_size([coefficients[s] * values[s] for s in self.designs])
+                self.local = np.min(size) / size
         for symbol, design in self.designs.items():
-            with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
-                coefficient = self.weights * evaluate(self.coefficients[symbol], values, np)
+            coefficient = self.local * self.weights * coefficients[symbol]
             jacobian[:, self.columns[symbol]] += coefficient[:, None] * design
         return self.residuals(values)
 
     def residuals(self, values: dict[sp.Symbol, np.ndarray]) -> np.ndarray:
         with np.errstate(all="ignore"):
-            return self.weights * (evaluate(self.residual, values, np) - self.target)
+            return self.local * self.weights * (evaluate(self.residual, values, np) - self.target)
 
 
 class Collocation:
@@ -132,7 +140,7 @@ class Collocation:
             designs={symbol: self._design(jet, grids) for symbol, jet in relation.jets.items()},
             columns={s: self.columns[self.problem.unknowns.index(j.field)] for s, j in relation.jets.items()},
             weights=np.sqrt(weights) * scale,
-            terms=sp.Add.make_args(sp.expand_mul(value(relation.residual))),
+            nonlinear=not relation.linear,
         )
 
     def _continuation(self, handover: Handover) -> list[Block]:
@@ -160,7 +168,6 @@ class Collocation:
                         columns={symbol: self.columns[index]},
                         weights=np.sqrt(weights) * CONDITION_WEIGHT * self.lengths[time] ** k,
                         target=handover(index, k, points),
-                        terms=(symbol,),
                     )
                 )
         return blocks

@@ -1,7 +1,7 @@
 """‖F(u)‖ / ‖terms of F(u)‖ on points no solver has seen: how well a solution satisfies the problem itself.
 
-Every relation is measured against the size of its own largest term (a condition also against the size of the
-field it fixes), so that 1 means «not at all» and 1e-6 «to six digits», whatever the units.
+An equation is measured at every point against its own largest term there, a condition against the size of its
+terms and of the field it fixes, so that 1 means «not at all» and 1e-6 «to six digits», whatever the units.
 """
 
 from __future__ import annotations
@@ -74,8 +74,19 @@ def _relative(problem: Problem, network: Any, relation: Relation, points: np.nda
     with np.errstate(all="ignore"):
         summands = sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
         terms = [evaluate(term, values, np) for term in summands]
-        scale = float(np.max([*sizes, *(_rms(term) for term in terms)]))
-        return _rms(sum(terms)) / scale if scale != 0 else 0.0
+        if sizes:
+            scale = float(np.max([*sizes, *(_rms(term) for term in terms)]))
+            return _rms(sum(terms)) / scale if scale != 0 else 0.0
+        return _rms(sum(terms) / local_size(terms))
+
+
+def local_size(terms: Sequence[Any]) -> np.ndarray:
+    """max(m, m̄) with m the largest term at a point and m̄ its median over the points.
+
+    At a front the terms of an equation are many times larger than elsewhere, and so is what is left of them.
+    """
+    largest = np.max(np.abs(np.broadcast_arrays(*terms)), axis=0)
+    return np.maximum(largest, max(np.median(largest), 1e-3 * np.max(largest), 1e-300))
 
 
 def _jet(network: Any, points: np.ndarray, orders: Orders, index: int) -> np.ndarray:

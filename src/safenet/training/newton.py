@@ -114,4 +114,5 @@ def newton(
         if size < tolerance or settled:
             return Newton(amplitudes, norm, iteration, evaluations, converged=True)
         jacobian, residual = collocation.linearise(amplitudes)
+        norm = float(np.linalg.norm(residual))  # linearising weighs the rows anew
     return Newton(amplitudes, norm, iterations, evaluations, converged=False)

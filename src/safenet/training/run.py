@@ -141,7 +141,8 @@ class Run:
             record.iterations, record.evaluations = state.iterations, state.evaluations
             record.stop_reason = state.reason
             self.state = state
-            self.monitor.network(partial(getattr, state, "network"))
+            if state.network is not None:
+                self.monitor.network(partial(getattr, state, "network"))
             if not state.done:
                 self.save()
         assert isinstance(state, Direct)
