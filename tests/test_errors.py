@@ -6,9 +6,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from test_cli import DECAY, environment, program, run
 
 import safenet as sn
+from test_cli import DECAY, environment, program, run
 
 HEAT = """
 name = "heat"
@@ -107,7 +107,7 @@ def desk_with_run(desk, finished):
                      id="misspelt-key"),
         pytest.param("-pi**2*k*t", "-pi**2*t", r"does not satisfy equation 1: u_t = k\*u_xx",
                      r"at x = .*its terms are .*u_t → .*u_xx → .*which sum to", id="wrong-exact-solution"),
-        pytest.param("exp(-pi**2*k*t)*", "2*exp(-pi**2*k*t)*", r"does not satisfy condition 3: u\(x, 0\) = sin\(pi\*x\)",
+        pytest.param("exp(-pi**2*k*t)*", "2*exp(-pi**2*k*t)*", r"does not satisfy condition 3: u\(x, 0\) = sin",
                      r"u\(x, 0\) → ", id="exact-solution-against-a-condition"),
         pytest.param("k*u_xx", "__import__('os').system('touch pwned')", r"line 4\b", r".", id="code"),
     ],
@@ -266,7 +266,7 @@ def test_a_place_that_cannot_be_written_is_said_at_once(desk_with_run):
     refused(*words, cwd=desk_with_run, says="cannot write to notes.txt/run", remedy="another --out")
     words = ("plot", "run", "-o", "notes.txt/picture.png")
     refused(*words, cwd=desk_with_run, says="cannot write notes.txt/picture.png", remedy="another place")
-    with pytest.raises(sn.SafeNetError, match="cannot write to .*notes.txt/run"):
+    with pytest.raises(sn.SafeNetError, match=r"cannot write to .*notes\.txt/run"):
         sn.load(desk_with_run / "run").save(desk_with_run / "notes.txt" / "run")
 
 

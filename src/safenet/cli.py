@@ -171,6 +171,9 @@ def solve(
     settings: Parameter = None,
     precision: Annotated[str | None, typer.Option(help="float32 or float64")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or gpu")] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="60s", help="aim at this time, e.g. 60s or 5m")
+    ] = None,
     scale: Annotated[float, typer.Option(help="multiply the iterations of every optimiser")] = 1.0,
     points: Annotated[int | None, typer.Option(help="points inside the domain")] = None,
     condition_points: Annotated[int | None, typer.Option(help="points on each condition")] = None,
@@ -233,6 +236,7 @@ def solve(
                 force=force,
                 monitor=monitor,
                 precision=precision,
+                budget=budget,
                 scale=scale,
                 interior=points,
                 condition=condition_points,

@@ -51,7 +51,9 @@ class Block:
         """Write the weighted Jacobian into `jacobian` (zeroed) and return the weighted residual."""
         values = self.values(amplitudes)
         with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
-            coefficients = {s: evaluate(expression, values, np) for s, expression in self.coefficients.items()}
+            coefficients = {
+                s: evaluate(expression, values, np) for s, expression in self.coefficients.items()
+            }
             if self.nonlinear:
                 # Plain least squares would bend the solution upstream of a front, in all that flows into it, to
                 # make the remainder there smaller: every point counts relative to its own terms.

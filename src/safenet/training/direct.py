@@ -154,7 +154,7 @@ class Marching:
 
     tail: float = 1e-5
     work: float = 2e12
-    unknowns: int = 3000
+    unknowns: int = 3200
     least: int = 8
     degree: int = 6
     lowest_degree: int = 4

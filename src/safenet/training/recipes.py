@@ -16,6 +16,7 @@ from ..networks.methods import Method, method
 from ..problem import Problem
 from ..problem.structure import axis_kinds
 from .adam import Adam
+from .budget import multiplications_per_second, seconds, within
 from .direct import LeastSquares, Marching, axis_bases, first_modes, unknowns_of
 from .lbfgs import LBFGS
 from .levenberg import LevenbergMarquardt
@@ -98,9 +99,11 @@ def make_plan(
     interior: int | None = None,
     condition: int | None = None,
     sampler: str | None = None,
+    budget: str | float | None = None,
     **options: Any,
 ) -> Plan:
-    """Resolve names and options into a plan. `scale` multiplies the iterations of every optimiser."""
+    """Resolve names and options into a plan. `scale` multiplies the iterations of every optimiser; `budget` is a
+    time such as `60s`, resolved here, by measuring the machine, into sizes."""
     chosen = method(method_name, **options)
     if recipe not in RECIPES:
         raise SafeNetError(f"there is no recipe {recipe!r}", nearest(recipe, RECIPES))
@@ -146,6 +149,12 @@ def make_plan(
         raise SafeNetError(
             "Levenberg–Marquardt needs float64", "leave out --precision, or choose a paper recipe"
         )
+    if budget is not None:
+        work = seconds(str(budget)) * multiplications_per_second()
+        rows = plan.interior * len(problem.equations) + plan.condition * len(problem.conditions)
+        parameters = plan.network.features * plan.network.width + plan.network.depth * plan.network.width**2
+        phases = tuple(within(phase, work, rows, parameters) for phase in phases)
+        reasons = (*reasons, f"sizes for a budget of {budget} on this machine")
     return replace(plan, phases=tuple(_scaled(phase, scale) for phase in phases), reasons=reasons)
 
 

@@ -1,0 +1,63 @@
+"""seconds × multiplications per second → sizes: a time budget is resolved once, into numbers that a plan can replay.
+
+The machine is measured for a moment; from then on the clock has no say, so the same plan gives the same bits.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import SafeNetError
+from .direct import LeastSquares, Marching
+from .levenberg import LevenbergMarquardt
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def seconds(text: str) -> float:
+    """`60s`, `90`, `5m`, `2min`, `1h` as seconds."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in UNITS or float(match[1]) == 0:
+        raise SafeNetError(f"the budget {text!r} is not a time", "write e.g. 60s, 5m or 1h")
+    return float(match[1]) * UNITS[match[2]]
+
+
+def multiplications_per_second() -> float:
+    """The rate of a Gram product in float64, what every solver here mostly does: the best of five."""
+    matrix = np.random.default_rng(0).random((1200, 600))
+    best = np.inf
+    for _ in range(5):
+        began = time.perf_counter()
+        matrix.T @ matrix
+        best = min(best, time.perf_counter() - began)
+    return matrix.size * matrix.shape[1] / best
+
+
+def within(phase: Any, work: float, rows: int, parameters: int) -> Any:
+    """The phase with the sizes that `work` multiplications allow; estimates, so it aims and does not promise."""
+    if isinstance(phase, LeastSquares):
+        # QR of 3.25 n rows, twice over for the Newton steps, all smaller levels together an eighth more.
+        return replace(phase, unknowns=_between(300, (0.4 * work / 7.5) ** (1 / 3), 6000))
+    if isinstance(phase, Marching):
+        # About ten slabs of three Newton steps on 1.7 n rows; the finer passes may spend what is left.
+        size = _between(300, (0.5 * work / 51) ** (1 / 3), 4500)
+        return replace(
+            phase, unknowns=size, work=min(phase.work, 0.4 * work) if phase.work < 1e200 else phase.work
+        )
+    if isinstance(phase, LevenbergMarquardt):
+        # Jacobian and trials run at a third of the rate of a bare product.
+        step = 3 * (rows + 2 * parameters) * parameters**2
+        return replace(phase, iterations=_between(5, 0.8 * work / step, 2000))
+    raise SafeNetError(
+        "a budget goes with the default recipe, whose sizes are ours to choose",
+        "leave out --budget, or shorten a paper recipe with --scale",
+    )
+
+
+def _between(least: int, value: float, most: int) -> int:
+    return int(min(max(value, least), most))

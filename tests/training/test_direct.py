@@ -1,0 +1,201 @@
+"""Least squares and marching against exact solutions: machine precision, the rate theory names, the end of time."""
+
+import math
+
+import numpy as np
+import pytest
+
+from safenet import library
+from safenet.networks import AxisBasis, LinearForm, Piecewise
+from safenet.problem import loads
+from safenet.training.collocation import Collocation
+from safenet.training.direct import LeastSquares, Marching, axis_bases, first_modes
+from safenet.training.heldout import grid, held_out
+from safenet.training.newton import newton
+from safenet.training.progress import Monitor
+
+
+def finished(phase, problem):
+    """The last state, which is the only one done, and all residuals on the way."""
+    states = list(phase.run(problem, Monitor()))
+    assert [state.done for state in states] == [*[False] * (len(states) - 1), True]
+    return states[-1], [state.residual for state in states]
+
+
+def relative_error(problem, network, shape=(41, 31)):
+    coordinates = grid(problem, shape)
+    order = (0,) * len(coordinates)
+    values = network.jets(np.stack(coordinates, axis=1), [order])[order][:, 0]
+    truth = problem.reference(**dict(zip(problem.axis_names, coordinates, strict=True)))
+    return np.linalg.norm(values - truth) / np.linalg.norm(truth)
+
+
+@pytest.mark.parametrize("name", ["wave", "convection", "diffusion", "nh-heat"])
+def test_linear_problems_are_solved_to_eleven_digits(name):
+    problem = library.problem(name)
+    state, _ = finished(LeastSquares(), problem)
+    assert isinstance(state.network, LinearForm)
+    assert state.residual <= 1e-11
+    assert relative_error(problem, state.network) <= 1e-11
+
+
+SWELL = loads("""
+unknowns = ["u"]
+equations = ["u_t + u_x = 0"]
+conditions = ["u(0, t) = u(2*pi, t)", "u(x, 0) = 1/(2 + cos(x))"]
+exact = { u = "1/(2 + cos(x - t))" }
+[domain]
+x = [0, "2*pi"]
+t = [0, 1]
+""")
+
+
+def test_the_error_falls_at_the_rate_of_the_nearest_singularity():
+    """1/(2 + cos x) has poles at distance log(2 + √3) from the axis: N modes leave (2 + √3)^−N."""
+    errors = {}
+    for modes in (4, 8, 12, 16):
+        bases = ((AxisBasis("periodic", modes, 0.0, 2 * math.pi), AxisBasis("chebyshev", 16, 0.0, 1.0)),)
+        collocation = Collocation(SWELL, bases)
+        amplitudes = newton(collocation, np.zeros(collocation.unknowns), linear=True).amplitudes
+        errors[modes] = relative_error(SWELL, collocation.form(amplitudes))
+    rate = math.log(2 + math.sqrt(3))
+    for modes in (4, 8, 12):
+        assert math.log(errors[modes] / errors[modes + 4]) / 4 == pytest.approx(rate, rel=0.1)
+
+
+def test_levels_grow_until_the_limit_and_the_best_is_kept():
+    phase = LeastSquares(unknowns=300, tolerance=0.0)
+    state, residuals = finished(phase, SWELL)
+    assert "300 amplitudes" in state.reason
+    assert state.network.parameters <= 300
+    assert residuals == sorted(residuals, reverse=True)
+    assert state.residual == pytest.approx(held_out(SWELL, state.network).worst, rel=1e-12)
+
+
+def test_levels_that_no_longer_help_end_the_phase():
+    # Rounding is reached long before the limit.
+    state, _ = finished(LeastSquares(unknowns=3000, tolerance=0.0), library.problem("wave"))
+    assert "no longer" in state.reason
+    assert not state.given_up
+    assert state.residual < 1e-11
+
+
+BRATU = loads("""
+unknowns = ["u"]
+equations = ["u_xx + u_yy + exp(u) = 0"]
+conditions = ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 0"]
+[domain]
+x = [0, 1]
+y = [0, 1]
+""")
+
+
+def test_a_steady_nonlinear_problem_agrees_with_finite_differences():
+    """Five-point differences at two mesh widths, extrapolated: the value in the middle to 1e-6."""
+
+    def middle(n):
+        h = 1 / n
+        laplace = (np.eye(n - 1, k=1) + np.eye(n - 1, k=-1) - 2 * np.eye(n - 1)) / h**2
+        L = np.kron(laplace, np.eye(n - 1)) + np.kron(np.eye(n - 1), laplace)
+        u = np.zeros((n - 1) ** 2)
+        for _ in range(6):
+            u -= np.linalg.solve(L + np.diag(np.exp(u)), L @ u + np.exp(u))
+        return u[len(u) // 2]
+
+    state, _ = finished(LeastSquares(general="chebyshev", unknowns=400), BRATU)
+    value = float(state.network.jets(np.array([[0.5, 0.5]]), [(0, 0)])[(0, 0)][0, 0])
+    assert value == pytest.approx((4 * middle(20) - middle(10)) / 3, abs=2e-5)
+
+
+def test_marching_solves_the_reaction_to_six_digits():
+    problem = library.problem("reaction")
+    state, _ = finished(Marching(), problem)
+    assert isinstance(state.network, Piecewise)
+    assert state.network.breaks[0] == 0
+    assert state.network.breaks[-1] == 1
+    assert list(state.network.breaks) == sorted(set(state.network.breaks))
+    assert relative_error(problem, state.network) <= 1e-6
+
+
+def test_a_smaller_tail_gives_a_smaller_error():
+    problem = library.problem("reaction")
+    rough, fine = (finished(Marching(tail=tail), problem)[0] for tail in (1e-2, 1e-6))
+    errors = [relative_error(problem, state.network) for state in (rough, fine)]
+    assert errors[1] < errors[0] / 100
+
+
+def test_slabs_join_with_their_velocity():
+    problem = library.problem("wave")
+    state, _ = finished(Marching(), problem)
+    assert relative_error(problem, state.network) <= 1e-6
+    pieces, breaks = state.network.pieces, state.network.breaks
+    assert len(pieces) > 1
+    x = np.linspace(0, 1, 17)
+    for before, after, time in zip(pieces, pieces[1:], breaks[1:-1], strict=True):
+        points = np.stack([x, np.full_like(x, time)], axis=1)
+        for order in ((0, 0), (0, 1)):
+            left, right = before.jets(points, [order])[order], after.jets(points, [order])[order]
+            np.testing.assert_allclose(left, right, rtol=0, atol=1e-4)
+
+
+def test_a_solution_that_ends_is_followed_to_its_end():
+    """u_t = u², u(x, 0) = 2: u = 2/(1 − 2t) until t = ½, and nothing after."""
+    blow_up = loads("""
+unknowns = ["u"]
+equations = ["u_t = u**2"]
+conditions = ["u(x, 0) = 2"]
+[domain]
+x = [0, 1]
+t = [0, 1]
+""")
+    state, _ = finished(Marching(), blow_up)
+    assert state.given_up
+    assert "Newton fails at t = 0.4" in state.reason or "Newton fails at t = 0.5" in state.reason
+    assert 0.49 < state.network.breaks[-1] < 0.51
+    times = np.linspace(0, 0.45, 7)
+    values = state.network.jets(np.stack([np.full(7, 0.3), times], axis=1), [(0, 0)])[(0, 0)][:, 0]
+    np.testing.assert_allclose(values, 2 / (1 - 2 * times), rtol=1e-4)
+    assert held_out(blow_up, state.network).worst == math.inf
+
+
+@pytest.mark.parametrize(
+    "phase", [LeastSquares(general="chebyshev"), Marching()], ids=lambda phase: phase.name
+)
+def test_a_problem_that_is_nowhere_finite_is_given_up(phase):
+    nowhere = loads("""
+unknowns = ["u"]
+equations = ["u_t = log(u - 1)"]
+conditions = ["u(x, 0) = 0"]
+[domain]
+x = [0, 1]
+t = [0, 1]
+""")
+    state, _ = finished(phase, nowhere)
+    assert state.given_up
+    assert state.network is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "modes"),
+    [
+        # least = 6 beside the highest named frequency: 4π on [0, 1] is the 4th half wave
+        ("wave", ("sine", "fourier"), [10, 6]),
+        ("convection", ("periodic", "fourier"), [7, 6]),
+        ("reaction", ("fourier", "fourier"), [6, 6]),
+        # 6.3π on [0, 1] is between the 6th and the 7th, 3π in time the 3rd
+        ("nh-heat", ("fourier", "fourier"), [13, 9]),
+    ],
+)
+def test_the_first_level_holds_every_named_frequency(name, kinds, modes):
+    problem = library.problem(name)
+    assert first_modes(problem, 6) == modes
+    (bases,) = axis_bases(problem, modes, "fourier")
+    assert tuple(basis.kind for basis in bases) == kinds
+    assert [basis.modes for basis in bases] == modes
+    assert [(basis.lower, basis.upper) for basis in bases] == [(axis.lo, axis.hi) for axis in problem.axes]
+
+
+def test_within_a_slab_time_is_a_polynomial_of_the_slab():
+    ((space, time),) = axis_bases(library.problem("wave"), [5, 4], "chebyshev", (0.25, 0.5))
+    assert space == AxisBasis("sine", 5, 0.0, 1.0)
+    assert time == AxisBasis("chebyshev", 4, 0.25, 0.5)

@@ -1,0 +1,174 @@
+"""Plans: chosen by symbols and not by name, with reasons; data that survives JSON; wrong words refused."""
+
+import json
+import re
+
+import pytest
+
+from safenet import library
+from safenet.errors import SafeNetError
+from safenet.networks import METHODS
+from safenet.problem import Problem, loads
+from safenet.training.adam import Adam
+from safenet.training.direct import LeastSquares, Marching
+from safenet.training.lbfgs import LBFGS
+from safenet.training.levenberg import LevenbergMarquardt
+from safenet.training.recipes import RECIPES, SCHEDULES, Plan, default_schedule, make_plan, marching_obstacle
+
+POISSON = loads("""
+name = "poisson"
+unknowns = ["u"]
+equations = ["u_xx + u_yy = 1"]
+conditions = ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 0"]
+[domain]
+x = [0, 1]
+y = [0, 1]
+""")
+BRATU = loads(POISSON.toml().replace('= 1"', '= -exp(u)"').replace("poisson", "bratu"))
+AHEAD = loads("""
+name = "ahead"
+unknowns = ["u"]
+equations = ["u_t = u_xx - u**3"]
+conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 1) = sin(pi*x)"]
+[domain]
+x = [0, 1]
+t = [0, 1]
+""")
+
+
+def kinds(phases):
+    """The kinds of phases in their order, repetitions joined."""
+    return list(dict.fromkeys(type(phase) for phase in phases))
+
+
+def renamed(problem, name):
+    return Problem(
+        [equation.statement for equation in problem.equations],
+        on=problem.bounds,
+        where=[condition.statement for condition in problem.conditions],
+        parameters=problem.parameters,
+        name=name,
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected", "words"),
+    [
+        (
+            library.problem("wave"),
+            [LeastSquares, Marching, LevenbergMarquardt],
+            ["odd about the faces of x", "linear"],
+        ),
+        (
+            library.problem("convection"),
+            [LeastSquares, Marching, LevenbergMarquardt],
+            ["periodic in x", "linear"],
+        ),
+        (library.problem("reaction"), [Marching, LevenbergMarquardt], ["no symmetry", "nonlinear", "slab"]),
+        (
+            library.problem("burgers"),
+            [Marching, LevenbergMarquardt],
+            ["odd about the faces of x", "nonlinear"],
+        ),
+        (POISSON, [LeastSquares, LevenbergMarquardt], ["linear"]),
+        (BRATU, [LeastSquares, LevenbergMarquardt], ["nonlinear", "no time axis"]),
+        (AHEAD, [LeastSquares, LevenbergMarquardt], ["nonlinear", "looks ahead"]),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_the_default_follows_from_the_symbols_and_says_why(problem, expected, words):
+    phases, reasons = default_schedule(problem, "safe-net")
+    assert kinds(phases) == expected
+    assert all(word in "; ".join(reasons) for word in words)
+    # The same statement under any name, without its known solution, is the same plan.
+    for name in ("problem", "wave", "burgers"):
+        assert default_schedule(renamed(problem, name), "safe-net") == (phases, reasons)
+
+
+@pytest.mark.parametrize(
+    "options", [{"method_name": "pinn"}, {"method_name": "safe-net-literal"}, {"width": 7}]
+)
+def test_a_network_that_was_asked_for_is_the_one_trained(options):
+    plan = make_plan(library.problem("wave"), **options)
+    assert kinds(plan.phases) == [LevenbergMarquardt]
+    assert plan.network.width == options.get("width", METHODS[plan.method].width)
+    assert "asked for" in plan.reasons[0]
+
+
+def test_the_papers_schedules_are_as_printed():
+    iterations = {
+        name: [(type(phase), phase.iterations) for phase in SCHEDULES[name]]
+        for name in SCHEDULES
+        if "paper-" in name
+    }
+    printed = {
+        "paper-1": [(Adam, 30_000), (LBFGS, 10_000)],
+        "paper-3a": [(Adam, 20_000), (LBFGS, 20_000)],
+        "paper-3b": [(Adam, 10_000), (LBFGS, 30_000)],
+        "paper-3c": [(Adam, 5_000), (LBFGS, 35_000)],
+        "paper-3d": [(Adam, 25_000), (LBFGS, 10_000), (Adam, 5_000)],
+        "paper-4": [(Adam, 100_000)],
+    }
+    assert printed.items() <= iterations.items()
+    plan = make_plan(library.problem("wave"), recipe="paper-1", method_name="safe-net-literal")
+    assert (plan.interior, plan.condition, plan.sampler) == (20_000, 2_000, "uniform")
+    assert (plan.residual_weight, plan.condition_weight) == (1, 100)
+    first = plan.phases[0]
+    assert (first.rate, first.decay, first.every) == (1e-3, 0.9, 2000)
+
+
+def test_every_schedule_is_described_and_every_description_has_a_schedule():
+    assert {*SCHEDULES, "default"} <= RECIPES.keys()
+    assert all(make_plan(library.problem("wave"), recipe=name).phases for name in RECIPES)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_plans_survive_json(recipe):
+    plan = make_plan(
+        library.problem("burgers"), recipe=recipe, seed=7, scale=0.5, interior=11, sampler="latin"
+    )
+    text = plan.to_json()
+    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert Plan.from_json(text) == plan
+    assert Plan.from_json(text).to_json() == text
+
+
+@pytest.mark.parametrize(("scale", "expected"), [(1.0, [30_000, 10_000]), (0.001, [30, 10]), (1e-9, [1, 1])])
+def test_scale_multiplies_the_iterations_of_optimisers(scale, expected):
+    plan = make_plan(library.problem("wave"), recipe="paper-1", scale=scale)
+    assert [phase.iterations for phase in plan.phases] == expected
+
+
+def test_scale_leaves_direct_phases_alone():
+    plans = [make_plan(library.problem("reaction"), recipe="marching", scale=scale) for scale in (1.0, 0.01)]
+    assert plans[0].phases == plans[1].phases
+
+
+@pytest.mark.parametrize(
+    ("options", "pattern"),
+    [
+        ({"recipe": "papper-1"}, "no recipe 'papper-1'.*did you mean 'paper-1'"),
+        ({"method_name": "pin"}, "no method 'pin'.*did you mean 'pinn'"),
+        ({"precision": "float23"}, "no precision 'float23'.*did you mean 'float32'"),
+        ({"sampler": "sobel"}, "no sampler 'sobel'.*did you mean 'sobol'"),
+        ({"activation": "sin"}, "activation = 'sin'.*did you mean 'sine'"),
+        ({"depths": 3}, "no option 'depths'.*did you mean 'depth'"),
+        ({"scale": 0}, "scale is 0.*positive"),
+        ({"scale": float("nan")}, "scale is nan.*positive"),
+        ({"interior": 0}, "0 points are too few.*at least 1"),
+        ({"condition": -3}, "-3 condition points are too few.*at least 1"),
+        ({"recipe": "levenberg-marquardt", "precision": "float32"}, "needs float64"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_cannot_be_planned_is_refused_with_a_remedy(options, pattern):
+    with pytest.raises(SafeNetError) as caught:
+        make_plan(library.problem("wave"), **options)
+    assert re.search(pattern, str(caught.value), re.DOTALL)
+
+
+@pytest.mark.parametrize("problem", [POISSON, AHEAD], ids=["steady", "data at the end"])
+def test_what_has_no_beginning_is_not_marched(problem):
+    assert marching_obstacle(problem)
+    with pytest.raises(SafeNetError, match="cannot be marched"):
+        make_plan(problem, recipe="marching")
