@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -122,6 +127,28 @@ def _seconds(text: str | None) -> float | None:
     return None if text is None else float(text.removesuffix("s"))
 
 
+@contextmanager
+def _on_ctrl_c(action: Any) -> Iterator[None]:
+    """Within, Ctrl-C does `action`; not where it is switched off (nohup, a thread)."""
+    main_thread = threading.current_thread() is threading.main_thread()
+    if not main_thread or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+    former = signal.signal(signal.SIGINT, action)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """KeyboardInterrupt; but JAX's hook on the garbage collector would swallow it, so there a moment later."""
+    if frame is not None and frame.f_code.co_name == "_xla_gc_callback":
+        threading.Timer(0.01, signal.raise_signal, (signal.SIGINT,)).start()
+        return
+    raise KeyboardInterrupt
+
+
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """What there is: problems, methods, recipes."""
@@ -207,7 +234,7 @@ def solve(
     if resume is not None:
         from .solution import read_problem
 
-        with ConsoleMonitor(read_problem(resume)) as monitor:
+        with _on_ctrl_c(_interrupt), ConsoleMonitor(read_problem(resume)) as monitor:
             solution = continue_run(resume, monitor=monitor)
         folder = resume
     else:
@@ -226,7 +253,7 @@ def solve(
             "domain": domain,
         }
         options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-        with ConsoleMonitor(problem) as monitor:
+        with _on_ctrl_c(_interrupt), ConsoleMonitor(problem) as monitor:
             solution = solve_problem(
                 problem,
                 method=method,
@@ -318,7 +345,9 @@ def plot(
 def main() -> None:
     """Run a command; what the user did wrong is one message and exit code 2."""
     try:
-        app(prog_name="safenet")
+        # Until there is something to keep, Ctrl-C ends the program at once: JAX cannot be interrupted while it loads.
+        with _on_ctrl_c(signal.SIG_DFL):
+            app(prog_name="safenet")
     except SafeNetError as error:
         print(f"safenet: {error}", file=sys.stderr)
         raise SystemExit(2) from None

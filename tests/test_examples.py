@@ -1,0 +1,241 @@
+"""The examples are tests: every script keeps its word, every problem file is solved by default to 1e-3 or better of a
+solution that this file computes by itself."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.fft import dst, idst
+from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq
+
+import safenet as sn
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+Fields = dict[str, np.ndarray]
+
+
+# ---- independent solutions of the problem files: u(x) or u(x, t) with x (n, 1) and t (m,)
+
+
+def fisher(x: np.ndarray, t: np.ndarray) -> Fields:
+    """The travelling wave of Ablowitz and Zeppetella with r = 6."""
+    return {"u": (1 + np.exp(x - 5 * t)) ** -2.0}
+
+
+def bent_string(x: np.ndarray, t: np.ndarray) -> Fields:
+    """x(1 − x) = Σ_{n odd} 8/(nπ)³ sin nπx; the tail beyond n = 4000 is below 1e-8."""
+    n = np.arange(1, 4000, 2)
+    return {"u": (8 / (np.pi * n) ** 3 * np.sin(np.pi * x * n)) @ np.cos(2 * np.pi * n[:, None] * t)}
+
+
+def klein_gordon(x: np.ndarray, t: np.ndarray) -> Fields:
+    return {"u": x * np.cos(5 * np.pi * t) + (x * t) ** 3}
+
+
+def klein_gordon_free(x: np.ndarray, t: np.ndarray) -> Fields:
+    """A sine series of 31 terms, its nonlinear term by collocation, integrated in time to 1e-10."""
+    modes = np.arange(1, 32)
+
+    def rate(_: float, state: np.ndarray) -> np.ndarray:
+        u, speed = np.split(state, 2)
+        u_xx = idst(-((np.pi * modes) ** 2) * dst(u, type=1), type=1)
+        return np.concatenate([speed, u_xx - u - u**3])
+
+    start = np.concatenate([np.sin(np.pi * modes / 32), np.zeros(31)])
+    run = solve_ivp(rate, (0, t[-1]), start, "DOP853", t, rtol=1e-10, atol=1e-10)
+    amplitudes = dst(run.y[:31], type=1, axis=0) / 32
+    return {"u": np.sin(np.pi * x * modes) @ amplitudes}
+
+
+def kdv(x: np.ndarray, t: np.ndarray, speed: float = 1, start: float = 0) -> Fields:
+    """speed/2 sech²(√speed/2 (x − start − speed t))."""
+    return {"u": speed / 2 / np.cosh(np.sqrt(speed) / 2 * (x - start - speed * t)) ** 2}
+
+
+def kdv_periodic(x: np.ndarray, t: np.ndarray) -> Fields:
+    return kdv(x, t, speed=4, start=2)
+
+
+def poisson_neumann(x: np.ndarray, y: np.ndarray) -> Fields:
+    return {"u": np.exp(x) * y**2}
+
+
+def bratu(x: np.ndarray) -> Fields:
+    """u = 2 log(cosh a/cosh(a(1 − 2x))): u″ = −8a²/cosh²(a(1 − 2x)) is −e^u where √8 a = cosh a."""
+    a = brentq(lambda a: np.cosh(a) - np.sqrt(8) * a, 0, 1)
+    return {"u": 2 * np.log(np.cosh(a) / np.cosh(a * (1 - 2 * x)))}
+
+
+def schroedinger(x: np.ndarray, t: np.ndarray) -> Fields:
+    """Split steps exp(i|h|²τ/2) exp(i∂²τ/2) exp(i|h|²τ/2) with the weights τ of Yoshida's fourth order."""
+    points, between = 512, 200  # steps between two times
+    nodes = -5 + 10 * np.arange(points) / points
+    k = 2 * np.pi * np.fft.fftfreq(points, 10 / points)
+    first = 1 / (2 - 2 ** (1 / 3))
+    steps = np.array([first, 1 - 2 * first, first]) * (t[1] - t[0]) / between
+    drifts = [np.exp(-0.5j * k**2 * step) for step in steps]
+    h = 2 / np.cosh(nodes) + 0j
+    found = [h]
+    for _ in t[1:]:
+        for _ in range(between):
+            for step, drift in zip(steps, drifts, strict=True):
+                h = h * np.exp(0.5j * step * np.abs(h) ** 2)
+                h = np.fft.ifft(drift * np.fft.fft(h))
+                h = h * np.exp(0.5j * step * np.abs(h) ** 2)
+        found.append(h)
+    values = CubicSpline(nodes, np.array(found), axis=1)(x[:, 0]).T
+    return {"u": values.real, "v": values.imag}
+
+
+SOLUTIONS: dict[str, Callable[..., Fields]] = {
+    "own_equation": fisher,
+    "bent-string": bent_string,
+    "klein-gordon": klein_gordon,
+    "klein-gordon-free": klein_gordon_free,
+    "kdv": kdv,
+    "kdv-periodic": kdv_periodic,
+    "poisson-neumann": poisson_neumann,
+    "bratu": bratu,
+    "schroedinger": schroedinger,
+}
+SLOW = {"kdv-periodic", "schroedinger"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in SOLUTIONS]
+)
+def test_a_problem_file_is_solved_by_default(name: str) -> None:
+    solution = sn.solve(sn.read(EXAMPLES / f"{name}.toml"))
+    ticks = [np.linspace(axis.lo, axis.hi, n) for axis, n in zip(solution.problem.axes, (201, 41), strict=False)]
+    places = [ticks[0][:, None], ticks[1]] if len(ticks) == 2 else ticks
+    if name == "schroedinger":
+        places[0] = places[0][:-1]  # the nodes of a period
+    truth = np.stack(list(SOLUTIONS[name](*places).values()))
+    found = solution(**dict(zip(solution.problem.axis_names, places, strict=True)))
+    values = np.stack(list(found.values()) if isinstance(found, dict) else [found])
+    error = np.linalg.norm(values - truth) / np.linalg.norm(truth)
+    print(f"{name}: relative L2 error {error:.1e}, {solution.result['seconds']:.1f} s")
+    assert error <= 1e-3
+
+
+def test_every_problem_file_says_where_its_independent_solution_comes_from() -> None:
+    files = {path.stem: path.read_text() for path in EXAMPLES.glob("*.toml")}
+    assert files.keys() == SOLUTIONS.keys()
+    for name, text in files.items():
+        assert "ndependent solution" in text.replace("\n# ", " "), name
+
+
+# ---- scripts
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Any]]:
+    """Run a script as `python examples/NAME.py tmp_path`, elsewhere; its variables at the end."""
+
+    def script(name: str) -> dict[str, Any]:
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        monkeypatch.chdir(elsewhere)
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", str(tmp_path / "given")])
+        found = runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+        assert not list(elsewhere.iterdir()), "an example writes only where it is told to"
+        return found
+
+    return script
+
+
+def test_own_equation_agrees_with_finite_differences(run: Any, tmp_path: Path) -> None:
+    found = run("own_equation")
+    # Halving h tells that the remaining difference is the finite differences' own: it falls by four.
+    x, t = np.linspace(0, 1, 51)[:, None], np.linspace(0, 1, 51)
+    distance = [np.abs(found["sol"](x=x, t=t) - found["finite_differences"](n)(x, t)).max() for n in (101, 201)]
+    assert found["error"].l2re < 1e-6
+    assert 3.5 < distance[0] / distance[1] < 4.5
+    assert (tmp_path / "given" / "rod.png").stat().st_size > 10_000
+
+
+def test_own_conditions_are_read_as_they_are_meant_and_met(run: Any) -> None:
+    found = run("own_condition")
+    kinds = [[condition.kind for condition in problem.conditions] for problem in found["problems"].values()]
+    assert {"initial", "dirichlet", "neumann", "robin", "periodic", "point", "general"} == set(sum(kinds, []))
+    assert {title: error.l2re for title, error in found["errors"].items() if error.l2re > 1e-10} == {}
+
+
+def test_two_unknowns_are_scored_one_by_one_and_conserve_probability(run: Any) -> None:
+    found = run("two_unknowns")
+    assert found["error"].fields.keys() == {"u", "v"}
+    assert max(found["error"].fields.values()) < 1e-10
+    np.testing.assert_allclose(found["probability"], 1, rtol=1e-9)
+    # ⟨x⟩ = 1/2 − 16/(9π²) cos(3π²t), from the two states by hand.
+    np.testing.assert_allclose(found["mean"], 0.5 - 16 / (9 * np.pi**2) * np.cos(3 * np.pi**2 * found["times"]), atol=1e-4)
+
+
+def test_own_feature_finds_the_width_of_the_layer(run: Any) -> None:
+    found = run("own_feature")
+    plain, joined = found["errors"].values()
+    assert joined < 1e-4
+    assert joined < plain / 5
+    assert found["width"] == pytest.approx(1 / 300, rel=0.05)
+
+
+def test_methods_are_compared_on_equal_terms(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    results = run("compare_methods")["results"]
+    assert results["safe-net-literal"]["iterations"] == results["pinn"]["iterations"] == 40
+    assert results["the default"]["l2re"] < results["safe-net-literal"]["l2re"] < results["pinn"]["l2re"] < 1e-2
+    table = capsys.readouterr().out.splitlines()
+    for line, (name, result) in zip(table[2:], results.items(), strict=True):
+        assert line.startswith(name)
+        error, iterations, _, parameters = line.removeprefix(name).split()
+        assert float(error) == pytest.approx(result["l2re"], rel=0.06)
+        assert (int(iterations), int(parameters)) == (result["iterations"], result["parameters"])
+
+
+def test_the_exports_hold_the_drum(run: Any, tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
+    pytest.importorskip("pyevtk")
+    found = run("to_numpy_xarray_vtk")
+
+    def exact(x: Any, y: Any, t: Any) -> Any:
+        return np.sin(np.pi * x) * np.sin(2 * np.pi * y) * np.cos(np.sqrt(5) * np.pi * t)
+
+    stored = np.load(tmp_path / "given" / "drum.npz")
+    mesh = np.meshgrid(stored["x"], stored["y"], stored["t"], indexing="ij")
+    np.testing.assert_allclose(stored["u"], exact(*mesh), atol=1e-6)
+    data = found["data"]
+    np.testing.assert_allclose(data.u, exact(data.x, data.y, data.t), atol=1e-6)
+    assert (tmp_path / "given" / "drum.nc").exists()
+    assert len(list((tmp_path / "given").glob("drum_*.vtr"))) == 21
+    assert found["movie"] == tmp_path / "given" / "drum.pvd"
+
+
+def test_a_file_is_solved_from_python_with_runs_as_the_default_folder(tmp_path: Path) -> None:
+    script = [sys.executable, str(EXAMPLES / "from_file.py")]
+    done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+    assert sn.load(tmp_path / "runs" / "fisher-calm").error().l2re < 1e-6
+    # The wave with r = 1 at x = 0: 1/4, then 1/(1 + e^(−5/6))².
+    assert f"from 0.2500 to {(1 + np.exp(-5 / 6)) ** -2:.4f}" in done.stdout
+
+
+def test_the_command_in_the_problem_file_works(tmp_path: Path) -> None:
+    lines = (EXAMPLES / "own_equation.toml").read_text().splitlines()
+    command = next(line.removeprefix("#").split() for line in lines if line.startswith("#   safenet solve"))
+    command = [str(EXAMPLES.parent / word) if word.startswith("examples/") else word for word in command[1:]]
+    program = [sys.executable, "-c", "from safenet.cli import main; main()"]
+    subprocess.run([*program, *command], cwd=tmp_path, capture_output=True, check=True)
+    assert sn.load(tmp_path / "runs" / "fisher").error().l2re < 1e-6
+
+
+def test_every_script_has_a_test() -> None:
+    text = Path(__file__).read_text()
+    for path in EXAMPLES.glob("*.py"):
+        assert f'run("{path.stem}")' in text or f'"{path.name}"' in text, path.name

@@ -1,0 +1,245 @@
+"""What leaves for other programs: the same numbers, at the right places, under the right names."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import safenet as sn
+from safenet.solution import Solution
+
+# A field for each unknown that tells all axes apart: u = Σ 10^i x_i + Π x_i, v = −u. A transposed grid shows.
+WEIGHTS = 10.0 ** np.arange(4)
+
+
+class Known:
+    """The field above as a network: `jets(points, orders)` like the linear form's, up to first derivatives."""
+
+    def __init__(self, fields: int) -> None:
+        self.fields = fields
+
+    def jets(self, points: np.ndarray, wanted: list[tuple[int, ...]]) -> dict[tuple[int, ...], np.ndarray]:
+        found = {}
+        for orders in wanted:
+            if not any(orders):
+                values = points @ WEIGHTS[: points.shape[1]] + points.prod(axis=1)
+            else:
+                axis = orders.index(1)
+                values = WEIGHTS[axis] + np.delete(points, axis, axis=1).prod(axis=1)
+            found[orders] = np.stack([values, -values], axis=1)[:, : self.fields]
+        return found
+
+
+def field(*mesh: np.ndarray) -> np.ndarray:
+    total = sum(weight * part for weight, part in zip(WEIGHTS, mesh, strict=False))
+    return np.asarray(total + np.prod(np.broadcast_arrays(*mesh), axis=0))
+
+
+def known(axes: str, fields: int = 1, **result: Any) -> Solution:
+    """A solution on [0, 1] × [0, 2] × … with the field above; what equation it belongs to does not matter here."""
+    unknowns = ["u", "v"][:fields]
+    lines = [f"name = 'known'\nunknowns = {unknowns}"]
+    lines.append(f"equations = {[f'{name}_{axes[0]} + {name} = 1' for name in unknowns]}")
+    ends = ", ".join(f"{axis} = [0, {i + 1}]" for i, axis in enumerate(axes))
+    problem = sn.loads("\n".join(lines) + f"\ndomain = {{ {ends} }}")
+    return Solution(problem, Known(fields), sn.Plan(), result=result)
+
+
+# ---- grids
+
+
+@pytest.mark.parametrize(("axes", "points"), [("x", 101), ("xt", 101), ("xyt", 41), ("xyzt", 21)])
+def test_the_grid_spans_the_box(axes: str, points: int) -> None:
+    ticks, fields = known(axes).grid()
+    assert list(ticks) == list(axes)
+    for i, tick in enumerate(ticks.values()):
+        np.testing.assert_allclose(tick, np.linspace(0, i + 1, points), rtol=0, atol=1e-15)
+    mesh = np.meshgrid(*ticks.values(), indexing="ij")
+    np.testing.assert_allclose(fields["u"], field(*mesh), rtol=1e-14)
+
+
+def test_an_axis_takes_a_count_or_its_points() -> None:
+    ticks, fields = known("xyt", fields=2).grid(x=3, t=[0.5, 2])
+    assert {name: len(tick) for name, tick in ticks.items()} == {"x": 3, "y": 41, "t": 2}
+    assert fields["u"][1, 40, 0] == pytest.approx(0.5 + 10 * 2 + 100 * 0.5 + 0.5 * 2 * 0.5)
+    np.testing.assert_array_equal(fields["v"], -fields["u"])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"z": 5}, "'z' is not an axis"),
+        ({"x": 1}, "x = 1 is not a number of points"),
+        ({"x": 2.5}, "x = 2.5 is not a number of points"),
+        ({"x": [0.5, 0.5]}, "the points along x do not rise"),
+        ({"x": []}, "the points along x do not rise"),
+        ({"t": [0, 7]}, "t = 7 is outside the domain"),
+    ],
+)
+def test_a_grid_that_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(sn.SafeNetError, match=message):
+        known("xt").grid(**given)
+
+
+# ---- xarray
+
+
+def test_a_dataset_holds_the_solution_at_its_coordinates() -> None:
+    xarray = pytest.importorskip("xarray")
+    solution = known("xyt", fields=2)
+    data = solution.to_xarray(x=4, y=5, t=6)
+    assert isinstance(data, xarray.Dataset)
+    assert dict(data.sizes) == {"x": 4, "y": 5, "t": 6}
+    for i, j, k in itertools.product(range(4), range(5), range(6)):
+        here = data.isel(x=i, y=j, t=k)
+        values = solution(x=float(here.x), y=float(here.y), t=float(here.t))
+        assert (float(here.u), float(here.v)) == (values["u"], values["v"])
+        assert float(here.u) == pytest.approx(field(*(float(here[axis]) for axis in "xyt")), rel=1e-14)
+
+
+def test_a_dataset_says_what_was_solved_and_how_well(tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    facts = {"method": "safe-net", "residual": 1e-7, "l2re": {"u": 1e-8, "v": 2e-8, "pooled": 1.5e-8}}
+    data = known("xt", fields=2, **facts).to_xarray(x=4, t=5)
+    assert data.attrs["problem"] == "known"
+    assert data.attrs["equations"] == "u + u_x = 1; v + v_x = 1"
+    assert (data.attrs["l2re"], data.attrs["residual"]) == (1.5e-8, 1e-7)
+    assert (data.u.attrs["l2re"], data.v.attrs["l2re"]) == (1e-8, 2e-8)
+
+    data.to_netcdf(tmp_path / "known.nc", engine="scipy")
+    with xarray.open_dataset(tmp_path / "known.nc", engine="scipy") as again:
+        xarray.testing.assert_identical(again.load(), data)
+
+
+def test_without_a_reference_a_dataset_claims_no_error() -> None:
+    pytest.importorskip("xarray")
+    data = known("xt", residual=1e-7, l2re=None).to_xarray(x=4, t=5)
+    assert "l2re" not in data.attrs
+    assert data.attrs["residual"] == 1e-7
+
+
+def test_a_derivative_has_its_own_name_and_no_error_of_the_field() -> None:
+    pytest.importorskip("xarray")
+    data = known("xt", l2re=1e-8, residual=1e-7).diff("t").to_xarray(x=4, t=5)
+    assert list(data.data_vars) == ["u_t"]
+    np.testing.assert_allclose(data.u_t, 10 + data.x * (1 + 0 * data.t))
+    assert not {"l2re", "residual"} & set(data.attrs)
+
+
+# ---- VTK
+
+
+def read_vtr(path: Path) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    """Coordinates and point data of a rectilinear grid, decoded as the VTK XML format is specified: arrays lie after
+    the underscore of AppendedData, each after its length in bytes, the first axis running fastest."""
+    head, _, tail = path.read_bytes().partition(b"<AppendedData")
+    raw = tail[tail.index(b"_") + 1 :]
+    root = ET.fromstring(head + b"</VTKFile>")
+    assert (root.get("type"), root.get("header_type")) == ("RectilinearGrid", "UInt64")
+    order = "<" if root.get("byte_order") == "LittleEndian" else ">"
+
+    def array(element: ET.Element) -> np.ndarray:
+        offset = int(element.attrib["offset"])
+        assert element.get("type") == "Float64"
+        size = int(np.frombuffer(raw, f"{order}u8", 1, offset)[0])
+        return np.frombuffer(raw, f"{order}f8", size // 8, offset + 8)
+
+    piece = root.find("RectilinearGrid/Piece")
+    assert piece is not None
+    extent = np.array(piece.attrib["Extent"].split(), dtype=int).reshape(3, 2)
+    shape = tuple(extent[:, 1] - extent[:, 0] + 1)
+    ticks = [array(element) for element in piece.findall("Coordinates/DataArray")]
+    assert tuple(map(len, ticks)) == shape
+    values = {e.attrib["Name"]: array(e).reshape(shape, order="F") for e in piece.findall("PointData/DataArray")}
+    return ticks, values
+
+
+def read_with_vtk(path: Path) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    """The same by Kitware's own reader, where it is installed (it is large, and no dependency of ours)."""
+    reading = pytest.importorskip("vtkmodules.vtkIOXML")
+    to_numpy = pytest.importorskip("vtkmodules.util.numpy_support").vtk_to_numpy
+    reader = reading.vtkXMLRectilinearGridReader()
+    reader.SetFileName(str(path))
+    reader.Update()
+    grid = reader.GetOutput()
+    ticks = [to_numpy(c) for c in (grid.GetXCoordinates(), grid.GetYCoordinates(), grid.GetZCoordinates())]
+    data = grid.GetPointData()
+    names = [data.GetArrayName(i) for i in range(data.GetNumberOfArrays())]
+    shape = grid.GetDimensions()
+    return ticks, {name: to_numpy(data.GetArray(name)).reshape(shape, order="F") for name in names}
+
+
+READERS = [read_vtr, read_with_vtk]
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("axes", ["x", "xt", "xy", "xyz"])
+def test_a_vtk_file_gives_the_numbers_back(axes: str, read: Any, tmp_path: Path) -> None:
+    pytest.importorskip("pyevtk")
+    counts = {axis: 4 + i for i, axis in enumerate(axes)}
+    path = known(axes, fields=2).to_vtk(tmp_path / "new" / "known", **counts)
+    assert path == tmp_path / "new" / "known.vtr"
+    ticks, values = read(path)
+    for i, (axis, count) in enumerate(counts.items()):
+        np.testing.assert_allclose(ticks[i], np.linspace(0, i + 1, count), err_msg=axis)
+    assert all(list(tick) == [0] for tick in ticks[len(axes) :])
+    mesh = np.meshgrid(*ticks, indexing="ij")[: len(axes)]
+    np.testing.assert_allclose(values["u"], field(*mesh), rtol=1e-14)
+    np.testing.assert_array_equal(values["v"], -values["u"])
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("axes", ["xyt", "xyzt"])
+def test_time_in_space_is_a_series_of_files(axes: str, read: Any, tmp_path: Path) -> None:
+    pytest.importorskip("pyevtk")
+    path = known(axes).to_vtk(tmp_path / "movie.pvd", **dict(zip(axes, (3, 4, 5, 6), strict=False)))
+    assert path == tmp_path / "movie.pvd"
+    listed = ET.parse(path).findall("Collection/DataSet")
+    times = [float(entry.attrib["timestep"]) for entry in listed]
+    np.testing.assert_allclose(times, np.linspace(0, len(axes), len(axes) + 2))
+    for entry, time in zip(listed, times, strict=True):
+        ticks, values = read(tmp_path / entry.attrib["file"])
+        mesh = np.meshgrid(*ticks, indexing="ij")[: len(axes) - 1]
+        np.testing.assert_allclose(values["u"], field(*mesh, np.asarray(time)), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["wave", "wave.vtr", "nu0.01", "nu0.01.vtr"])
+def test_a_name_may_have_its_ending_or_a_dot(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyevtk")
+    path = known("xt").to_vtk(tmp_path / name, x=3, t=3)
+    assert path == tmp_path / f"{name.removesuffix('.vtr')}.vtr"
+    assert path.exists()
+
+
+def test_four_axes_of_space_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyevtk")
+    with pytest.raises(sn.SafeNetError, match="three axes of space, and known has 4"):
+        known("wxyz").to_vtk(tmp_path / "known")
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("pyevtk")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(sn.SafeNetError, match="cannot write"):
+        known("xt").to_vtk(tmp_path / "file" / "known", x=3, t=3)
+
+
+@pytest.mark.parametrize(("library", "method"), [("xarray", "to_xarray"), ("pyevtk.hl", "to_vtk")])
+def test_a_missing_library_is_named_with_the_extra(
+    library: str, method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(sn.SafeNetError, match=r"pip install 'safenet\[data\]'"):
+        getattr(known("xt"), method)(*([tmp_path / "known"] if method == "to_vtk" else []))
+
+
+def test_a_solved_wave_leaves_as_its_exact_field() -> None:
+    problem = sn.library.wave()
+    ticks, fields = sn.solve(problem).grid(x=11, t=9)
+    np.testing.assert_allclose(fields["u"], problem.reference(x=ticks["x"][:, None], t=ticks["t"]), atol=1e-8)

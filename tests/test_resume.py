@@ -1,0 +1,256 @@
+"""A run that was interrupted, wherever and however often, ends with the bits of one that was not."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+import safenet as sn
+from safenet.backend import cache_compilations
+from safenet.training import run as training
+from safenet.training.checkpoint import unpack
+from test_cli import CACHE, DECAY, SMALL, environment, run
+
+FISHER = """
+name = "fisher"
+unknowns = ["u"]
+equations = ["u_t = u_xx/20 + u - u**3"]
+conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+domain = { x = [0, 1], t = [0, 1] }
+"""
+NETWORK = {"recipe": "paper-1", "scale": 0.01, "interior": 16, "condition": 1, "features": 4, "width": 4}
+# Least squares in levels, marching in passes of slabs, Adam and then L-BFGS.
+KINDS = {"levels": (DECAY, {}), "slabs": (FISHER, {}), "network": (DECAY, NETWORK)}
+
+# The command line with a checkpoint at every opportunity, and time enough to be hit between two.
+SLOW_PROGRAM = """
+import time, safenet.training.run as training
+save, training.SAVE_EVERY, training.CHUNK_SECONDS = training.Run.save, 0.0, 0.02
+def slowly(self, force=False):
+    save(self, force)
+    time.sleep(0.1)
+training.Run.save = slowly
+from safenet.cli import main; main()
+"""
+COMMANDS = {
+    "slabs": ("solve", "fisher.toml", "--out", "run"),
+    "network": ("solve", "decay.toml", *SMALL, "--scale", "0.1", "--out", "run"),
+}
+
+
+class Interrupter(sn.Monitor):
+    """Ctrl-C at the n-th thing that a run reports."""
+
+    def __init__(self, n):
+        self.n, self.calls = n, 0
+
+    def report(self, *_, **__):
+        self.calls += 1
+        if self.calls == self.n:
+            raise KeyboardInterrupt
+
+    phase = step = level = losses = network = report
+
+
+def arrays(folder):
+    with np.load(folder / "solution.npz", allow_pickle=False) as data:
+        return {name: data[name] for name in data.files}
+
+
+def assert_same_solution(folder, other):
+    """The same networks and loss histories to the bit, and the same account of the work."""
+    found, expected = arrays(folder), arrays(other)
+    assert found.keys() == expected.keys()
+    for name in expected:
+        assert found[name].dtype == expected[name].dtype
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+    results = [json.loads((path / "result.json").read_text()) for path in (folder, other)]
+    for result in results:
+        for times in (result, *result["phases"]):
+            for clock in ("seconds", "wall_seconds"):
+                times.pop(clock, None)
+    assert results[0] == results[1]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request, tmp_path_factory):
+    """A problem, how to solve it, the folder of a run that was never interrupted, and how much that reported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", CACHE)
+        cache_compilations()
+    text, options = KINDS[request.param]
+    folder = tmp_path_factory.mktemp(request.param) / "whole"
+    watch = Interrupter(0)
+    assert sn.solve(sn.loads(text), out=folder, monitor=watch, **options).result["outcome"] == "finished"
+    return text, options, folder, watch.calls
+
+
+def test_an_interruption_at_any_moment_changes_nothing(kind, tmp_path):
+    text, options, whole, reports = kind
+    moments = range(1, reports + 1) if not options else range(1, reports + 1, 3)
+    for n in moments:
+        folder = tmp_path / str(n)
+        stopped = sn.solve(sn.loads(text), out=folder, monitor=Interrupter(n), **options)
+        if stopped.result["outcome"] == "finished":
+            # How often a network reports depends on the clock.
+            assert options
+            continue
+        assert stopped.result["outcome"] == "interrupted"
+        assert "resumed" in stopped.result["stop_reason"]
+        assert sn.resume(folder).result["outcome"] == "finished"
+        assert_same_solution(folder, whole)
+
+
+def test_a_run_interrupted_over_and_over_still_arrives(kind, tmp_path):
+    text, options, whole, _ = kind
+    folder = tmp_path / "run"
+    solution = sn.solve(sn.loads(text), out=folder, monitor=Interrupter(5), **options)
+    for _ in range(60):
+        if solution.result["outcome"] == "finished":
+            break
+        solution = sn.resume(folder, monitor=Interrupter(7))
+    assert_same_solution(folder, whole)
+
+
+def test_resuming_a_finished_run_does_no_work_and_changes_nothing(kind, tmp_path):
+    _, _, whole, _ = kind
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for file in whole.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    watch = Interrupter(0)
+    for _ in range(2):
+        assert sn.resume(folder, monitor=watch).result["outcome"] == "finished"
+    assert watch.calls == 0
+    assert_same_solution(folder, whole)
+
+
+def test_a_run_killed_before_its_first_checkpoint_starts_again(kind, tmp_path, monkeypatch):
+    text, options, whole, _ = kind
+    # A kill saves nothing, unlike an interruption.
+    monkeypatch.setattr(training.Run, "save", lambda self, force=False: None)
+    sn.solve(sn.loads(text), out=tmp_path / "run", monitor=Interrupter(1), **options)
+    for name in ("solution.npz", "result.json"):
+        (tmp_path / "run" / name).unlink()
+    monkeypatch.undo()
+    sn.resume(tmp_path / "run")
+    assert_same_solution(tmp_path / "run", whole)
+
+
+# ---- the program, and real signals
+
+
+def start(*words, cwd):
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOW_PROGRAM, *words],
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def checkpoint_after(process, path, before=0):
+    """Wait for a checkpoint newer than `before`; every one that is seen must be whole."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()
+        if path.exists():
+            unpack(path)
+            if path.stat().st_mtime_ns > before:
+                return path.stat().st_mtime_ns
+        time.sleep(0.005)
+    raise AssertionError("no checkpoint appeared")
+
+
+def several_checkpoints(process, path, count=3):
+    written = path.stat().st_mtime_ns if path.exists() else 0
+    for _ in range(count):
+        written = checkpoint_after(process, path, written)
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def signalled(request, tmp_path_factory):
+    """A run that was killed, resumed and interrupted, and resumed again; the folder of an undisturbed one."""
+    words = COMMANDS[request.param]
+    for name in ("disturbed", "whole"):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "decay.toml").write_text(DECAY)
+        (folder / "fisher.toml").write_text(FISHER)
+        if name == "disturbed":
+            process = start(*words, cwd=folder)
+            several_checkpoints(process, folder / "run" / "checkpoint.npz")
+            process.kill()
+            process.communicate(timeout=30)
+            disturbed = folder
+        else:
+            process = start(*words, cwd=folder)
+            process.communicate(timeout=120)
+            assert process.returncode == 0
+    return disturbed / "run", folder / "run"
+
+
+def test_sigkill_then_sigint_then_resume_gives_the_undisturbed_bits(signalled):
+    folder, whole = signalled
+    place = folder.parent
+    # Killed: a whole checkpoint, and no result that could be taken for one.
+    unpack(folder / "checkpoint.npz")
+    assert not (folder / "result.json").exists()
+    assert run("eval", "run", "--at", "t=0", cwd=place).code == 2
+
+    process = start("solve", "--resume", "run", cwd=place)
+    several_checkpoints(process, folder / "checkpoint.npz")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "safenet solve --resume run" in out
+    result = json.loads((folder / "result.json").read_text())
+    assert result["outcome"] == "interrupted"
+    assert result["iterations"] > 0
+
+    # Interrupted: what there is can be used.
+    zero = ("x=0.5,t=0" if "x" in sn.load(folder).problem.axis_names else "t=0",)
+    value = run("eval", "run", "--at", *zero, "--json", cwd=place).json["u"]
+    assert np.isfinite(value)
+    assert run("plot", "run", "-o", "interrupted.png", cwd=place).code == 0
+    assert imread(place / "interrupted.png").size > 0
+
+    process = start("solve", "--resume", "run", "--json", cwd=place)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert json.loads(out)["outcome"] == "finished"
+    assert_same_solution(folder, whole)
+
+
+def test_ctrl_c_while_the_program_still_loads_is_quiet(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from safenet.cli import main; main()", "solve", "wave", "--out", "run"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(0.8)  # JAX alone takes longer to import
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_what_an_interrupted_march_has_not_reached_is_unknown_not_a_number(tmp_path):
+    (tmp_path / "fisher.toml").write_text(FISHER)
+    sn.solve(sn.loads(FISHER), out=tmp_path / "run", monitor=Interrupter(8))
+    answers = run("eval", "run", "--at", "x=0.5,t=0", "--at", "x=0.5,t=1", "--json", cwd=tmp_path).json
+    assert answers[0]["u"] == pytest.approx(1, abs=1e-3)  # of the first, roughest pass
+    assert answers[1]["u"] is None
+    assert "u(x=0.5, t=1) = unknown" in run("eval", "run", "--at", "x=0.5,t=1", cwd=tmp_path).out
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert (result["outcome"], result["residual"]) == ("interrupted", None)
