@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+import beartype
 import jax
 import jaxtyping
 import pytest
@@ -11,9 +12,13 @@ from safenet import backend  # noqa: F401  (float64)
 
 os.environ["MPLBACKEND"] = "Agg"
 
+# An int where a float is asked for is as good (PEP 484).
+typechecked = beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))
+
 # Not for problem/, library/ and reference/: their signatures are SymPy's, whose metaclasses beartype refuses.
 jaxtyping.install_import_hook(
-    ["safenet.derivatives", "safenet.features", "safenet.networks", "safenet.training"], "beartype.beartype"
+    ["safenet.derivatives", "safenet.features", "safenet.networks", "safenet.training"],
+    f"{__name__}.typechecked",
 )
 
 

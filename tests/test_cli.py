@@ -109,7 +109,7 @@ def program() -> list[str]:
 
 def environment() -> dict[str, str]:
     source = str(Path(safenet.__file__).parents[1])
-    return os.environ | {"XDG_CACHE_HOME": CACHE, "PYTHONPATH": source, "OPENBLAS_NUM_THREADS": "1"}
+    return os.environ | {"XDG_CACHE_HOME": CACHE, "PYTHONPATH": source}
 
 
 @pytest.fixture(scope="module")

@@ -153,7 +153,7 @@ def test_scale_leaves_direct_phases_alone():
         ({"sampler": "sobel"}, "no sampler 'sobel'.*did you mean 'sobol'"),
         ({"activation": "sin"}, "activation = 'sin'.*did you mean 'sine'"),
         ({"depths": 3}, "no option 'depths'.*did you mean 'depth'"),
-        ({"scale": 0}, "scale is 0.*positive"),
+        ({"scale": -1}, "scale is -1.*positive"),
         ({"scale": float("nan")}, "scale is nan.*positive"),
         ({"interior": 0}, "0 points are too few.*at least 1"),
         ({"condition": -3}, "-3 condition points are too few.*at least 1"),

@@ -10,7 +10,8 @@ chebyshev   T_k(2s − 1)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -19,22 +20,40 @@ import numpy as np
 
 @dataclass(frozen=True)
 class AxisBasis:
-    """`modes` functions (or frequency pairs) along an axis from `lower` to `upper`."""
+    """The functions up to frequency (or degree) `modes` along an axis from `lower` to `upper`.
+
+    `parity` +1 or −1 keeps only those that are even or odd about the middle of the axis.
+    """
 
     kind: str
     modes: int
     lower: float
     upper: float
+    parity: int = 0
+
+    @cached_property
+    def cosines(self) -> np.ndarray:
+        """The k of each cos (for chebyshev: of each T_k), in the order of the columns."""
+        k = np.arange(self.modes + 1) if self.kind != "sine" else np.arange(0)
+        return k[self._kept(np.ones_like(k) if self.kind == "periodic" else (-1) ** k)]
+
+    @cached_property
+    def sines(self) -> np.ndarray:
+        """The k of each sin; their columns follow those of the cosines."""
+        k = np.arange(1, self.modes + 1) if self.kind in ("fourier", "periodic", "sine") else np.arange(0)
+        return k[self._kept(-np.ones_like(k) if self.kind == "periodic" else -((-1) ** k))]
+
+    def _kept(self, parities: np.ndarray) -> np.ndarray:
+        return (parities == self.parity) | (self.parity == 0)
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """The k of each column."""
+        return np.concatenate([self.cosines, self.sines])
 
     @property
     def size(self) -> int:
-        return {
-            "fourier": 2 * self.modes + 1,
-            "periodic": 2 * self.modes + 1,
-            "sine": self.modes,
-            "cosine": self.modes + 1,
-            "chebyshev": self.modes + 1,
-        }[self.kind]
+        return len(self.cosines) + len(self.sines)
 
     @property
     def length(self) -> float:
@@ -43,24 +62,16 @@ class AxisBasis:
     def __call__(self, x: Any, order: int = 0, xp: ModuleType = np) -> Any:
         """∂^order φ at x: an array of shape (*x.shape, size)."""
         if self.kind == "chebyshev":
-            return self._chebyshev(x, order, xp)
-        k = np.arange(1, self.modes + 1)
-        omega = k * (2 if self.kind == "periodic" else 1) * math.pi / self.length
-        # Reduce the phase before the sine: s in [0, 1] keeps sin(kπ) at the faces within one rounding of zero.
+            return self._chebyshev(x, order, xp)[..., self.cosines]
+        period = self.length if self.kind == "periodic" else 2 * self.length
+        omega = 2 * math.pi / period * self.frequencies
+        # Measured from the face, the phase is small where sin must vanish: within a rounding of zero there.
         phase = omega * (x - self.lower)[..., None]
-        parts = []
-        if self.kind != "sine":
-            constant = xp.ones_like(x) if order == 0 else xp.zeros_like(x)
-            parts.append(constant[..., None])
-        scale = omega**order
-        quarter = order % 4
-        if self.kind in ("fourier", "periodic", "cosine"):
-            sign = 1.0 if quarter in (0, 3) else -1.0
-            parts.append(sign * scale * (xp.cos(phase) if quarter % 2 == 0 else xp.sin(phase)))
-        if self.kind in ("fourier", "periodic", "sine"):
-            sign = 1.0 if quarter in (0, 1) else -1.0
-            parts.append(sign * scale * (xp.sin(phase) if quarter % 2 == 0 else xp.cos(phase)))
-        return xp.concatenate(parts, axis=-1)
+        cosine, sine = phase[..., : len(self.cosines)], phase[..., len(self.cosines) :]
+        # d/dz turns cos → −sin → −cos → sin, and sin → cos → −sin → −cos.
+        first, second = (xp.cos(cosine), xp.sin(sine)) if order % 2 == 0 else (xp.sin(cosine), xp.cos(sine))
+        signs = ((1, 1), (-1, 1), (-1, -1), (1, -1))[order % 4]
+        return xp.concatenate([signs[0] * first, signs[1] * second], axis=-1) * omega**order
 
     def _chebyshev(self, x: Any, order: int, xp: ModuleType) -> Any:
         """T_{k+1}^(m) = 2z T_k^(m) + 2m T_k^(m−1) − T_{k−1}^(m), with dz/dx = 2/length."""
@@ -80,20 +91,21 @@ class AxisBasis:
         return xp.stack(lower_order, axis=-1) * (2.0 / self.length) ** order
 
     def nodes(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Quadrature nodes and weights (summing to 1) that suit the basis: equispaced, or Gauss–Legendre."""
-        if self.kind == "periodic":
-            return self.lower + self.length * np.arange(count) / count, np.full(count, 1.0 / count)
-        if self.kind in ("sine", "cosine"):
-            # Midpoints: on them a sine or cosine series is discretely orthogonal.
+        """Quadrature nodes and weights (summing to 1) that suit the basis: equispaced, or Gauss–Legendre.
+
+        Where all functions share a parity, half of the axis says everything.
+        """
+        if self.parity:
+            nodes, weights = replace(self, parity=0).nodes(2 * count)
+            return nodes[:count], 2 * weights[:count]
+        if self.kind in ("periodic", "sine", "cosine"):
+            # Midpoints: on them a Fourier, sine or cosine series is discretely orthogonal.
             return self.lower + self.length * (np.arange(count) + 0.5) / count, np.full(count, 1.0 / count)
         z, w = np.polynomial.legendre.leggauss(count)
         return self.lower + self.length * (z + 1) / 2, w / 2
 
     def tail(self, coefficients: np.ndarray, axis: int) -> float:
         """Share of ‖coefficients‖ in the highest quarter of the modes: small when the axis is resolved."""
-        values = np.moveaxis(coefficients, axis, 0).reshape(self.size, -1)
-        energy = np.sum(values**2, axis=1)
-        if self.kind in ("fourier", "periodic"):
-            energy = np.concatenate([energy[:1], energy[1 : self.modes + 1] + energy[self.modes + 1 :]])
-        top = max(1, len(energy) // 4)
-        return float(np.sqrt(energy[-top:].sum() / max(energy.sum(), 1e-300)))
+        energy = np.sum(np.moveaxis(coefficients, axis, 0).reshape(self.size, -1) ** 2, axis=1)
+        highest = self.frequencies > self.modes - max(1, (self.modes + 1) // 4)
+        return float(np.sqrt(energy[highest].sum() / max(energy.sum(), 1e-300)))

@@ -9,6 +9,7 @@ equations less one agree on both faces, u is a Fourier series of the axis' lengt
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import lru_cache
 
 import sympy as sp
@@ -98,16 +99,56 @@ def _symmetric(problem: Problem, equation: Relation, index: int, parity: dict[st
     """Whether reflecting the axis at both faces maps the equation to plus or minus itself."""
     axis = problem.axes[index]
     residual = problem.value(equation.residual)
-    for face in (axis.lower, axis.upper):
-        mirror: dict[sp.Basic, sp.Expr] = {
-            symbol: parity[jet.field] * (-1) ** jet.orders[index] * symbol
-            for symbol, jet in equation.jets.items()
-        }
-        mirror[axis.symbol] = 2 * face - axis.symbol
-        image = residual.xreplace(mirror)
-        if not any(_zero(image - sign * residual) for sign in (1, -1)):
-            return False
-    return True
+    return all(
+        _same(_mirrored(problem, equation, index, parity, face), residual)
+        for face in (axis.lower, axis.upper)
+    )
+
+
+def _mirrored(
+    problem: Problem, relation: Relation, index: int, parity: dict[str, int], at: sp.Expr
+) -> sp.Expr:
+    """The residual with x → 2·at − x along an axis and u → parity·u, jets on one face moved to the other."""
+    axis = problem.axes[index]
+    mirror: dict[sp.Basic, sp.Expr] = {axis.symbol: 2 * at - axis.symbol}
+    for symbol, jet in relation.jets.items():
+        place = tuple(2 * at - v if i == index and v is not None else v for i, v in enumerate(jet.place))
+        image = sp.Symbol(replace(jet, place=place).text(problem.axis_names), real=True)
+        mirror[symbol] = parity[jet.field] * (-1) ** jet.orders[index] * image
+    return problem.value(relation.residual.xreplace(mirror))
+
+
+def _same(image: sp.Expr, original: sp.Expr) -> bool:
+    return any(_zero(image - sign * original) for sign in (1, -1))
+
+
+@lru_cache(maxsize=64)
+def middle_parities(problem: Problem) -> dict[str, tuple[int, ...]]:
+    """For each field and axis +1 or −1 if the solution is even or odd about the middle of the axis, else 0.
+
+    It is when reflecting the axis there, with that sign, maps every equation to itself and every condition to a
+    condition of the problem (each up to sign): then the reflected solution solves the same problem.
+    """
+    found = {field: [0] * len(problem.axes) for field in problem.unknowns}
+    relations = [problem.value(condition.residual) for condition in problem.conditions]
+    for index, axis in enumerate(problem.axes):
+        if axis.is_time:
+            continue
+        middle = (axis.lower + axis.upper) / 2
+        for signs in itertools.product((1, -1), repeat=len(problem.unknowns)):
+            parity = dict(zip(problem.unknowns, signs, strict=True))
+            symmetric = all(
+                _same(_mirrored(problem, equation, index, parity, middle), problem.value(equation.residual))
+                for equation in problem.equations
+            ) and all(
+                any(_same(_mirrored(problem, condition, index, parity, middle), other) for other in relations)
+                for condition in problem.conditions
+            )
+            if symmetric:
+                for field, sign in parity.items():
+                    found[field][index] = sign
+                break
+    return {field: tuple(signs) for field, signs in found.items()}
 
 
 def _zero(expression: sp.Expr) -> bool:

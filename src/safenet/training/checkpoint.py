@@ -43,7 +43,7 @@ def pack(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
 
 def unpack(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     try:
-        with np.load(path, allow_pickle=False) as data:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}
         facts = json.loads(arrays.pop("facts").tobytes().decode())
     except FileNotFoundError:

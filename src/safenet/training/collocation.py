@@ -225,14 +225,12 @@ def widen(form: LinearForm, bases: Bases) -> np.ndarray:
 
 
 def _pad(values: np.ndarray, small: AxisBasis, large: AxisBasis) -> np.ndarray:
+    """Rows moved to the columns of the same functions in the larger basis; functions it lacks are dropped."""
     padded = np.zeros((large.size, *values.shape[1:]))
-    if small.kind in ("fourier", "periodic"):
-        common = min(small.modes, large.modes)
-        padded[: common + 1] = values[: common + 1]
-        padded[large.modes + 1 : large.modes + 1 + common] = values[
-            small.modes + 1 : small.modes + 1 + common
-        ]
-    else:
-        common = min(small.size, large.size)
-        padded[:common] = values[:common]
+    for old, new, start, offset in (
+        (small.cosines, large.cosines, 0, 0),
+        (small.sines, large.sines, len(small.cosines), len(large.cosines)),
+    ):
+        _, where, there = np.intersect1d(old, new, return_indices=True)
+        padded[offset + there] = values[start + where]
     return padded

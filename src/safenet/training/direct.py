@@ -16,11 +16,15 @@ import numpy as np
 from ..networks.basis import AxisBasis
 from ..networks.linear_form import Bases, LinearForm, Piecewise
 from ..problem import Problem
-from ..problem.structure import axis_kinds, named_frequencies
+from ..problem.structure import axis_kinds, middle_parities, named_frequencies
 from .collocation import Collocation, widen
 from .heldout import held_out
 from .newton import Newton, newton
 from .progress import Monitor
+
+
+# A held-out residual above this in the shortest of slabs: least squares settled on something, not on a solution.
+HOPELESS = 0.3
 
 
 @dataclass(frozen=True)
@@ -42,21 +46,21 @@ def axis_bases(
     problem: Problem, modes: list[int], general: str, span: tuple[float, float] | None = None
 ) -> Bases:
     """For each field and axis the basis its kind calls for; `general` where the symbols promise nothing."""
-    kinds = axis_kinds(problem)
+    kinds, parities = axis_kinds(problem), middle_parities(problem)
     fields = []
     for name in problem.unknowns:
         bases = []
         for i, axis in enumerate(problem.axes):
             low, high = span if span is not None and axis.is_time else (axis.lo, axis.hi)
-            kind = kinds[name][i]
+            kind, parity = kinds[name][i], parities[name][i]
             if kind != "general":
-                bases.append(AxisBasis(kind, modes[i], low, high))
+                bases.append(AxisBasis(kind, modes[i], low, high, parity))
             elif axis.is_time and span is not None:
                 # Within a slab time is short and smooth: polynomials need half as many functions.
                 bases.append(AxisBasis("chebyshev", modes[i], low, high))
             else:
                 count = modes[i] if general == "fourier" else 2 * modes[i]
-                bases.append(AxisBasis(general, count, low, high))
+                bases.append(AxisBasis(general, count, low, high, parity))
         fields.append(tuple(bases))
     return tuple(fields)
 
@@ -153,7 +157,7 @@ class Marching:
     """
 
     tail: float = 1e-5
-    work: float = 2e12
+    work: float = 2.5e12
     unknowns: int = 3200
     least: int = 8
     degree: int = 6
@@ -186,7 +190,7 @@ class Marching:
             collocation, result = self._slab(problem, monitor, modes, span, pieces)
             iterations, evaluations = iterations + result.iterations, evaluations + result.evaluations
             work += result.iterations * collocation.rows * collocation.unknowns**2
-            if work > self.work * (0.1 + (t0 - start) / (end - start)):
+            if work > self.work * (0.25 + (t0 - start) / (end - start)):
                 reason = f"given up at t = {t0:.4g}: to this accuracy it would cost too much"
                 yield replace(state, done=True, given_up=True, reason=reason)
                 return
@@ -200,7 +204,8 @@ class Marching:
                 last = residual if _resolved(tails, self.tail) else math.inf
                 modes, h = change
                 continue
-            if not result.converged:
+            shortest = span[1] - t0 <= self.shortest * (end - start)
+            if not result.converged or (shortest and residual > HOPELESS):
                 reason = (
                     f"Newton fails at t = {t0:.4g} however short the slab: the solution may not exist beyond"
                 )

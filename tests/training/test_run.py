@@ -1,0 +1,237 @@
+"""Carrying out a plan: the same bits again, after an interruption too; what is not finite; what is never read."""
+
+import dataclasses
+import json
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from safenet import library
+from safenet.networks import LinearForm, Perceptron, Piecewise, method
+from safenet.problem import loads
+from safenet.training import run
+from safenet.training.adam import Adam
+from safenet.training.direct import LeastSquares, Marching
+from safenet.training.lbfgs import LBFGS
+from safenet.training.levenberg import LevenbergMarquardt
+from safenet.training.progress import Monitor
+from safenet.training.recipes import Plan, make_plan
+from safenet.training.run import train
+
+DECAY = loads("""
+name = "decay"
+unknowns = ["u"]
+equations = ["u_t = -u"]
+conditions = ["u(0) = 1"]
+[domain]
+t = [0, 1]
+""")
+LOGISTIC = loads("""
+name = "logistic"
+unknowns = ["u"]
+equations = ["u_t = 4*u*(1 - u)"]
+conditions = ["u(x, 0) = (2 + cos(pi*x))/4"]
+[domain]
+x = [0, 1]
+t = [0, 1]
+""")
+NETWORK = method("pinn", width=3, depth=1)
+SMALL = Plan(method="pinn", network=NETWORK, interior=8, condition=1, sampler="sobol", seed=1)
+OPTIMISED = dataclasses.replace(SMALL, phases=(Adam(12), LBFGS(6)))
+# What is carried out, and at which of the monitor's calls it is interrupted.
+RUNS = {
+    "adam and l-bfgs": (DECAY, OPTIMISED, (1, 2, 4, 7, 9, 11)),
+    "levenberg-marquardt": (DECAY, dataclasses.replace(SMALL, phases=(LevenbergMarquardt(9),)), (1, 3, 5)),
+    "least squares": (DECAY, Plan(phases=(LeastSquares(tolerance=0.0),)), (1, 2, 3, 4, 8, 15)),
+    "marching": (LOGISTIC, Plan(phases=(Marching(tail=1e-2), Marching(tail=1e-5))), (1, 2, 6, 20, 40)),
+}
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch):
+    """The device is asked for few iterations at a time, so that there are moments to interrupt."""
+    monkeypatch.setattr(run, "CHUNK_SECONDS", 1e-9)
+
+
+class Watch(Monitor):
+    """Counts what a run tells, and raises at one of its calls."""
+
+    def __init__(self, stop=None):
+        self.stop, self.told = stop, []
+
+    def hear(self, what, *details):
+        self.told.append((what, details))
+        if len(self.told) == self.stop:
+            raise KeyboardInterrupt
+
+    def phase(self, name, detail="", fraction=None):
+        self.hear("phase", name, detail)
+
+    def step(self, iteration, loss):
+        self.hear("step", iteration, loss)
+
+    def level(self, unknowns, residual):
+        self.hear("level", unknowns, residual)
+
+    def losses(self, iteration, total, loss, terms):
+        self.hear("losses", iteration, total, loss, terms)
+
+    def network(self, current):
+        self.hear("network", current)
+
+
+def facts(trained):
+    """All that a run ends with, but the time it took."""
+    records = [dataclasses.replace(record, seconds=0.0) for record in trained.records]
+    arrays = [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(trained.network)]
+    return trained.residual, trained.outcome, trained.stop_reason, records, arrays, trained.history.tobytes()
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    """The end of each run, carried out once."""
+    ends = {}
+
+    def end(name):
+        if name not in ends:
+            problem, plan, _ = RUNS[name]
+            ends[name] = facts(train(problem, plan))
+        return ends[name]
+
+    return end
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_same_plan_gives_the_same_bits(name, undisturbed):
+    problem, plan, _ = RUNS[name]
+    again = train(problem, Plan.from_json(plan.to_json()))
+    assert facts(again) == undisturbed(name)
+
+
+def test_another_seed_gives_another_network():
+    ends = [train(DECAY, dataclasses.replace(SMALL, seed=seed, phases=(Adam(1),))).network for seed in (1, 2)]
+    assert not np.array_equal(*(network.weights[0] for network in ends))
+
+
+@pytest.mark.parametrize(
+    ("name", "stop"), [(name, stop) for name, (_, _, stops) in RUNS.items() for stop in stops]
+)
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(name, stop, undisturbed, tmp_path):
+    problem, plan, _ = RUNS[name]
+    interrupted = train(problem, plan, Watch(stop), tmp_path)
+    assert interrupted.outcome == "interrupted"
+    assert "resumed" in interrupted.stop_reason
+    assert interrupted.network is not None
+    resumed = train(problem, plan, None, tmp_path, resume=True)
+    assert facts(resumed) == undisturbed(name)
+    # Finished is finished.
+    watch = Watch()
+    assert facts(train(problem, plan, watch, tmp_path, resume=True)) == undisturbed(name)
+    assert watch.told == []
+
+
+def test_an_interruption_keeps_the_best_so_far(tmp_path):
+    # After some slabs: the part that was reached is known, the rest is not.
+    trained = train(LOGISTIC, RUNS["marching"][1], Watch(12), tmp_path)
+    assert isinstance(trained.network, Piecewise)
+    times = np.array([[0.5, 0.0], [0.5, 1.0]])
+    start, end = trained.network.jets(times, [(0, 0)])[(0, 0)][:, 0]
+    assert start == pytest.approx(0.5, abs=1e-2)
+    assert math.isnan(end)
+    # Before anything was computed: the network as it was built.
+    early = train(DECAY, OPTIMISED, Watch(1))
+    assert isinstance(early.network, Perceptron)
+    assert np.isfinite(early.network(jnp.array([0.5]))).all()
+
+
+def test_the_monitor_hears_plain_numbers_of_every_iteration():
+    watch = Watch()
+    trained = train(DECAY, OPTIMISED, watch)
+    heard = [details for what, details in watch.told if what == "losses"]
+    assert [details[:2] for details in heard][:12] == [(i, 12) for i in range(1, 13)]
+    json.dumps(heard)
+    for (_, _, loss, terms), row in zip(heard, trained.history, strict=True):
+        assert [loss, *terms.values()] == row[1:].tolist()
+        assert list(terms) == ["equation", "u(0)"]
+        assert loss == pytest.approx(terms["equation"] + 100 * terms["u(0)"], rel=1e-12)
+    # Iterations are numbered through, phase after phase.
+    np.testing.assert_array_equal(trained.history[:, 0], np.arange(1, len(trained.history) + 1))
+    assert [record.iterations for record in trained.records] == [12, len(trained.history) - 12]
+
+
+def test_the_loss_falls_and_the_held_out_residual_with_it():
+    trained = train(DECAY, dataclasses.replace(SMALL, interior=32, phases=(LevenbergMarquardt(40),)))
+    assert trained.history[-1, 1] < 1e-6 * trained.history[0, 1]
+    t = np.linspace(0, 1, 11)
+    values = [float(trained.network(jnp.array([time]))[0]) for time in t]
+    np.testing.assert_allclose(values, np.exp(-t), rtol=0, atol=1e-2)
+    assert trained.residual < 1e-2
+
+
+FINITE_AT_FIRST = loads("""
+name = "finite at first"
+unknowns = ["u"]
+equations = ["u_t = log(2 - u**2)"]
+conditions = ["u(0) = 5"]
+[domain]
+t = [0, 1]
+""")
+
+
+def test_a_run_that_leaves_the_finite_stops_as_diverged_with_the_best_before(tmp_path):
+    # The condition pulls u beyond √2, where the logarithm ends.
+    plan = dataclasses.replace(SMALL, phases=(Adam(500, rate=0.1), LBFGS(5)))
+    trained = train(FINITE_AT_FIRST, plan, None, tmp_path)
+    assert trained.outcome == "diverged"
+    assert "NaN" in trained.stop_reason
+    assert [record.name for record in trained.records] == ["adam"]
+    assert 1 < trained.records[0].iterations < 500
+    assert np.isfinite(trained.history).all()
+    assert np.isfinite(trained.network(jnp.array([0.3]))).all()
+    # Resuming does not pretend otherwise.
+    assert facts(train(FINITE_AT_FIRST, plan, None, tmp_path, resume=True)) == facts(trained)
+
+
+def test_a_run_that_is_never_finite_ends_with_its_first_network():
+    nowhere = loads(LOGISTIC.toml().replace("4*u*(1 - u)", "log(u - 9)"))
+    plan = make_plan(nowhere, interior=4, condition=2)
+    plan = dataclasses.replace(plan, network=NETWORK)
+    trained = train(nowhere, plan)
+    assert [record.outcome for record in trained.records] == ["given up", "diverged"]
+    assert trained.outcome == "diverged"
+    assert trained.residual == math.inf
+    assert isinstance(trained.network, Perceptron)
+
+
+def test_the_linear_form_wins_over_a_network_it_beats():
+    plan = dataclasses.replace(SMALL, phases=(LeastSquares(), LevenbergMarquardt(5)))
+    trained = train(DECAY, plan)
+    assert isinstance(trained.network, LinearForm)
+    assert [record.name for record in trained.records] == ["least squares"]  # the second was not needed
+    assert trained.residual < 1e-11
+
+
+def test_a_network_is_trained_where_the_linear_form_fails():
+    # Two amplitudes cannot do it: the residual stays above a tenth.
+    plan = dataclasses.replace(SMALL, phases=(LeastSquares(least=0, unknowns=1), LevenbergMarquardt(25)))
+    trained = train(DECAY, plan)
+    assert [record.name for record in trained.records] == ["least squares", "levenberg-marquardt"]
+    assert isinstance(trained.network, Perceptron)
+    assert trained.records[0].residual > 0.1 > trained.records[1].residual
+    assert trained.residual == trained.records[1].residual
+
+
+@pytest.mark.parametrize(
+    ("problem", "plan"),
+    [(DECAY, OPTIMISED), (LOGISTIC, RUNS["marching"][1]), (library.problem("wave"), None)],
+    ids=["optimisers", "marching", "default"],
+)
+def test_no_recipe_reads_the_reference(problem, plan):
+    def forbidden(**coordinates):
+        raise AssertionError("the reference was read while training")
+
+    blind = train(problem.with_reference(forbidden), plan or make_plan(problem))
+    assert facts(blind) == facts(train(problem, plan or make_plan(problem)))
