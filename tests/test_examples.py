@@ -190,9 +190,10 @@ def test_own_feature_finds_the_width_of_the_layer(run: Any) -> None:
 def test_methods_are_compared_on_equal_terms(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     results = run("compare_methods")["results"]
     assert results["safe-net-literal"]["iterations"] == results["pinn"]["iterations"] == 40
-    assert results["the default"]["l2re"] < results["safe-net-literal"]["l2re"] < results["pinn"]["l2re"] < 1e-2
+    assert results["the default"]["l2re"] < 1e-12
+    assert results["safe-net-literal"]["l2re"] < 1e-3 < 0.1 < results["pinn"]["l2re"]
     table = capsys.readouterr().out.splitlines()
-    for line, (name, result) in zip(table[2:], results.items(), strict=True):
+    for line, (name, result) in zip(table[1:], results.items(), strict=True):
         assert line.startswith(name)
         error, iterations, _, parameters = line.removeprefix(name).split()
         assert float(error) == pytest.approx(result["l2re"], rel=0.06)

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import SafeNetError, nearest
 from ..networks.methods import Method, method
 from ..problem import Problem
-from ..problem.structure import axis_kinds
+from ..problem.structure import axis_kinds, middle_parities
 from .adam import Adam
 from .budget import multiplications_per_second, seconds, within
 from .direct import LeastSquares, Marching, axis_bases, first_modes, unknowns_of
@@ -196,6 +196,9 @@ def default_schedule(
     return tuple(phases), tuple(reasons)
 
 
+MIDDLE = {1: "even about", -1: "odd about"}
+
+
 def _structure_reason(problem: Problem) -> str:
     words = {
         "periodic": "periodic in {}",
@@ -206,6 +209,8 @@ def _structure_reason(problem: Problem) -> str:
     for i, axis in enumerate(problem.axes):
         kinds = dict.fromkeys(kinds[i] for kinds in axis_kinds(problem).values())
         parts += [words[kind].format(axis.name) for kind in kinds if kind in words]
+        signs = dict.fromkeys(signs[i] for signs in middle_parities(problem).values())
+        parts += [f"{MIDDLE[sign]} the middle of {axis.name}" for sign in signs if sign]
     return "; ".join(parts) or "no symmetry in the symbols: harmonics and polynomials on every axis"
 
 

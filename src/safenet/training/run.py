@@ -135,7 +135,8 @@ class Run:
         state = saved = self.state if isinstance(self.state, Direct) else None
         record = self._record(phase.name)
         clock = time.monotonic()
-        for state in phase.run(self.problem, self.monitor, saved):
+        left = phase.run(self.problem, self.monitor, saved) if saved is None or not saved.done else ()
+        for state in left:
             now = time.monotonic()
             record.seconds, clock = record.seconds + now - clock, now
             record.iterations, record.evaluations = state.iterations, state.evaluations
