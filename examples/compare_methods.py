@@ -1,4 +1,4 @@
-"""Methods side by side on a problem of two scales, u″ = f with u = sin 2πx + sin 20πx/10: the paper's network and a plain
+"""Methods side by side on a problem of two scales, u″ = f with u = sin 2πx + sin 20πx/10: the paper's network, a plain
 one with the same points and the same schedule, and the default, which chooses network and schedule from the symbols."""
 
 from sympy import Eq, Function, pi, sin, symbols
@@ -22,5 +22,7 @@ results = {}
 print(f"{'':18}{'L2RE':>9}{'iterations':>12}{'seconds':>9}{'parameters':>12}")
 for name, options in runs.items():
     result = results[name] = sn.solve(two_scales, **options).result
-    numbers = f"{result['l2re']:9.1e}{result['iterations']:12}{result['seconds']:9.1f}{result['parameters']:12}"
+    numbers = (
+        f"{result['l2re']:9.1e}{result['iterations']:12}{result['seconds']:9.1f}{result['parameters']:12}"
+    )
     print(f"{name:18}{numbers}", flush=True)

@@ -1,4 +1,4 @@
-"""Conditions of every kind. A condition says where it holds by its arguments; the rest is an equation like any other."""
+"""Conditions of every kind: each says where it holds by its arguments; the rest is an equation like any other."""
 
 from sympy import Eq, Function, cos, exp, pi, sin, symbols, tan
 
@@ -13,7 +13,11 @@ problems = {
     "Robin: a wall that loses heat in proportion to its own": sn.Problem(
         heat,
         on={x: (0, 1), t: (0, 1)},
-        where=[Eq(u(x, 0), cos(x)), Eq(U.diff(x).subs(x, 0), 0), Eq(U.diff(x).subs(x, 1) + tan(1) * u(1, t), 0)],
+        where=[
+            Eq(u(x, 0), cos(x)),
+            Eq(U.diff(x).subs(x, 0), 0),
+            Eq(U.diff(x).subs(x, 1) + tan(1) * u(1, t), 0),
+        ],
         exact=exp(-t) * cos(x),
     ),
     "periodic: a ring": sn.Problem(
@@ -51,7 +55,12 @@ problems = {
     "higher derivatives: a beam, clamped on the left, free on the right": sn.Problem(
         Eq(S.diff(x, 4), 1),
         on={x: (0, 1)},
-        where=[Eq(u(0), 0), Eq(S.diff(x).subs(x, 0), 0), Eq(S.diff(x, 2).subs(x, 1), 0), Eq(S.diff(x, 3).subs(x, 1), 0)],
+        where=[
+            Eq(u(0), 0),
+            Eq(S.diff(x).subs(x, 0), 0),
+            Eq(S.diff(x, 2).subs(x, 1), 0),
+            Eq(S.diff(x, 3).subs(x, 1), 0),
+        ],
         exact=x**2 * (x**2 - 4 * x + 6) / 24,
     ),
     "inside: a value measured in the middle instead of at the end": sn.Problem(

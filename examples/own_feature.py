@@ -42,7 +42,9 @@ class Layer(Features):
 
 def train(features):
     """A network of one hidden layer on `features`, by Levenberg–Marquardt: a Solution like that of sn.solve."""
-    network = perceptron(features, 1, width=8, depth=1, activation="tanh", key=jax.random.key(0), dtype=jnp.float64)
+    network = perceptron(
+        features, 1, width=8, depth=1, activation="tanh", key=jax.random.key(0), dtype=jnp.float64
+    )
     points = sample(layer, interior=512, condition=1, sampler="sobol", seed=0)
     loss, theta = physics_loss(layer, network, points)
     phase = LevenbergMarquardt(iterations=60)

@@ -3,6 +3,7 @@ solution that this file computes by itself."""
 
 from __future__ import annotations
 
+import itertools
 import runpy
 import subprocess
 import sys
@@ -115,7 +116,9 @@ SLOW = {"kdv-periodic", "schroedinger"}
 )
 def test_a_problem_file_is_solved_by_default(name: str) -> None:
     solution = sn.solve(sn.read(EXAMPLES / f"{name}.toml"))
-    ticks = [np.linspace(axis.lo, axis.hi, n) for axis, n in zip(solution.problem.axes, (201, 41), strict=False)]
+    ticks = [
+        np.linspace(axis.lo, axis.hi, n) for axis, n in zip(solution.problem.axes, (201, 41), strict=False)
+    ]
     places = [ticks[0][:, None], ticks[1]] if len(ticks) == 2 else ticks
     if name == "schroedinger":
         places[0] = places[0][:-1]  # the nodes of a period
@@ -157,7 +160,9 @@ def test_own_equation_agrees_with_finite_differences(run: Any, tmp_path: Path) -
     found = run("own_equation")
     # Halving h tells that the remaining difference is the finite differences' own: it falls by four.
     x, t = np.linspace(0, 1, 51)[:, None], np.linspace(0, 1, 51)
-    distance = [np.abs(found["sol"](x=x, t=t) - found["finite_differences"](n)(x, t)).max() for n in (101, 201)]
+    distance = [
+        np.abs(found["sol"](x=x, t=t) - found["finite_differences"](n)(x, t)).max() for n in (101, 201)
+    ]
     assert found["error"].l2re < 1e-6
     assert 3.5 < distance[0] / distance[1] < 4.5
     assert (tmp_path / "given" / "rod.png").stat().st_size > 10_000
@@ -166,7 +171,9 @@ def test_own_equation_agrees_with_finite_differences(run: Any, tmp_path: Path) -
 def test_own_conditions_are_read_as_they_are_meant_and_met(run: Any) -> None:
     found = run("own_condition")
     kinds = [[condition.kind for condition in problem.conditions] for problem in found["problems"].values()]
-    assert {"initial", "dirichlet", "neumann", "robin", "periodic", "point", "general"} == set(sum(kinds, []))
+    assert {"initial", "dirichlet", "neumann", "robin", "periodic", "point", "general"} == set(
+        itertools.chain(*kinds)
+    )
     assert {title: error.l2re for title, error in found["errors"].items() if error.l2re > 1e-10} == {}
 
 
@@ -176,7 +183,8 @@ def test_two_unknowns_are_scored_one_by_one_and_conserve_probability(run: Any) -
     assert max(found["error"].fields.values()) < 1e-10
     np.testing.assert_allclose(found["probability"], 1, rtol=1e-9)
     # ⟨x⟩ = 1/2 − 16/(9π²) cos(3π²t), from the two states by hand.
-    np.testing.assert_allclose(found["mean"], 0.5 - 16 / (9 * np.pi**2) * np.cos(3 * np.pi**2 * found["times"]), atol=1e-4)
+    mean = 0.5 - 16 / (9 * np.pi**2) * np.cos(3 * np.pi**2 * found["times"])
+    np.testing.assert_allclose(found["mean"], mean, atol=1e-4)
 
 
 def test_own_feature_finds_the_width_of_the_layer(run: Any) -> None:

@@ -156,7 +156,9 @@ def read_vtr(path: Path) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
     shape = tuple(extent[:, 1] - extent[:, 0] + 1)
     ticks = [array(element) for element in piece.findall("Coordinates/DataArray")]
     assert tuple(map(len, ticks)) == shape
-    values = {e.attrib["Name"]: array(e).reshape(shape, order="F") for e in piece.findall("PointData/DataArray")}
+    values = {
+        e.attrib["Name"]: array(e).reshape(shape, order="F") for e in piece.findall("PointData/DataArray")
+    }
     return ticks, values
 
 

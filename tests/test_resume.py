@@ -29,7 +29,7 @@ KINDS = {"levels": (DECAY, {}), "slabs": (FISHER, {}), "network": (DECAY, NETWOR
 # The same on the command line.
 WORDS = {
     "slabs": ("solve", "fisher.toml", "--out", "run"),
-    "network": ("solve", "decay.toml", *SMALL, "--scale", "0.01", "--out", "run"),
+    "network": ("solve", "decay.toml", *SMALL, "--recipe", "paper-1", "--scale", "0.01", "--out", "run"),
 }
 
 # The command line with a checkpoint at every opportunity, and time enough to be hit between two.

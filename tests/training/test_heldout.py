@@ -106,15 +106,18 @@ def test_what_is_not_finite_is_infinitely_wrong(value, everywhere):
     assert held_out(problem, Broken(problem, [0]), 64).worst == math.inf
 
 
-def test_a_residual_that_is_nan_for_a_finite_field_is_infinitely_wrong():
-    problem = loads("""
+@pytest.mark.parametrize(
+    ("equation", "condition"), [("u_xx = log(u - 1)", "u(0) = 0"), ("u_xx = 0", "u(0)*log(u(0) - 1) = 0")]
+)
+def test_a_residual_that_is_nan_for_a_finite_field_is_infinitely_wrong(equation, condition):
+    problem = loads(f"""
 unknowns = ["u"]
-equations = ["u_xx = log(u - 1)"]
-conditions = ["u(0) = 0", "u(1) = 0"]
+equations = ["{equation}"]
+conditions = ["{condition}", "u(1) = 0"]
 [domain]
 x = [0, 1]
 """)
-    # Every other term of the equation is zero here: nothing but the nan can be seen.
+    # Every other term is zero here: nothing but the nan can be seen.
     assert held_out(problem, Formula(problem, [0]), 64).worst == math.inf
 
 

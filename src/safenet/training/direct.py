@@ -22,7 +22,6 @@ from .heldout import held_out
 from .newton import Newton, newton
 from .progress import Monitor
 
-
 # A held-out residual above this in the shortest of slabs: least squares settled on something, not on a solution.
 HOPELESS = 0.3
 

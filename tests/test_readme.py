@@ -1,0 +1,81 @@
+"""What the README shows is what happens: its programs and commands are run, in the order in which they stand."""
+
+import contextlib
+import io
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import safenet as sn
+from test_cli import run
+
+README = Path(__file__).parents[1] / "README.md"
+pytestmark = pytest.mark.skipif(not README.exists(), reason="there is no README.md")
+
+
+def fences(language):
+    """The contents of the ```language blocks."""
+    text = README.read_text(encoding="utf-8") if README.exists() else ""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def commands():
+    """The `safenet …` lines of the bash blocks, continued lines joined, without their comments."""
+    lines = [line for block in fences("bash") for line in block.replace("\\\n", " ").splitlines()]
+    words = [shlex.split(line, comments=True) for line in lines]
+    return [line[1:] for line in words if line[:1] == ["safenet"]]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """The reader's folder: the problem files of the README are in it, and what earlier commands left."""
+    folder = tmp_path_factory.mktemp("reader")
+    for text in fences("toml"):
+        name = re.match(r"# (\S+\.toml)\n", text)
+        if name:
+            (folder / name[1]).write_text(text)
+    return folder
+
+
+def test_the_readme_shows_a_program_commands_and_a_problem_file():
+    assert fences("python")
+    assert {"list", "show", "solve", "eval", "plot"} <= {words[0] for words in commands()}
+    assert fences("toml")
+
+
+@pytest.mark.parametrize("index", range(len(fences("python"))))
+def test_the_program_runs_and_says_how_good_its_solution_is(index, tmp_path):
+    out, names = io.StringIO(), {"__name__": "__main__"}
+    program = fences("python")[index]
+    with contextlib.chdir(tmp_path), contextlib.redirect_stdout(out):
+        exec(compile(program, f"README.md, python block {index + 1}", "exec"), names)
+    for picture in re.findall(r'savefig\("(.*?)"\)', program):
+        assert (tmp_path / picture).stat().st_size > 10_000
+    if "sol" in names:
+        assert names["sol"].error().l2re < 1e-6
+        assert "L2RE" in out.getvalue()
+
+
+def marked(words):
+    """A schedule of the paper compiles for half a minute; test_cli.py runs a smaller one always."""
+    return pytest.param(words, marks=pytest.mark.slow if "--recipe" in words else (), id=" ".join(words))
+
+
+@pytest.mark.parametrize("words", [marked(words) for words in commands()])
+def test_the_command_runs(words, desk):
+    ran = run(*words, cwd=desk)
+    assert ran.code == 0, ran.err
+    assert ran.out
+    for option, value in pairwise(words):
+        if option in ("-o", "--out", "--output"):
+            assert (desk / value).exists()
+
+
+@pytest.mark.parametrize("text", fences("toml"), ids=lambda text: text.splitlines()[0])
+def test_the_problem_file_is_solved_without_options(text):
+    solution = sn.solve(sn.loads(text))
+    assert solution.result["outcome"] == "finished"
+    assert solution.result["residual"] < 1e-6

@@ -1,0 +1,441 @@
+"""A solution is a function: its values, derivatives and errors are those of mathematics, and a file keeps them all."""
+
+import json
+import zipfile
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import safenet as sn
+from safenet.networks import AxisBasis, LinearForm, Piecewise, build
+from safenet.reference import Reference
+from safenet.solution import GRIDS, Solution
+from safenet.training.recipes import make_plan
+from test_cli import DECAY, SOUND
+
+PLATE = """
+name = "plate"
+unknowns = ["u"]
+equations = ["u_xx + u_yy = -5*pi**2*sin(pi*x)*sin(2*pi*y)"]
+conditions = ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 2) = 0"]
+exact = { u = "sin(pi*x)*sin(2*pi*y)" }
+domain = { x = [0, 1], y = [0, 2] }
+"""
+HEAT_2D = """
+name = "heat in a square"
+unknowns = ["u"]
+equations = ["u_t = (u_xx + u_yy)/10"]
+conditions = [
+  "u(0, y, t) = 0", "u(1, y, t) = 0", "u(x, 0, t) = 0", "u(x, 1, t) = 0", "u(x, y, 0) = sin(pi*x)*sin(pi*y)"
+]
+exact = { u = "sin(pi*x)*sin(pi*y)*exp(-pi**2*t/5)" }
+domain = { x = [0, 1], y = [0, 1], t = [0, 1] }
+"""
+STILL = """
+name = "still"
+unknowns = ["u", "v"]
+equations = ["u_t = -u", "v_t = -v"]
+conditions = ["u(0) = 1", "v(0) = 0"]
+exact = { u = "exp(-t)", v = "0" }
+domain = { t = [0, 1] }
+"""
+
+
+class Ctrl_C(sn.Monitor):  # noqa: N801
+    """An interruption after `levels` slabs."""
+
+    def __init__(self, levels):
+        self.levels = levels
+
+    def level(self, unknowns, residual):
+        self.levels -= 1
+        if self.levels < 0:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def wave():
+    return sn.solve(sn.library.wave())
+
+
+@pytest.fixture(scope="module")
+def sound():
+    return sn.solve(sn.loads(SOUND))
+
+
+def untrained(text, precision="float64", **options):
+    """A network as it is before training, as a solution: it has derivatives and can be saved like any other."""
+    problem = sn.loads(text)
+    plan = make_plan(problem, precision=precision, recipe="paper-4", features=6, width=5, **options)
+    network = build(problem, plan.network, key=jax.random.key(3), dtype=jnp.dtype(precision))
+    return Solution(problem, network, plan)
+
+
+def pieces(text=HEAT_2D, until=0.5):
+    """Two slabs of an exact mode of the heat equation in a square, up to a time before the end."""
+    problem = sn.loads(text)
+    forms = []
+    for lower, upper in ((0.0, until / 2), (until / 2, until)):
+        space = (AxisBasis("sine", 1, 0.0, 1.0), AxisBasis("sine", 1, 0.0, 1.0))
+        time = AxisBasis("chebyshev", 12, lower, upper)
+        nodes = np.cos(np.pi * (np.arange(13) + 0.5) / 13)
+        decay = np.exp(-(np.pi**2) / 5 * (lower + (upper - lower) * (nodes + 1) / 2))
+        amplitudes = np.polynomial.chebyshev.chebfit(nodes, decay, 12)
+        forms.append(LinearForm((jnp.asarray(amplitudes)[None, None, :],), ((*space, time),)))
+    network = Piecewise(tuple(forms), (0.0, until / 2, until))
+    return Solution(problem, network, make_plan(problem))
+
+
+# ---- values
+
+
+def exact(x, t):
+    return np.sin(np.pi * x) * np.cos(2 * np.pi * t) + np.sin(4 * np.pi * x) * np.cos(8 * np.pi * t) / 2
+
+
+def test_coordinates_broadcast_like_numpy(wave):
+    x, t = np.linspace(0, 1, 7), np.linspace(0, 1, 5)
+    values = wave(x=x[:, None], t=t)
+    assert values.shape == (7, 5)
+    # The solve is good to 1e-13.
+    np.testing.assert_allclose(values, exact(x[:, None], t), atol=1e-11)
+    assert wave(t=0.5, x=0.3).shape == ()
+    assert wave(x=[0.1, 0.2], t=1).shape == (2,)
+    np.testing.assert_array_equal(wave(x=x[:, None], t=t)[3], wave(x=x[3], t=t))
+
+
+def test_no_points_give_no_values(wave, sound):
+    assert wave(x=[], t=0.5).shape == (0,)
+    assert {name: value.shape for name, value in sound(x=np.empty((0, 3)), t=0).items()} == {
+        "p": (0, 3),
+        "v": (0, 3),
+    }
+
+
+def test_several_unknowns_are_a_dict(sound):
+    x, t = np.linspace(0, 1, 9), 0.25
+    values = sound(x=x, t=t)
+    assert list(values) == ["p", "v"]
+    np.testing.assert_allclose(values["p"], 3 + np.cos(np.pi * x) * np.cos(np.pi * t), atol=1e-12)
+    np.testing.assert_allclose(values["v"], np.sin(np.pi * x) * np.sin(np.pi * t), atol=1e-12)
+
+
+# Every derivative multiplies an error in the highest of some 20 modes by at most 60.
+@pytest.mark.parametrize(
+    ("steps", "truth", "tolerance"),
+    [
+        ([("x", 1)], lambda x, t: (np.cos(np.pi * x) * np.cos(2 * np.pi * t)) * np.pi
+         + 2 * np.pi * np.cos(4 * np.pi * x) * np.cos(8 * np.pi * t), 1e-9),
+        ([("x", 2)], lambda x, t: -(np.pi**2) * np.sin(np.pi * x) * np.cos(2 * np.pi * t)
+         - 8 * np.pi**2 * np.sin(4 * np.pi * x) * np.cos(8 * np.pi * t), 1e-8),
+        ([("x", 1), ("t", 1)], lambda x, t: -2 * np.pi**2 * np.cos(np.pi * x) * np.sin(2 * np.pi * t)
+         - 16 * np.pi**2 * np.cos(4 * np.pi * x) * np.sin(8 * np.pi * t), 1e-8),
+        ([("x", 2), ("t", 1)], lambda x, t: 2 * np.pi**3 * np.sin(np.pi * x) * np.sin(2 * np.pi * t)
+         + 64 * np.pi**3 * np.sin(4 * np.pi * x) * np.sin(8 * np.pi * t), 1e-6),
+    ],
+    ids=["x", "xx", "xt", "xxt"],
+)  # fmt: skip
+def test_derivatives_are_those_of_the_exact_solution(steps, truth, tolerance, wave):
+    x, t = np.meshgrid(np.linspace(0, 1, 11), np.linspace(0, 1, 13))
+    derivative, reverse = wave, wave
+    for axis, order in steps:
+        derivative = derivative.diff(axis, order)
+    for axis, order in reversed(steps):
+        for _ in range(order):
+            reverse = reverse.diff(axis)
+    np.testing.assert_allclose(derivative(x=x, t=t), truth(x, t), atol=tolerance)
+    np.testing.assert_array_equal(derivative(x=x, t=t), reverse(x=x, t=t))
+
+
+def test_a_derivative_may_be_named_by_a_sympy_symbol_and_leaves_the_solution_alone(wave):
+    from sympy import Symbol
+
+    assert wave.diff(Symbol("x"))(x=0.2, t=0.1) == wave.diff("x")(x=0.2, t=0.1)
+    assert wave.diff("t", 0)(x=0.2, t=0.1) == wave(x=0.2, t=0.1)
+
+
+def test_derivatives_of_a_network_are_its_difference_quotients():
+    network = untrained(SOUND)
+    x, t, h = np.linspace(0.1, 0.9, 5), 0.7, 1e-4
+    for name, values in network.diff("x", 2)(x=x, t=t).items():
+        left, here, right = (network(x=x + s, t=t)[name] for s in (-h, 0, h))
+        # h²/12 times a fourth derivative of some 10⁵, and rounding of 10⁻¹⁶ over h².
+        np.testing.assert_allclose(values, (left - 2 * here + right) / h**2, atol=1e-3)
+        assert np.abs(values).max() > 1
+
+
+def test_a_network_in_float32_is_that_in_float64_up_to_rounding():
+    single = untrained(SOUND, "float32")
+    double = Solution(
+        single.problem, jax.tree.map(lambda leaf: leaf.astype(float), single.network), single.plan
+    )
+    points = {"x": np.linspace(0.1, 0.9, 5), "t": 0.7}
+    for name, values in double.diff("x", 2)(**points).items():
+        # Second derivatives of harmonics up to 6π in float32.
+        np.testing.assert_allclose(
+            single.diff("x", 2)(**points)[name], values, atol=1e-4 * np.abs(values).max()
+        )
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda s: s(x=0.5), "the coordinate t is missing\n  → call it with x, t"),
+        (lambda s: s(x=0.5, t=0.5, y=1), "'y' is not an axis\n  → the axes are x, t"),
+        (lambda s: s(x=[0.5, 1.25], t=0.5), "x = 1.25 is outside the domain [0, 1]"),
+        (lambda s: s(x=0.5, t=-0.1), "t = -0.1 is outside the domain [0, 1]"),
+        (lambda s: s.diff("y"), "'y' is not an axis\n  → the axes are x, t"),
+        (lambda s: s.diff("x", -1), "-1 is not the order of a derivative"),
+    ],
+)
+def test_a_call_that_means_nothing_is_refused(call, says, wave):
+    with pytest.raises(sn.SafeNetError) as caught:
+        call(wave)
+    assert str(caught.value).startswith(says)
+
+
+def test_rounding_at_the_edge_of_the_domain_is_inside():
+    turn = sn.solve(sn.library.convection())
+    assert turn(x=np.float32(2 * np.pi), t=1.0) == pytest.approx(np.sin(2 * np.pi - 0.1), abs=1e-6)
+
+
+# ---- errors
+
+
+def test_errors_are_the_norms_over_the_evaluation_grid(sound):
+    nx, nt = GRIDS[2]
+    x, t = np.linspace(0, 1, nx)[:, None], np.linspace(0, 2, nt)
+    rough = Solution(sound.problem, untrained(SOUND).network, sound.plan)
+    values, measured = rough(x=x, t=t), rough.error()
+    truth = {
+        "p": 3 + np.cos(np.pi * x) * np.cos(np.pi * t),
+        "v": np.sin(np.pi * x) * np.sin(np.pi * t),
+    }
+    errors = {name: np.sqrt(np.sum((values[name] - truth[name]) ** 2)) for name in truth}
+    sizes = {name: np.sqrt(np.sum(truth[name] ** 2)) for name in truth}
+    for name in truth:
+        assert measured.fields[name] == pytest.approx(errors[name] / sizes[name], rel=1e-12)
+    pooled = np.hypot(errors["p"], errors["v"]) / np.hypot(sizes["p"], sizes["v"])
+    assert measured.l2re == pytest.approx(pooled, rel=1e-12)
+    largest = max(np.abs(values[name] - truth[name]).max() for name in truth)
+    assert measured.max_error == pytest.approx(largest, rel=1e-12)
+    assert measured.l2re > 0.01  # an untrained network is far off, or this test would prove nothing
+
+
+def test_a_field_that_vanishes_is_measured_absolutely():
+    measured = sn.solve(sn.loads(STILL)).error()
+    assert measured.fields["v"] < 1e-10
+    zero = sn.loads(STILL.replace("u(0) = 1", "u(0) = 0").replace("exp(-t)", "0"))
+    assert sn.solve(zero).error().l2re < 1e-10
+
+
+def test_an_error_below_the_accuracy_of_the_reference_is_said_to_be_below_it(wave):
+    accurate = Reference(lambda x, t: exact(x, t), 1e-6, "the formula, with a modest claim")
+    problem = wave.problem.with_reference(accurate)
+    measured = Solution(problem, wave.network, wave.plan).error()
+    assert measured.floor == 1e-6
+    assert measured.l2re < 1e-6
+    assert measured.l2re_text == "≤ 1e-06 (the reference's own accuracy)"
+    assert "L2RE ≤ 1e-06" in str(measured)
+    off = Reference(lambda x, t: exact(x, t) + 1e-3, 1e-6, "the formula, a thousandth too high")
+    measured = Solution(problem.with_reference(off), wave.network, wave.plan).error()
+    # ‖1e-3‖ / ‖u*‖ with u* of mean square ¼ + 1/16: each mode averages ½ in x and in t.
+    assert measured.l2re == pytest.approx(1e-3 / np.sqrt(1 / 4 + 1 / 16), rel=0.02)
+    assert "≤" not in measured.l2re_text
+
+
+def test_without_a_reference_there_is_no_error_but_a_residual():
+    measured = sn.solve(sn.loads(DECAY.replace("exact", "#"))).error()
+    assert (measured.l2re, measured.max_error, measured.fields, measured.floor) == (None, None, {}, None)
+    assert measured.held_out.worst < 1e-10
+    assert str(measured).startswith("no reference; held-out residual ")
+
+
+def test_the_error_is_that_of_result_json(wave):
+    measured = wave.error()
+    assert wave.result["l2re"] == measured.l2re
+    assert wave.result["max_error"] == measured.max_error
+    assert wave.result["residual"] == measured.held_out.worst
+
+
+# ---- files
+
+KINDS = {
+    "linear form": lambda: sn.solve(sn.loads(DECAY)),
+    "two unknowns": lambda: sn.solve(sn.loads(SOUND)),
+    "pieces": pieces,
+    "network": lambda: untrained(SOUND),
+    "network, float32": lambda: untrained(SOUND, "float32"),
+    "plain network": lambda: untrained(SOUND, method_name="pinn"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_load_gives_back_the_solution_to_the_bit(kind, tmp_path):
+    saved = KINDS[kind]()
+    saved.history = np.array([[1.0, 0.5, 0.25], [2.0, np.pi, 1e-300]])
+    assert saved.save(tmp_path / "deep" / "run") == tmp_path / "deep" / "run"
+    loaded = sn.load(tmp_path / "deep" / "run")
+    old, new = jax.tree.leaves(saved.network), jax.tree.leaves(loaded.network)
+    assert len(old) == len(new)
+    for a, b in zip(old, new, strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+    np.testing.assert_array_equal(loaded.history, saved.history)
+    assert (loaded.problem, loaded.plan, loaded.result) == (saved.problem, saved.plan, saved.result)
+    points = {axis.name: np.linspace(axis.lo, axis.hi, 9) for axis in saved.problem.axes}
+    for derivative in (lambda s: s, lambda s: s.diff(s.problem.axis_names[0], 2)):
+        a, b = derivative(saved)(**points), derivative(loaded)(**points)
+        np.testing.assert_array_equal(np.array(list(a.values()) if isinstance(a, dict) else a),
+                                      np.array(list(b.values()) if isinstance(b, dict) else b))  # fmt: skip
+
+
+def test_saving_what_was_loaded_writes_the_same_files(tmp_path, sound):
+    sound.save(tmp_path / "first")
+    sn.load(tmp_path / "first").save(tmp_path / "second")
+    for file in (tmp_path / "first").iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes()
+
+
+def test_a_run_folder_is_toml_json_and_plain_arrays(tmp_path, sound):
+    import tomllib
+
+    sound.save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "problem.toml",
+        "plan.json",
+        "solution.npz",
+        "result.json",
+    }
+    assert tomllib.loads((tmp_path / "problem.toml").read_text())["name"] == "sound"
+    for name in ("plan.json", "result.json"):
+        assert isinstance(json.loads((tmp_path / name).read_text()), dict)
+    with np.load(tmp_path / "solution.npz", allow_pickle=False) as data:
+        assert all(data[name].dtype != object for name in data.files)
+        assert json.loads(data["facts"].tobytes())["network"]["kind"] == "linear-form"
+    with zipfile.ZipFile(tmp_path / "solution.npz") as archive:
+        assert all(name.endswith(".npy") for name in archive.namelist())
+
+
+def test_a_library_problem_gets_its_reference_back(tmp_path):
+    problem = sn.library.burgers(nu=0.5)
+    network = build(problem, sn.METHODS["pinn"], key=jax.random.key(0))
+    Solution(problem, network, make_plan(problem, method_name="pinn")).save(tmp_path)
+    loaded = sn.load(tmp_path).problem
+    assert loaded.reference_accuracy == problem.reference_accuracy
+    points = {"x": np.linspace(-1, 1, 7), "t": 0.6}
+    np.testing.assert_array_equal(loaded.reference(**points), problem.reference(**points))
+
+
+# ---- pictures
+
+
+def panels(figure):
+    """The axes that are not colour bars."""
+    return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+
+
+def drawn(solution, tmp_path):
+    """The figure, having been drawn: layout and ticks warn only then."""
+    figure = solution.plot()
+    assert isinstance(figure, Figure)
+    figure.savefig(tmp_path / "figure.png", dpi=40)
+    return figure
+
+
+def titles(figure):
+    return [axes.get_title() for axes in panels(figure)]
+
+
+def test_one_axis_is_a_line_over_its_reference_and_an_error(tmp_path):
+    figure = drawn(sn.solve(sn.loads(DECAY)), tmp_path)
+    assert titles(figure) == ["u", "|u − reference|"]
+    line, reference = panels(figure)[0].lines
+    np.testing.assert_allclose(line.get_ydata(), np.exp(-3 * line.get_xdata()), atol=1e-10)
+    np.testing.assert_allclose(reference.get_ydata(), np.exp(-3 * line.get_xdata()), atol=1e-14)
+    assert panels(figure)[1].get_yscale() == "log"
+    assert [axes.get_xlabel() for axes in panels(figure)] == ["t", "t"]
+
+
+def test_time_runs_to_the_right_and_space_upwards(wave, tmp_path):
+    figure = drawn(wave, tmp_path)
+    assert titles(figure) == ["u", "u, reference", "|u − reference|"]
+    field, reference, error = (axes.images[0] for axes in panels(figure))
+    assert (panels(figure)[0].get_xlabel(), panels(figure)[0].get_ylabel()) == ("t", "x")
+    picture = field.get_array()
+    x, t = np.linspace(0, 1, picture.shape[0])[:, None], np.linspace(0, 1, picture.shape[1])
+    np.testing.assert_allclose(picture, exact(x, t), atol=1e-10)
+    # The field and its reference share their colours, with zero in the middle.
+    assert field.get_clim() == reference.get_clim()
+    assert sum(field.get_clim()) == 0
+    assert error.get_clim()[1] < 1e-10
+    assert "relative L² error" in figure.get_suptitle()
+
+
+def test_a_plane_in_space_keeps_its_first_axis_to_the_right(tmp_path):
+    axes = panels(drawn(sn.solve(sn.loads(PLATE)), tmp_path))[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
+    assert axes.get_aspect() == 1
+    picture = axes.images[0].get_array()
+    x, y = np.linspace(0, 1, picture.shape[1]), np.linspace(0, 2, picture.shape[0])[:, None]
+    np.testing.assert_allclose(picture, np.sin(np.pi * x) * np.sin(2 * np.pi * y), atol=1e-9)
+    assert axes.get_ylim() == (0, 2)
+
+
+def test_three_axes_are_drawn_at_the_last_time_that_is_known(tmp_path):
+    whole, part = drawn(pieces(until=1.0), tmp_path), drawn(pieces(until=0.5), tmp_path)
+    assert titles(whole)[0] == "u at t = 1"
+    assert titles(part) == ["u at t = 0.5", "u, reference at t = 0.5", "|u − reference| at t = 0.5"]
+    picture = panels(part)[0].images[0].get_array()
+    assert np.max(picture) == pytest.approx(np.exp(-(np.pi**2) / 10), rel=1e-9)
+
+
+def test_two_unknowns_are_two_rows(sound, tmp_path):
+    figure = drawn(sound, tmp_path)
+    assert titles(figure) == ["p", "p, reference", "|p − reference|", "v", "v, reference", "|v − reference|"]
+    # 2 ≤ p ≤ 4 has no zero to show; v has.
+    assert panels(figure)[0].images[0].get_cmap().name == "viridis"
+    assert panels(figure)[3].images[0].get_cmap().name == "RdBu_r"
+
+
+def test_without_a_reference_there_is_the_field_alone(tmp_path):
+    figure = drawn(sn.solve(sn.loads(SOUND.replace("exact", "#"))), tmp_path)
+    assert titles(figure) == ["p", "v"]
+    assert "held-out residual" in figure.get_suptitle()
+
+
+def test_a_derivative_is_drawn_alone_under_its_own_name(wave, tmp_path):
+    figure = drawn(wave.diff("x").diff("t"), tmp_path)
+    assert titles(figure) == ["u_xt"]
+    assert "error" not in figure.get_suptitle()
+
+
+def test_what_an_interrupted_march_has_not_reached_is_left_blank(tmp_path):
+    text = """
+name = "front"
+unknowns = ["u"]
+equations = ["u_t = u_xx/20 + u - u**3"]
+conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+domain = { x = [0, 1], t = [0, 1] }
+"""
+    solution = sn.solve(sn.loads(text), monitor=Ctrl_C(1))
+    figure = drawn(solution, tmp_path)
+    assert "interrupted" in figure.get_suptitle()
+    picture = np.ma.filled(panels(figure)[0].images[0].get_array().astype(float), np.nan)
+    columns = np.isnan(picture).all(axis=0)
+    assert columns[-1]
+    assert not columns[0]
+    assert not np.isnan(picture[:, ~columns]).any()
+
+
+def test_the_loss_history_has_a_curve_for_every_term(tmp_path):
+    solution = untrained(SOUND)
+    solution.history = np.column_stack([np.arange(1, 6), np.full((5, 7), 0.5)])
+    losses = panels(drawn(solution, tmp_path))[-1]
+    assert losses.get_yscale() == "log"
+    labels = [line.get_label() for line in losses.lines]
+    assert labels == ["loss", "equation 1", "equation 2", "v(0, t)", "v(1, t)", "p(x, 0)", "v(x, 0)"]
+    assert len({(line.get_color(), line.get_linestyle()) for line in losses.lines}) == 7
