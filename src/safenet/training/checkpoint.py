@@ -37,7 +37,7 @@ def pack(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
     """One .npz with the arrays and, under `facts`, a JSON text."""
     stream = io.BytesIO()
     text = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
-    np.savez(stream, allow_pickle=False, facts=text, **{k: np.asarray(v) for k, v in arrays.items()})
+    np.savez(stream, facts=text, **{k: np.asarray(v) for k, v in arrays.items()})
     return stream.getvalue()
 
 
