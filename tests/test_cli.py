@@ -379,6 +379,13 @@ def test_precision_is_that_of_the_saved_numbers(precision, seeded, tmp_path):
         assert {data[k].dtype.name for k in data.files if k.startswith("a")} == {precision}
 
 
+def test_a_budget_is_resolved_into_the_plan_and_said(place, tmp_path):
+    ran = run("solve", place / "decay.toml", "--budget", "5s", "--out", "run", "--json", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert any("budget of 5s" in reason for reason in ran.json["reasons"])
+    assert ran.json["l2re"] < 1e-10
+
+
 def test_force_replaces_an_earlier_run(place, tmp_path):
     assert run("solve", place / "decay.toml", "--out", "run", cwd=tmp_path).code == 0
     assert run("solve", place / "sound.toml", "--out", "run", "--force", cwd=tmp_path).code == 0

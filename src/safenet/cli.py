@@ -123,10 +123,6 @@ def _only_resume(ctx: typer.Context) -> None:
         )
 
 
-def _seconds(text: str | None) -> float | None:
-    return None if text is None else float(text.removesuffix("s"))
-
-
 @contextmanager
 def _on_ctrl_c(action: Any) -> Iterator[None]:
     """Within, Ctrl-C does `action`; not where it is switched off (nohup, a thread)."""

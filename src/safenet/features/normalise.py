@@ -28,7 +28,10 @@ class PointNormalised(Features):
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
         features = self.inner(point)
         centred = features - jnp.mean(features)
-        return centred / (jnp.sqrt(jnp.sum(centred**2)) + EPSILON)
+        square = jnp.sum(centred**2)
+        # √ has no derivative at 0, where all features are equal: there the quotient is 0 anyway.
+        norm = jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+        return centred / (norm + EPSILON)
 
 
 class Scaled(Features):

@@ -37,7 +37,8 @@ def pack(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
     """One .npz with the arrays and, under `facts`, a JSON text."""
     stream = io.BytesIO()
     text = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
-    np.savez(stream, facts=text, **{k: np.asarray(v) for k, v in arrays.items()})
+    named: dict[str, Any] = {"facts": text, **{name: np.asarray(array) for name, array in arrays.items()}}
+    np.savez(stream, **named)
     return stream.getvalue()
 
 

@@ -111,6 +111,8 @@ def make_plan(
         raise SafeNetError(
             f"there is no precision {precision!r}", nearest(str(precision), ("float32", "float64"))
         )
+    if seed < 0:
+        raise SafeNetError(f"the seed is {seed}", "give a whole number from 0 on")
     if not scale > 0:
         raise SafeNetError(f"the scale is {scale}", "give a positive number, e.g. 0.01 for a hundredth")
     for name, count in (("points", interior), ("condition points", condition)):
