@@ -38,6 +38,8 @@ def pack(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
     stream = io.BytesIO()
     text = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
     named: dict[str, Any] = {"facts": text, **{name: np.asarray(array) for name, array in arrays.items()}}
+    if any(array.dtype.hasobject for array in named.values()):
+        raise ValueError("only numbers are packed: an array of objects would need pickle")
     np.savez(stream, **named)
     return stream.getvalue()
 
