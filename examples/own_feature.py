@@ -16,7 +16,7 @@ from safenet.training.objective import physics_loss
 from safenet.training.points import sample
 from safenet.training.status import Status
 
-x = symbols("x", real=True)
+x = symbols("x")
 u = Function("u")
 epsilon = Rational(1, 300)
 layer = sn.Problem(

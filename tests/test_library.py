@@ -126,7 +126,6 @@ def test_without_viscosity_burgers_has_no_reference():
     assert not sn.library.burgers(nu=0).has_reference
 
 
-@pytest.mark.xfail(reason="Problem.with_parameters keeps a reference that was made for other values")
 def test_a_reference_for_other_parameters_is_not_kept():
     thick = sn.library.burgers().with_parameters(nu=100)
     assert not thick.has_reference or thick.reference(x=0.5, t=0.5) == sn.library.burgers(nu=100).reference(

@@ -354,13 +354,14 @@ class Problem:
         return self._copy(reference=reference)
 
     def with_parameters(self, **values: Any) -> Problem:
-        """The same problem with other numbers for some of its parameters."""
+        """The same problem with other numbers for some of its parameters; a reference, made for the old ones, goes."""
         known = {symbol.name for symbol in self.parameters}
         for name in values:
             if name not in known:
                 listing = ", ".join(sorted(known)) or "none"
                 raise SafeNetError(f"{self.name} has no parameter {name!r}", f"its parameters: {listing}")
-        return self._copy(parameters={**{s.name: v for s, v in self.parameters.items()}, **values})
+        parameters = {**{symbol.name: value for symbol, value in self.parameters.items()}, **values}
+        return self._copy(parameters=parameters, reference=None)
 
     def _copy(self, **changes: Any) -> Problem:
         given: dict[str, Any] = {

@@ -8,6 +8,7 @@ paper-3d   25k Adam, 10k L-BFGS, 5k Adam        paper-4   100k Adam
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -113,7 +114,7 @@ def make_plan(
         )
     if seed < 0:
         raise SafeNetError(f"the seed is {seed}", "give a whole number from 0 on")
-    if not scale > 0:
+    if not 0 < scale < math.inf:
         raise SafeNetError(f"the scale is {scale}", "give a positive number, e.g. 0.01 for a hundredth")
     for name, count in (("points", interior), ("condition points", condition)):
         if count is not None and count < 1:
