@@ -71,6 +71,15 @@ def _problem(name: str, settings: list[str] | None = None) -> Problem:
     return library.problem(name, **values)
 
 
+def _free_folder(name: str, force: bool) -> Path:
+    """runs/NAME, or the first of runs/NAME-2, runs/NAME-3, … that does not exist yet."""
+    folder, count = Path("runs") / name, 1
+    while folder.exists() and not force:
+        count += 1
+        folder = Path("runs") / f"{name}-{count}"
+    return folder
+
+
 def _number(text: str, label: str) -> Any:
     """A number or a formula of numbers."""
     from .problem.text import Names, parse_expression
@@ -237,7 +246,7 @@ def solve(
         if name is None:
             raise SafeNetError("no problem was given", "e.g. safenet solve wave, or --resume RUN")
         problem = _problem(name, settings)
-        folder = out if out is not None else Path("runs") / problem.name
+        folder = out if out is not None else _free_folder(problem.name, force)
         given = {
             "features": features,
             "width": width,

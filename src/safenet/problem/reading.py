@@ -63,7 +63,10 @@ def statement_of(statement: Any, label: str) -> sp.Eq:
         statement = sp.Eq(sp.sympify(statement, strict=True), 0, evaluate=False)
     lhs, rhs = canonical(statement.lhs), canonical(statement.rhs)
     if lhs - rhs == 0:
-        raise SafeNetError(f"{label} is always true: both sides are {lhs}")
+        raise SafeNetError(
+            f"{label} is always true: both sides are {lhs}",
+            "a term is missing on one side, or the line can go",
+        )
     return sp.Eq(lhs, rhs, evaluate=False)
 
 

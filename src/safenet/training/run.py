@@ -170,9 +170,10 @@ class Run:
             rows = np.asarray(trace.terms)[: int(trace.length)]
             now = time.monotonic()
             start = int(state.iteration) - len(rows) + done
-            self.history.append(np.column_stack([np.arange(start + 1, start + len(rows) + 1), rows]))
             record.seconds, clock = record.seconds + now - clock, now
             record.iterations, record.evaluations = int(state.iteration), int(state.evaluations)
+            # Together, with nothing between them: an interruption must not save the rows without the state.
+            self.history.append(np.column_stack([np.arange(start + 1, start + len(rows) + 1), rows]))
             self.state = state
             if len(rows):
                 total, *terms = rows[-1].tolist()
