@@ -14,6 +14,7 @@ from .problem.structure import axis_kinds, named_frequencies
 from .problem.verify import proven
 from .solution import Solution, errors
 from .training.recipes import make_plan
+from .training.run import FAILED
 
 
 def describe(problem: Problem) -> dict[str, Any]:
@@ -136,6 +137,10 @@ def result_text(solution: Solution, folder: Path) -> str:
         lines.append(f"  largest error   {measured.max_error:.2e}")
     if isfinite(measured.held_out.worst):
         lines.append(f"  residual        {measured.held_out.worst:.2e} (relative, on held-out points)")
+    if measured.held_out.worst > FAILED:
+        lines.append(
+            "  warning         the problem is not solved: its own equations or conditions are missed by this much"
+        )
     lines.append(
         f"  work            {result['iterations']} iterations, {result['evaluations']} evaluations, "
         f"{result['parameters']} parameters, {result['seconds']:.1f} s"
