@@ -13,8 +13,8 @@ from .problem import Problem
 from .problem.structure import axis_kinds, named_frequencies
 from .problem.verify import proven
 from .solution import Solution, errors
+from .training.direct import FAILED
 from .training.recipes import make_plan
-from .training.run import FAILED
 
 
 def describe(problem: Problem) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from .newton import Newton, newton
 from .progress import Monitor
 
 # A held-out residual above this in the shortest of slabs: least squares settled on something, not on a solution.
+FAILED = 0.1  # a held-out residual above this: the linear form does not solve the problem
 HOPELESS = 0.3
 
 
@@ -118,7 +119,9 @@ class LeastSquares:
             residual = held_out(problem, current).worst
             monitor.level(size, residual)
             better = residual < state.residual
-            poor = 0 if residual < 0.5 * state.residual else poor + 1
+            # While nothing is resolved at all (a thin layer, a high frequency) more modes are the only hope.
+            hopeful = residual < 0.5 * state.residual or FAILED < residual < math.inf
+            poor = 0 if hopeful else poor + 1
             modes = [math.ceil(count * self.growth) for count in modes]
             state = Direct(
                 network=current if better else state.network,

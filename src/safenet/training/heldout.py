@@ -81,12 +81,13 @@ def _relative(problem: Problem, network: Any, relation: Relation, points: np.nda
 
 
 def local_size(terms: Sequence[Any]) -> np.ndarray:
-    """max(m, m̄) with m the largest term at a point and m̄ its median over the points.
+    """max(m, m̄) with m the largest term at a point and m̄ its mean over the points.
 
     At a front the terms of an equation are many times larger than elsewhere, and so is what is left of them.
     """
     largest = np.max(np.abs(np.broadcast_arrays(*terms)), axis=0)
-    return np.maximum(largest, max(np.median(largest), 1e-3 * np.max(largest), 1e-300))
+    # The mean, not the median: where most of the box is empty the median is, too, and would count emptiness as size.
+    return np.maximum(largest, max(np.mean(largest), 1e-300))
 
 
 def _jet(network: Any, points: np.ndarray, orders: Orders, index: int) -> np.ndarray:

@@ -20,7 +20,7 @@ import numpy as np
 from ..networks.methods import build, network_spec, skeleton
 from ..problem import Problem
 from .checkpoint import fill, leaves, pack, unpack, write_atomically
-from .direct import Direct, LeastSquares, Marching
+from .direct import FAILED, Direct, LeastSquares, Marching
 from .heldout import held_out
 from .objective import PhysicsLoss, physics_loss, term_names
 from .points import sample
@@ -30,7 +30,6 @@ from .status import CAPACITY, State, Status, sentence
 
 SAVE_EVERY = 3.0  # seconds: what a kill may cost
 CHUNK_SECONDS = 0.7  # how long the device works between two looks at the clock
-FAILED = 0.1  # a held-out residual above this: the linear form does not solve the problem
 
 
 @dataclass
