@@ -87,8 +87,8 @@ def test_units_do_not_matter(amplitude, length, duration):
     plain, other = (
         held_out(*scaled_heat(*units), 128) for units in ((1, 1, 1), (amplitude, length, duration))
     )
-    # The wrong rate leaves 1/11 of u_t, and less where u_t is small.
-    assert 0.05 < plain.equations[0] < 0.1
+    # The wrong rate leaves 1/11 of u_t, and less where u_t is below its mean.
+    assert 0.04 < plain.equations[0] < 0.1
     np.testing.assert_allclose(other.equations, plain.equations, rtol=1e-10)
     np.testing.assert_allclose(other.conditions, plain.conditions, rtol=1e-10, atol=1e-15)
 

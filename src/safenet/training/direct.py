@@ -119,10 +119,12 @@ class LeastSquares:
             residual = held_out(problem, current).worst
             monitor.level(size, residual)
             better = residual < state.residual
-            # While nothing is resolved at all (a thin layer, a high frequency) more modes are the only hope.
-            hopeful = residual < 0.5 * state.residual or FAILED < residual < math.inf
+            # While nothing is resolved at all (a thin layer, a high frequency) more modes are the only hope; a linear
+            # problem can afford it, one solve a level.
+            unresolved = problem.linear and FAILED < residual < math.inf
+            hopeful = residual < 0.5 * state.residual or unresolved
             poor = 0 if hopeful else poor + 1
-            modes = [math.ceil(count * self.growth) for count in modes]
+            modes = [max(count + 1, math.ceil(count * self.growth)) for count in modes]
             state = Direct(
                 network=current if better else state.network,
                 residual=min(residual, state.residual),
