@@ -46,17 +46,12 @@ def _periodic(problem: Problem, index: int, field: str) -> bool:
 
     An order of zero (a reaction at each point by itself) promises nothing about derivatives: not periodic.
     """
-    axis, order = problem.axes[index], problem.order(index)
-    matched = set()
-    for condition in _faces(problem, index):
-        if condition.kind != "periodic" or len(condition.jets) != 2:
-            continue
-        (a, first), (b, second) = condition.jets.items()
-        same = first.field == second.field == field and first.orders == second.orders
-        ends = {first.place[index], second.place[index]} == {axis.lower, axis.upper}
-        balanced = sp.expand(condition.residual.xreplace({a: b})) == 0
-        if same and ends and balanced and not any(o for i, o in enumerate(first.orders) if i != index):
-            matched.add(first.orders[index])
+    order = problem.order(index)
+    # The kind «periodic» already says: one derivative of one field, the same on both ends of the axis.
+    matching = [next(iter(c.jets.values())) for c in _faces(problem, index) if c.kind == "periodic"]
+    matched = {
+        jet.orders[index] for jet in matching if jet.field == field and sum(jet.orders) == jet.orders[index]
+    }
     return order > 0 and set(range(order)) <= matched
 
 
