@@ -12,7 +12,7 @@ import pytest
 import sympy as sp
 
 from safenet.errors import SafeNetError
-from safenet.problem.evaluate import COMPOSED, UNARY, constant, evaluate
+from safenet.problem.evaluate import COMPOSED, UNARY, computable, constant, evaluate
 
 x, y = sp.symbols("x y", real=True)
 N = 25
@@ -150,11 +150,19 @@ def test_what_float64_cannot_hold_is_refused_at_once(number: sp.Expr) -> None:
         evaluate(number, {}, np)
 
 
-@pytest.mark.parametrize("build", [sp.gamma, sp.Heaviside, lambda z: sp.Piecewise((z, z > 0), (0, True))])
+@pytest.mark.parametrize("build", [sp.gamma, sp.erf, lambda z: sp.Piecewise((z, z > 0), (0, True))])
 def test_an_unknown_function_is_named(build: Callable[[sp.Expr], sp.Expr]) -> None:
     with pytest.raises(SafeNetError, match=f"cannot compute {build(x).func.__name__}") as caught:
         evaluate(1 + build(x), {x: np.ones(3)}, np)
     assert "sin" in caught.value.remedy
+
+
+def test_the_slope_of_min_is_computed_but_cannot_be_written() -> None:
+    slope = sp.Min(x, 0).diff(x)
+    for module in (np, jnp):
+        np.testing.assert_array_equal(evaluate(slope, {x: module.asarray([-2.0, 3.0])}, module), [1.0, 0.0])
+    with pytest.raises(SafeNetError, match="cannot compute Heaviside"):
+        computable(slope)
 
 
 def test_a_symbol_without_a_value_is_named() -> None:

@@ -35,6 +35,10 @@ COMPOSED: dict[type[sp.Basic], Callable[[ModuleType, Any], Any]] = {
     sp.csc: lambda xp, z: 1 / xp.sin(z),
     sp.cot: lambda xp, z: 1 / xp.tan(z),
 }
+# The slopes of min, max and abs: computed where a derivative brings them in, but not part of the language.
+SLOPES: dict[type[sp.Basic], Callable[[ModuleType, Any], Any]] = {
+    sp.Heaviside: lambda xp, z: xp.heaviside(z, 0.5)
+}
 
 REMEDY = "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED))) + ", sqrt, Max, Min"
 
@@ -120,8 +124,9 @@ def _combine(node: sp.Basic, walk: Callable[[sp.Basic], Any], xp: ModuleType) ->
         return extreme
     if type(node) in UNARY:
         return getattr(xp, UNARY[type(node)])(walk(node.args[0]))
-    if type(node) in COMPOSED:
-        return COMPOSED[type(node)](xp, walk(node.args[0]))
+    composed = COMPOSED.get(type(node)) or SLOPES.get(type(node))
+    if composed is not None:
+        return composed(xp, walk(node.args[0]))
     raise SafeNetError(f"cannot compute {node.func.__name__} in {node}", REMEDY)
 
 

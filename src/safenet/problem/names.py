@@ -21,11 +21,13 @@ RESERVED = frozenset({*FUNCTIONS, *SPELLINGS, DERIVATIVE})
 
 @dataclass(frozen=True)
 class Names:
-    """The axes in the order of the unknowns' arguments, the unknowns, the parameters."""
+    """The axes in the order of the unknowns' arguments, the unknowns, the parameters; on a piece of the boundary
+    also the components of its normal."""
 
     axes: tuple[str, ...] = ()
     unknowns: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
+    normals: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         groups = (("axis", self.axes), ("unknown", self.unknowns), ("parameter", self.parameters))
@@ -50,7 +52,7 @@ class Names:
 
     @property
     def known(self) -> tuple[str, ...]:
-        return (*self.axes, *self.unknowns, *self.parameters)
+        return (*self.axes, *self.unknowns, *self.parameters, *self.normals)
 
     def derivative(self, name: str) -> tuple[str, tuple[int, ...]] | None:
         """The unknown and the orders that `name` stands for, or None."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
@@ -17,8 +18,10 @@ from .evaluate import computable, constant
 from .jets import JetTable, Orders, coordinate
 from .names import check_spelling
 from .notation import written
+from .pieces import On, check_piece, normal_names, region_of, selector_text
 from .reading import axis_of, ends_of, expression_of, name_of, number_of, rebuilt, statement_of, unknowns_of
 from .relation import TIME, Condition, Relation
+from .shapes import Shape
 
 
 class Problem:
@@ -26,7 +29,11 @@ class Problem:
 
     `equations`   one `Eq` (or expression meant to be zero), or a list of them
     `on`          axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time
-    `where`       conditions, each placed by its arguments: `Eq(u(0, t), 0)`, `Eq(u(0, t), u(1, t))`, …
+    `where`       conditions, each placed by its arguments: `Eq(u(0, t), 0)`, `Eq(u(0, t), u(1, t))`, …, or on a
+                  named piece of the boundary: `On("walls", Eq(u(x, y), 0))`
+    `shape`       the region of the plane, where it is not the whole box: `Disc((0, 0), 1)`, sums and differences
+    `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
+    `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
     `parameters`  symbol → number
     `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
     `reference`   a callable of coordinates by keyword, used only to score
@@ -38,6 +45,9 @@ class Problem:
         *,
         on: Mapping[Any, tuple[Any, Any]],
         where: Sequence[Any] = (),
+        shape: Shape | None = None,
+        remove: Sequence[Shape] = (),
+        pieces: Mapping[str, Any] | None = None,
         parameters: Mapping[Any, Any] | None = None,
         exact: Any = None,
         reference: Callable[..., Any] | None = None,
@@ -66,11 +76,16 @@ class Problem:
         if not self.axes:
             raise SafeNetError("the domain has no axis", "state it as on={x: (0, 1), t: (0, 1)}")
         self._check_time(list(map(name_of, on)))
+        self.shape, self.remove = shape, tuple(remove)
+        self.pieces = {name: selector_text(name, given) for name, given in (pieces or {}).items()}
+        self.region = region_of(self.axes, shape, self.remove, self.pieces, self.parameters)
         statements = [
             statement_of(statement, f"equation {index + 1}") for index, statement in enumerate(statements)
         ]
+        places = [given if isinstance(given, On) else On("", given) for given in where]
         conditions = [
-            statement_of(statement, f"condition {index + 1}") for index, statement in enumerate(where)
+            On(given.piece, statement_of(given.statement, f"condition {index + 1}"))
+            for index, given in enumerate(places)
         ]
         self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements)
         if not self.unknowns:
@@ -98,7 +113,8 @@ class Problem:
             if not any(jet.field == field for equation in self.equations for jet in equation.jets.values()):
                 raise SafeNetError(f"the unknown {field} appears in no equation", "add its equation")
         self.conditions = tuple(
-            self._condition(statement, f"condition {index + 1}") for index, statement in enumerate(conditions)
+            self._condition(given.statement, f"condition {index + 1}", given.piece)
+            for index, given in enumerate(conditions)
         )
         self._check_initial()
         self.exact = self._exact(exact)
@@ -127,7 +143,7 @@ class Problem:
                 seen[name] = group
         check_spelling(self.axis_names, self.unknowns, parameters)
 
-    def _relation(self, statement: sp.Eq, label: str) -> Relation:
+    def _relation(self, statement: sp.Eq, label: str, normals: Sequence[str] = ()) -> Relation:
         table = JetTable([axis.symbol for axis in self.axes], self.unknowns, self.parameters)
         left, right = table.rewrite(statement.lhs, label), table.rewrite(statement.rhs, label)
         residual = left - right
@@ -137,6 +153,7 @@ class Problem:
                 "check divisions by zero, roots and logarithms",
             )
         known = {axis.symbol for axis in self.axes} | self.parameters.keys() | table.jets.keys()
+        known |= {coordinate(name) for name in normals}
         for symbol in sorted(residual.free_symbols - known, key=str):
             raise SafeNetError(
                 f"{label}: the symbol {symbol} is neither an axis ({', '.join(self.axis_names)}) "
@@ -151,14 +168,16 @@ class Problem:
         jets = {symbol: table.jets[symbol] for symbol in used}
         return Relation(f"{written(left)} = {written(right)}", statement, residual, jets)
 
-    def _condition(self, statement: sp.Eq, label: str) -> Condition:
-        relation = self._relation(statement, label)
+    def _condition(self, statement: sp.Eq, label: str, piece: str) -> Condition:
+        relation = self._relation(statement, label, self.normals if piece else ())
         if not relation.jets:
             raise SafeNetError(
                 f"{label} ({relation.text}) does not contain an unknown",
                 f"write e.g. {self.unknowns[0]}({', '.join(self._example_arguments())}) = 0",
             )
         places = tuple(dict.fromkeys(jet.place for jet in relation.jets.values()))
+        if piece:
+            return self._on_piece(relation, places, piece, label)
         free_sets = {tuple(i for i, value in enumerate(place) if value is None) for place in places}
         if len(free_sets) > 1:
             raise SafeNetError(
@@ -174,6 +193,7 @@ class Problem:
             )
         for place in places:
             self._check_inside(place, label)
+        self._check_region(places, free, relation, label)
         fixed = {self.axes[i].symbol for i in range(len(self.axes)) if i not in free}
         for symbol in sorted(relation.residual.free_symbols & fixed, key=str):
             raise SafeNetError(
@@ -184,6 +204,40 @@ class Problem:
         return Condition(
             relation.text, relation.statement, relation.residual, relation.jets, kind, free, places
         )
+
+    def _on_piece(self, relation: Relation, places: Sequence[Any], piece: str, label: str) -> Condition:
+        """A condition along a named piece, at every time."""
+        check_piece(piece, tuple(self.pieces), label)
+        text = f"{relation.text} on {piece}"
+        if any(value is not None for place in places for value in place):
+            raise SafeNetError(
+                f"{label} ({text}) fixes a place and names a piece",
+                f"write {self.unknowns[0]} = … on {piece}, or give the place alone",
+            )
+        kind = self._slope_kind(relation)
+        free = tuple(range(len(self.axes)))
+        places = ((None,) * len(self.axes),)
+        return Condition(
+            text, relation.statement, relation.residual, relation.jets, kind, free, places, piece
+        )
+
+    def _check_region(
+        self, places: Sequence[Any], free: tuple[int, ...], relation: Relation, label: str
+    ) -> None:
+        """With a region, conditions hold on its pieces, at its points, or at the start of time."""
+        space = [i for i in range(len(self.axes)) if i != self.time]
+        fixed = [i for i in space if i not in free]
+        if self.region is None or not fixed:
+            return
+        if len(fixed) < len(space) or len(places) > 1:
+            raise SafeNetError(
+                f"{label} ({relation.text}) is placed on a face of the box, of which the domain is only a part",
+                f'name the piece, e.g. [pieces] side = "{self.axes[fixed[0]].name} = '
+                f'{places[0][fixed[0]]}", and write {self.unknowns[0]} = … on side',
+            )
+        point = np.array([[float(places[0][i]) for i in space]])
+        if not self.region.contains(point, 1e-9 * max(self.axes[i].length for i in space))[0]:
+            raise SafeNetError(f"{label} ({relation.text}) is placed outside the domain", "move it inside")
 
     def _example_arguments(self) -> list[str]:
         return [str(self.axes[0].lower), *self.axis_names[1:]]
@@ -208,8 +262,9 @@ class Problem:
             return "periodic" if len(fixed) == 1 and self._matches_ends(relation, fixed[0]) else "general"
         if self.time is not None and fixed == [self.time]:
             return "initial" if places[0][self.time] == self.axes[self.time].lower else "general"
-        if len(fixed) > 1:
-            return "point"
+        return "point" if len(fixed) > 1 else self._slope_kind(relation)
+
+    def _slope_kind(self, relation: Relation) -> str:
         values = any(not any(jet.orders) for jet in relation.jets.values())
         slopes = any(any(jet.orders) for jet in relation.jets.values())
         if values and slopes:
@@ -274,6 +329,11 @@ class Problem:
         return tuple(axis.name for axis in self.axes)
 
     @property
+    def normals(self) -> tuple[str, ...]:
+        """n_x, n_y: the names of the normal's components on a piece of the boundary."""
+        return normal_names(self.axes)
+
+    @property
     def time(self) -> int | None:
         """The index of the time axis, or None for a steady problem."""
         return next((i for i, axis in enumerate(self.axes) if axis.is_time), None)
@@ -323,8 +383,6 @@ class Problem:
 
     def reference(self, **coordinates: Any) -> Any:
         """The fields at points, from the exact solution or the reference: an array, or a dict of arrays."""
-        import numpy as np
-
         from .evaluate import evaluate
 
         if self._reference is not None:
@@ -366,7 +424,10 @@ class Problem:
     def _copy(self, **changes: Any) -> Problem:
         given: dict[str, Any] = {
             "on": self.bounds,
-            "where": [condition.statement for condition in self.conditions],
+            "where": [On(condition.piece, condition.statement) for condition in self.conditions],
+            "shape": self.shape,
+            "remove": self.remove,
+            "pieces": self.pieces,
             "parameters": self.parameters,
             "exact": self.exact,
             "reference": self._reference,
@@ -385,7 +446,8 @@ class Problem:
             self.unknowns,
             tuple((axis.symbol, axis.lower, axis.upper) for axis in self.axes),
             frozenset(up_to_sign(self.value(equation.residual)) for equation in self.equations),
-            frozenset(up_to_sign(self.value(condition.residual)) for condition in self.conditions),
+            frozenset((up_to_sign(self.value(c.residual)), c.piece) for c in self.conditions),
+            (self.shape, self.remove, frozenset(self.pieces.items())),
         )
 
     def toml(self) -> str:

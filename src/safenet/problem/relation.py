@@ -60,11 +60,12 @@ class Relation:
 
 @dataclass(frozen=True)
 class Condition(Relation):
-    """A relation on a face, an edge or a point: `free` are the axes along which it holds."""
+    """A relation on a face, an edge, a point or a named piece: `free` are the axes along which it holds."""
 
     kind: str
     free: tuple[int, ...]
     places: tuple[tuple[sp.Expr | None, ...], ...]
+    piece: str = ""
 
     @property
     def initial(self) -> bool:

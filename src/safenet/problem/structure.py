@@ -24,7 +24,7 @@ def axis_kinds(problem: Problem) -> dict[str, tuple[Kind, ...]]:
     """For each field, the kind of function it is along each axis."""
     kinds = {field: ["general"] * len(problem.axes) for field in problem.unknowns}
     for index, axis in enumerate(problem.axes):
-        if axis.is_time:
+        if axis.is_time or problem.region is not None:
             continue
         if all(_periodic(problem, index, field) for field in problem.unknowns):
             found: dict[str, Kind] = dict.fromkeys(problem.unknowns, "periodic")
@@ -127,7 +127,7 @@ def middle_parities(problem: Problem) -> dict[str, tuple[int, ...]]:
     found = {field: [0] * len(problem.axes) for field in problem.unknowns}
     relations = [problem.value(condition.residual) for condition in problem.conditions]
     for index, axis in enumerate(problem.axes):
-        if axis.is_time:
+        if axis.is_time or problem.region is not None:
             continue
         middle = (axis.lower + axis.upper) / 2
         for signs in itertools.product((1, -1), repeat=len(problem.unknowns)):

@@ -140,10 +140,12 @@ class _Reader:
         name = token.text
         if token.kind == "number":
             return self._make(node, arithmetic.checked, rational(name))
-        if name in self.names.axes or name in self.names.parameters:
+        if name in (*self.names.axes, *self.names.parameters, *self.names.normals):
             return coordinate(name)
         if self.names.derivative(name):
             return self._unknown(token, None, 0)
+        if self.names.normals and name.endswith("_n") and name[:-2] in self.names.unknowns:
+            return normal_derivative(name[:-2], self.names.axes, self.names.normals)
         if name in CONSTANTS:
             return CONSTANTS[name]
         self._not_known(token)
@@ -256,6 +258,13 @@ class _Reader:
             self.source.wrong(token.column, f"the function {name!r} is not known", remedy)
         remedy = nearest(name, {*names.known, "pi", "e"}) + "; a constant needs a value in the parameters"
         self.source.wrong(token.column, f"the name {name!r} is not known", remedy)
+
+
+def normal_derivative(field: str, axes: Sequence[str], normals: Sequence[str]) -> sp.Expr:
+    """u_n = n_x·u_x + n_y·u_y on a piece of the boundary; the axes of space come first."""
+    symbols = [coordinate(name) for name in axes]
+    u = sp.Function(field)(*symbols)
+    return sp.Add(*(coordinate(n) * sp.Derivative(u, x) for n, x in zip(normals, symbols, strict=False)))
 
 
 def _negative(value: sp.Expr) -> sp.Expr:

@@ -1,4 +1,4 @@
-"""A problem file: name, unknowns, equations, conditions, exact, [domain], [parameters], read and written.
+"""A problem file: name, unknowns, equations, conditions, exact, [domain], [pieces], [parameters], read and written.
 
 Reading what was written gives an equal problem; every message names the file and the line it is about.
 """
@@ -6,11 +6,13 @@ Reading what was written gives an equal problem; every message names the file an
 from __future__ import annotations
 
 import json
+import operator
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,10 +20,14 @@ import sympy as sp
 
 from ..errors import SafeNetError, nearest
 from . import lines
+from .evaluate import constant
 from .jets import JetTable, coordinate
 from .names import Names
 from .notation import written
+from .pieces import On, split_piece
 from .problem import Problem, Relation
+from .relation import TIME
+from .shapes import Shape
 from .text import parse_expression, parse_relation
 
 # A problem file is a page; a mebibyte is a mistake or an attack.
@@ -31,7 +37,7 @@ MAX_RELATIONS = 256
 # tomllib takes n² steps for a key of n parts, a.b.c…; the format has two at most, and decimals have dots too.
 MAX_DOTS = 200
 
-TABLES = ("domain", "parameters")
+TABLES = ("domain", "parameters", "pieces")
 KEYS = ("name", "title", "unknowns", "equations", "conditions", "exact", *TABLES)
 _EXAMPLES = {
     "unknowns": 'unknowns = ["u"]',
@@ -39,8 +45,13 @@ _EXAMPLES = {
     "conditions": 'conditions = ["u(0, t) = 0"]',
     "domain": "[domain]\n    x = [0, 1]\n    t = [0, 1]",
     "parameters": "[parameters]\n    c = 2",
+    "pieces": '[pieces]\n    inlet = "x = 0"\n    walls = "rest"',
     "exact": 'exact = { u = "exp(-t)*sin(x)" }',
 }
+
+
+SHAPES = ("shape", "remove")  # under [domain], beside the axes
+_SHAPE = "[{ box = { x = [0, 2], y = [1, 2] } }]"
 
 
 class Literal(str):
@@ -150,7 +161,8 @@ def loads(text: str, source: str = "problem.toml") -> Problem:
 
 
 def _problem(document: dict[str, Any], file: _File) -> Problem:
-    domain, given = (_table(document, key, file) for key in TABLES)
+    domain, given, pieces = (dict(_table(document, key, file)) for key in TABLES)
+    shapes = {key: _shapes(domain.pop(key, []), key, file) for key in SHAPES}
     if not domain:
         file.wrong(("domain",), "the domain is missing", f"add {_EXAMPLES['domain']}")
     unknowns = tuple(_texts(document, "unknowns", file, required=True))
@@ -176,8 +188,11 @@ def _problem(document: dict[str, Any], file: _File) -> Problem:
         field: _formula(value, known, ("exact", field), f"the exact solution of {field}", file)
         for field, value in _table(document, "exact", file).items()
     }
-    equations = _relations(document, "equations", names, file)
+    equations = [given.statement for given in _relations(document, "equations", names, file)]
     conditions = _relations(document, "conditions", names, file)
+    for piece, text in pieces.items():
+        if not isinstance(text, str) or isinstance(text, Literal):
+            file.wrong(("pieces", piece), f"the piece {piece} is not text", f"write {_EXAMPLES['pieces']}")
     name = _text(document, "name", file) or Path(file.source).stem
     title = _text(document, "title", file)
     with file.at():
@@ -185,12 +200,32 @@ def _problem(document: dict[str, Any], file: _File) -> Problem:
             equations,
             on=on,
             where=conditions,
+            shape=reduce(operator.add, shapes["shape"]) if shapes["shape"] else None,
+            remove=shapes["remove"],
+            pieces=pieces,
             parameters=parameters,
             exact=exact or None,
             unknowns=unknowns,
             name=name,
             title=title,
         )
+
+
+def _shapes(values: Any, key: str, file: _File) -> list[Shape]:
+    """[{ box = { x = [0, 2], y = [1, 2] } }, { disc = { center = [0, 0], radius = 1 } }]"""
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        file.wrong(("domain", key), f"{key} is not a list of shapes", f"write {key} = {_SHAPE}")
+    with file.at("domain", key):
+        return [Shape.from_data(_plain(value, key, file)) for value in values]
+
+
+def _plain(value: Any, key: str, file: _File) -> Any:
+    """The numbers of a shape, which may be formulas in quotes, as floats."""
+    if isinstance(value, dict):
+        return {k: v if k == "name" else _plain(v, key, file) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, key, file) for item in value]
+    return constant(_formula(value, Names(), ("domain", key), f"a number of {key}", file))
 
 
 def _text(document: Mapping[str, Any], key: str, file: _File) -> str:
@@ -217,11 +252,14 @@ def _texts(document: Mapping[str, Any], key: str, file: _File, required: bool = 
     return values
 
 
-def _relations(document: Mapping[str, Any], key: str, names: Names, file: _File) -> list[sp.Eq]:
+def _relations(document: Mapping[str, Any], key: str, names: Names, file: _File) -> list[On]:
     relations = []
     for index, text in enumerate(_texts(document, key, file, required=key == "equations")):
         with file.at(key, index):
-            relations.append(parse_relation(text, names, f"{key[:-1]} {index + 1}"))
+            statement, piece = split_piece(text) if key == "conditions" else (text, "")
+            space = (f"n_{axis}" for axis in names.axes if axis != TIME)
+            here = replace(names, normals=tuple(space)) if piece else names
+            relations.append(On(piece, parse_relation(statement, here, f"{key[:-1]} {index + 1}")))
     return relations
 
 
@@ -265,8 +303,11 @@ def dumps(problem: Problem) -> str:
     table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns)
 
     def relations(key: str, group: tuple[Relation, ...]) -> str:
-        sides = ([table.rewrite(side, key) for side in (r.statement.lhs, r.statement.rhs)] for r in group)
-        texts = "".join(f"    {_quoted(' = '.join(map(written, pair)))},\n" for pair in sides)
+        texts = ""
+        for relation in group:
+            statement, piece = relation.statement, getattr(relation, "piece", "")
+            sides = (written(table.rewrite(side, key)) for side in (statement.lhs, statement.rhs))
+            texts += f"    {_quoted(' = '.join(sides) + (f' on {piece}' if piece else ''))},\n"
         return f"{key} = [\n{texts}]"
 
     parts = [f"name = {_quoted(problem.name)}"]
@@ -282,7 +323,16 @@ def dumps(problem: Problem) -> str:
     ends = (
         f"{_key(name)} = [{_number(low)}, {_number(high)}]" for name, (low, high) in problem.bounds.items()
     )
-    parts.append("\n".join(["\n[domain]", *ends]))
+    shapes = {"shape": [problem.shape] if problem.shape else [], "remove": list(problem.remove)}
+    listed = (
+        f"{key} = [{', '.join(_inline(part.to_data()) for part in parts)}]"
+        for key, parts in shapes.items()
+        if parts
+    )
+    parts.append("\n".join(["\n[domain]", *ends, *listed]))
+    if problem.pieces:
+        texts = (f"{_key(name)} = {_quoted(text)}" for name, text in problem.pieces.items())
+        parts.append("\n".join(["\n[pieces]", *texts]))
     if problem.parameters:
         values = (f"{_key(symbol.name)} = {_number(value)}" for symbol, value in problem.parameters.items())
         parts.append("\n".join(["\n[parameters]", *values]))
@@ -311,6 +361,15 @@ def _check(problem: Problem, text: str) -> None:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _inline(value: Any) -> str:
+    """A shape's data as an inline table."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {_inline(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    return _quoted(value) if isinstance(value, str) else repr(value)
 
 
 def _key(name: str) -> str:

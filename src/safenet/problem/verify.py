@@ -12,7 +12,7 @@ import sympy as sp
 
 from ..errors import SafeNetError
 from .evaluate import constant, evaluate
-from .jets import Jet
+from .jets import Jet, coordinate
 from .notation import written
 from .problem import Problem, Relation
 
@@ -27,9 +27,10 @@ Points = dict[sp.Symbol, np.ndarray]
 def verify(problem: Problem) -> None:
     """Raise, naming the relation and its largest term, unless the exact solution satisfies all of them."""
     random = np.random.default_rng(0)
-    points = {axis.symbol: random.uniform(axis.lo, axis.hi, POINTS) for axis in problem.axes}
+    box = {axis.symbol: random.uniform(axis.lo, axis.hi, POINTS) for axis in problem.axes}
     for group, relations in (("equation", problem.equations), ("condition", problem.conditions)):
         for index, relation in enumerate(relations):
+            points = _placed(problem, relation, box)
             try:
                 terms = _term_values(problem, relation, points)
             except SafeNetError as error:
@@ -51,6 +52,25 @@ def verify(problem: Problem) -> None:
                     f"the exact solution does not satisfy {group} {index + 1}: {relation.text}",
                     f"at {place} its terms are {listing}, which sum to {sums[worst]:.4g}",
                 )
+
+
+def _placed(problem: Problem, relation: Relation, box: Points) -> Points:
+    """Points where the relation holds: in the region, or on the condition's piece with the normal there."""
+    region = problem.region
+    if region is None:
+        return box
+    piece = getattr(relation, "piece", "")
+    unit = np.random.default_rng(1)
+    if piece:
+        at, normals = region.sample_piece(piece, unit.random(POINTS))
+    else:
+        at, normals = region.sample_interior(POINTS, lambda n: unit.random((n, 2))), np.empty((POINTS, 0))
+    plane = {axis.symbol: at[:, i] for i, axis in enumerate(problem.axes[:2])}
+    return {
+        **box,
+        **plane,
+        **{coordinate(n): column for n, column in zip(problem.normals, normals.T, strict=False)},
+    }
 
 
 def _term_values(problem: Problem, relation: Relation, points: Points) -> dict[str, np.ndarray]:

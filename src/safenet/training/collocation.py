@@ -21,7 +21,8 @@ from ..networks.linear_form import Bases, LinearForm
 from ..problem import Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.jets import Jet
-from .heldout import local_size
+from .heldout import largest, local_size
+from .newton import least_squares
 
 CONDITION_WEIGHT = 10.0  # the paper's λ = 100 for conditions against 1 for the equation, as row scales
 
@@ -47,20 +48,24 @@ class Block:
         jets = {s: design @ amplitudes[self.columns[s]] for s, design in self.designs.items()}
         return {**self.coordinates, **jets}
 
+    def slopes(self, values: dict[sp.Symbol, np.ndarray]) -> dict[sp.Symbol, np.ndarray | float]:
+        """∂F/∂u_α at the points, for each jet."""
+        with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
+            return {s: evaluate(expression, values, np) for s, expression in self.coefficients.items()}
+
+    def largest_terms(self, amplitudes: np.ndarray) -> np.ndarray:
+        """max_α |∂F/∂u_α · u_α| at every point."""
+        values = self.values(amplitudes)
+        slopes = self.slopes(values)
+        with np.errstate(all="ignore"):
+            return largest([slopes[s] * values[s] for s in self.designs])
+
     def rows(self, amplitudes: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
         """Write the weighted Jacobian into `jacobian` (zeroed) and return the weighted residual."""
         values = self.values(amplitudes)
-        with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
-            coefficients = {
-                s: evaluate(expression, values, np) for s, expression in self.coefficients.items()
-            }
-            if self.nonlinear:
-                # Plain least squares would bend the solution upstream of a front, in all that flows into it, to
-                # make the remainder there smaller: every point counts relative to its own terms.
-                size = local_size([coefficients[s] * values[s] for s in self.designs])
-                self.local = np.min(size) / size
+        slopes = self.slopes(values)
         for symbol, design in self.designs.items():
-            coefficient = self.local * self.weights * coefficients[symbol]
+            coefficient = self.local * self.weights * slopes[symbol]
             jacobian[:, self.columns[symbol]] += coefficient[:, None] * design
         return self.residuals(values)
 
@@ -181,9 +186,17 @@ class Collocation:
         residual = np.empty(self.rows)
         row = 0
         for block, count in zip(self.blocks, counts, strict=True):
+            if block.nonlinear:
+                # Plain least squares would bend the solution upstream of a front, in all that flows into it, to
+                # make the remainder there smaller: every point counts relative to its own terms.
+                size = local_size(block.largest_terms(amplitudes))
+                block.local = np.min(size) / size
             residual[row : row + count] = block.rows(amplitudes, jacobian[row : row + count])
             row += count
         return jacobian, residual
+
+    def solve(self, jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, float]:
+        return least_squares(jacobian, residual, self.orthogonal)
 
     def residual(self, amplitudes: np.ndarray) -> np.ndarray:
         return np.concatenate([block.residuals(block.values(amplitudes)) for block in self.blocks])

@@ -17,6 +17,8 @@ from scipy.stats import qmc
 from ..derivatives import Orders, jets
 from ..problem import Problem, Relation
 from ..problem.evaluate import evaluate
+from ..problem.jets import coordinate
+from .points import inside, on_condition
 
 SEED = 20_231  # apart from every training seed: these points are never trained on
 
@@ -41,53 +43,73 @@ def held_out(
 
     With a span that does not start at the beginning, initial conditions are not measured.
     """
-    low = np.array([axis.lo for axis in problem.axes])
-    high = np.array([axis.hi for axis in problem.axes])
+
+    def draw(points: int, columns: int) -> np.ndarray:
+        sobol = qmc.Sobol(columns, rng=np.random.default_rng(SEED))
+        return sobol.random_base2(int(np.ceil(np.log2(points))))
+
+    points = inside(problem, range(len(problem.axes)), 2 ** int(np.ceil(np.log2(count))), draw)
     started = True
     if span is not None and problem.time is not None:
-        started = span[0] <= low[problem.time]
-        low[problem.time], high[problem.time] = span
-    sobol = qmc.Sobol(len(problem.axes), rng=np.random.default_rng(SEED))
-    points = low + (high - low) * sobol.random_base2(int(np.ceil(np.log2(count))))
+        axis = problem.axes[problem.time]
+        started = span[0] <= axis.lo
+        share = (points[:, problem.time] - axis.lo) / axis.length
+        points[:, problem.time] = span[0] + (span[1] - span[0]) * share
     equations = tuple(_relative(problem, network, equation, points) for equation in problem.equations)
-    conditions = tuple(
-        _relative(problem, network, condition, points)
-        for condition in problem.conditions
-        if started or not condition.initial
-    )
-    return HeldOut(equations, conditions)
+    conditions = []
+    for condition in problem.conditions:
+        if not started and condition.initial:
+            continue
+        at = on_condition(problem, condition, len(points), draw) if condition.piece else points
+        conditions.append(_relative(problem, network, condition, at, points))
+    return HeldOut(equations, tuple(conditions))
 
 
-def _relative(problem: Problem, network: Any, relation: Relation, points: np.ndarray) -> float:
+def _relative(
+    problem: Problem,
+    network: Any,
+    relation: Relation,
+    points: np.ndarray,
+    interior: np.ndarray | None = None,
+) -> float:
+    """The measure of one relation at the points; of a condition against the fields over the `interior` too."""
+    axes = len(problem.axes)
     values: dict[sp.Symbol, Any] = {a.symbol: points[:, i] for i, a in enumerate(problem.axes)}
+    values |= {
+        coordinate(name): normal for name, normal in zip(problem.normals, points[:, axes:].T, strict=False)
+    }
     sizes = []
     for symbol, jet in relation.jets.items():
         index = problem.unknowns.index(jet.field)
-        at = points.copy()
+        at = points[:, :axes].copy()
         for i, place in enumerate(jet.place):
             if place is not None:
                 at[:, i] = float(problem.value(place))
         values[symbol] = _jet(network, at, jet.orders, index)
-        if not jet.interior:
-            sizes.append(_rms(_jet(network, points, jet.orders, index)))
+        if interior is not None:
+            sizes.append(_rms(_jet(network, interior, jet.orders, index)))
     # A residual that is not finite is a finding, not a warning: np.max keeps the nan that max() would drop.
     with np.errstate(all="ignore"):
         summands = sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
         terms = [evaluate(term, values, np) for term in summands]
-        if sizes:
+        if interior is not None:
             scale = float(np.max([*sizes, *(_rms(term) for term in terms)]))
             return _rms(sum(terms)) / scale if scale != 0 else 0.0
-        return _rms(sum(terms) / local_size(terms))
+        return _rms(sum(terms) / local_size(largest(terms)))
 
 
-def local_size(terms: Sequence[Any]) -> np.ndarray:
-    """max(m, m̄) with m the largest term at a point and m̄ its mean over the points.
+def largest(terms: Sequence[Any]) -> np.ndarray:
+    """max |term| at every point."""
+    return np.max(np.abs(np.broadcast_arrays(*terms)), axis=0)
+
+
+def local_size(sizes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """max(m, m̄) with m the size of the terms at a point and m̄ its mean over the points.
 
     At a front the terms of an equation are many times larger than elsewhere, and so is what is left of them.
     """
-    largest = np.max(np.abs(np.broadcast_arrays(*terms)), axis=0)
     # The mean, not the median: where most of the box is empty the median is, too, and would count emptiness as size.
-    return np.maximum(largest, max(np.mean(largest), 1e-300))
+    return np.maximum(sizes, max(float(np.average(sizes, weights=weights)), 1e-300))
 
 
 def _jet(network: Any, points: np.ndarray, orders: Orders, index: int) -> np.ndarray:

@@ -13,14 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs, solve_triangular
 
-from .collocation import Collocation
-
 REGULARISATION = 1e-14
 WELL_CONDITIONED = 1e-10  # reciprocal condition of JᵀJ above which its Cholesky factor keeps enough digits
+
+
+@runtime_checkable
+class System(Protocol):
+    """r(a): rows to be made zero in the least-squares sense."""
+
+    def linearise(self, amplitudes: np.ndarray) -> tuple[Any, np.ndarray]:
+        """J and r, whatever J is to `solve`."""
+
+    def residual(self, amplitudes: np.ndarray) -> np.ndarray: ...
+
+    def solve(self, jacobian: Any, residual: np.ndarray) -> tuple[np.ndarray, float]:
+        """The δ that minimises ‖J δ + r‖, and the minimum."""
 
 
 @dataclass
@@ -78,7 +90,7 @@ def _regularised_qr(jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndar
 
 
 def newton(
-    collocation: Collocation,
+    system: System,
     amplitudes: np.ndarray,
     linear: bool,
     iterations: int = 20,
@@ -86,10 +98,10 @@ def newton(
     report: Callable[[int, float], None] = lambda iteration, norm: None,
 ) -> Newton:
     """Iterate until the step is below `tolerance` relative to the amplitudes, halving steps that do not descend."""
-    jacobian, residual = collocation.linearise(amplitudes)
+    jacobian, residual = system.linearise(amplitudes)
     norm, evaluations = float(np.linalg.norm(residual)), 1
     for iteration in range(1, iterations + 1):
-        step, predicted = least_squares(jacobian, residual, collocation.orthogonal)
+        step, predicted = system.solve(jacobian, residual)
         if not np.isfinite(step).all():
             return Newton(amplitudes, norm, iteration, evaluations, converged=False)
         if linear:
@@ -98,7 +110,7 @@ def newton(
         while True:
             trial = amplitudes + length * step
             with np.errstate(over="ignore", invalid="ignore"):
-                trial_norm = float(np.linalg.norm(collocation.residual(trial)))
+                trial_norm = float(np.linalg.norm(system.residual(trial)))
             evaluations += 1
             # A least-squares residual need not fall to zero: near the end allow it to stay, within rounding.
             if np.isfinite(trial_norm) and trial_norm <= norm * (1 + 1e-10):
@@ -113,6 +125,6 @@ def newton(
         amplitudes, norm = trial, trial_norm
         if size < tolerance or settled:
             return Newton(amplitudes, norm, iteration, evaluations, converged=True)
-        jacobian, residual = collocation.linearise(amplitudes)
+        jacobian, residual = system.linearise(amplitudes)
         norm = float(np.linalg.norm(residual))  # linearising weighs the rows anew
     return Newton(amplitudes, norm, iterations, evaluations, converged=False)

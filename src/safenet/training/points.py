@@ -1,18 +1,20 @@
-"""x_i ~ the box, x_j ~ each face: collocation points, drawn once per seed."""
+"""x_i ~ the domain, x_j ~ each face or piece of its boundary: collocation points, drawn once per seed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import qmc
 
 from ..errors import SafeNetError, nearest
-from ..problem import Problem
+from ..problem import Condition, Problem
 
 # (count, dimensions, generator) -> points of the unit cube
 Sampler = Callable[[int, int, np.random.Generator], np.ndarray]
+Draw = Callable[[int, int], np.ndarray]
 
 SAMPLERS: dict[str, Sampler] = {
     "uniform": lambda count, axes, random: random.random((count, axes)),
@@ -29,28 +31,66 @@ def _sobol(count: int, axes: int, random: np.random.Generator) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Points:
-    """`interior` (n, axes), and for each condition (m, axes), where only its free axes are meant."""
+    """`interior` (n, axes), and for each condition (m, axes), where only its free axes are meant; on a named piece
+    the components of the outward normal follow as further columns."""
 
     interior: np.ndarray
     conditions: tuple[np.ndarray, ...]
 
 
 def sample(problem: Problem, interior: int, condition: int, sampler: str, seed: int) -> Points:
-    """`interior` points in the box and `condition` on each condition's face (one where all axes are fixed)."""
+    """`interior` points in the domain and `condition` on each condition's place (one where all axes are fixed)."""
     if sampler not in SAMPLERS:
         raise SafeNetError(f"there is no sampler {sampler!r}", nearest(sampler, SAMPLERS))
-    draw = SAMPLERS[sampler]
     # A stream per place: more points inside do not move those on the faces.
     streams = [np.random.default_rng([seed, i]) for i in range(1 + len(problem.conditions))]
+    draws = [_draw(SAMPLERS[sampler], stream) for stream in streams]
+    every = tuple(range(len(problem.axes)))
+    return Points(
+        inside(problem, every, interior, draws[0]),
+        tuple(
+            on_condition(problem, place, condition if place.free else 1, draw)
+            for place, draw in zip(problem.conditions, draws[1:], strict=True)
+        ),
+    )
+
+
+def _draw(sampler: Sampler, random: np.random.Generator) -> Draw:
+    return lambda count, columns: sampler(count, columns, random)
+
+
+def inside(problem: Problem, free: Sequence[int], count: int, draw: Draw) -> np.ndarray:
+    """Points of the domain, uniform along the `free` axes; the others stay at their lower ends."""
     low = np.array([axis.lo for axis in problem.axes])
     length = np.array([axis.length for axis in problem.axes])
-    inside = low + length * draw(interior, len(low), streams[0])
-    faces = []
-    for place, stream in zip(problem.conditions, streams[1:], strict=True):
-        count = condition if place.free else 1
-        points = np.tile(low, (count, 1))
-        if place.free:
-            free = list(place.free)
-            points[:, free] += length[free] * draw(count, len(free), stream)
-        faces.append(points)
-    return Points(inside, tuple(faces))
+    points = np.tile(low, (count, 1))
+    region = problem.region
+    if region is None or not {0, 1} <= set(free):
+        points[:, list(free)] += length[list(free)] * draw(count, len(free)) if free else 0.0
+        return points
+    # In the plane by rejection; time, if it is free, from further columns of the same sequence.
+    rest = [axis for axis in free if axis > 1]
+    box, corner = length[:2], low[:2]
+    tries = math.ceil(1.2 * count * math.prod(box) / region.area) + 16
+    while True:
+        unit = draw(tries, 2 + len(rest))
+        kept = unit[region.contains(corner + box * unit[:, :2])][:count]
+        if len(kept) == count:
+            break
+        tries *= 2
+    points[:, :2] = corner + box * kept[:, :2]
+    points[:, rest] += length[rest] * kept[:, 2:]
+    return points
+
+
+def on_condition(problem: Problem, place: Condition, count: int, draw: Draw) -> np.ndarray:
+    """Points of a condition, with the normals beside them on a named piece."""
+    if not place.piece:
+        return inside(problem, place.free, count, draw)
+    region = problem.region
+    assert region is not None
+    unit = draw(count, len(problem.axes) - 1)
+    points, normals = region.sample_piece(place.piece, unit[:, 0])
+    rest = problem.axes[2:]
+    later = [axis.lo + axis.length * unit[:, 1 + i] for i, axis in enumerate(rest)]
+    return np.column_stack([points, *later, normals])

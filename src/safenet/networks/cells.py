@@ -1,0 +1,109 @@
+"""u(x) = Σ_k a_k^(c) T_{k₁}(x₁) T_{k₂}(x₂) … for x in cell c: one linear form on every box of a subdivision.
+
+Small cells where the solution is steep, large ones where it is smooth; together they cover the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..derivatives import Orders
+from .basis import AxisBasis
+from .linear_form import contract
+
+Cell = tuple[tuple[float, float], ...]  # lower and upper end along each axis
+
+
+def cell_bases(cell: Cell, degree: int) -> tuple[AxisBasis, ...]:
+    """Chebyshev polynomials of `degree` along each axis of a cell."""
+    return tuple(AxisBasis("chebyshev", degree, low, high) for low, high in cell)
+
+
+class CellForm(eqx.Module):
+    """Amplitudes (cells, fields, degree + 1, …); where no cell is, outside the domain, the value is nan."""
+
+    amplitudes: Float[Array | np.ndarray, ...]
+    cells: tuple[Cell, ...] = eqx.field(static=True)
+    degree: int = eqx.field(static=True)
+
+    @property
+    def parameters(self) -> int:
+        return int(np.size(self.amplitudes))
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+        box = jnp.asarray(self.cells, point.dtype)
+        inside = jnp.all((box[:, :, 0] <= point) & (point <= box[:, :, 1]), axis=1)
+        which = jnp.argmax(inside)
+        value = jnp.asarray(self.amplitudes, point.dtype)[which]
+        for axis in range(point.shape[0]):
+            low, high = box[which, axis, 0], box[which, axis, 1]
+            unit = AxisBasis("chebyshev", self.degree, -1.0, 1.0)
+            functions = unit((2 * point[axis] - low - high) / (high - low), 0, jnp)
+            value = jnp.tensordot(value, functions, axes=((1,), (0,)))
+        return jnp.where(jnp.any(inside), value, jnp.nan)
+
+    def locate(self, points: np.ndarray) -> np.ndarray:
+        """The index of a cell that holds each point, −1 for none; a rounding outside still counts as inside."""
+        which = np.full(len(points), -1)
+        for index, cell in enumerate(self.cells):
+            box = np.asarray(cell)
+            slack = 1e-9 * (box[:, 1] - box[:, 0])
+            inside = np.all((points >= box[:, 0] - slack) & (points <= box[:, 1] + slack), axis=1)
+            which[inside & (which < 0)] = index
+        return which
+
+    def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
+        points = np.asarray(points, dtype=float)
+        which = self.locate(points)
+        fields = np.shape(self.amplitudes)[1]
+        found = {order: np.full((len(points), fields), np.nan) for order in orders}
+        for index, cell in enumerate(self.cells):
+            here = np.flatnonzero(which == index)
+            if not here.size:
+                continue
+            # Fields last, so that one contraction serves them all.
+            amplitudes = np.moveaxis(np.asarray(self.amplitudes)[index], 0, -1)
+            bases = cell_bases(cell, self.degree)
+            for order in orders:
+                tables = [basis(points[here, i], order[i]) for i, basis in enumerate(bases)]
+                found[order][here] = contract(amplitudes, tables)
+        return found
+
+    def spec(self) -> dict[str, Any]:
+        return {
+            "kind": "cells",
+            "degree": self.degree,
+            "cells": [[list(ends) for ends in cell] for cell in self.cells],
+        }
+
+
+def cell_skeleton(fields: int, spec: dict[str, Any]) -> CellForm:
+    """A cell form of the structure `spec` describes, all amplitudes zero."""
+    cells = tuple(tuple((float(low), float(high)) for low, high in cell) for cell in spec["cells"])
+    shape = (len(cells), fields, *[spec["degree"] + 1] * len(cells[0]))
+    return CellForm(np.zeros(shape), cells, spec["degree"])
+
+
+def restricted(form: CellForm, cells: Sequence[Cell]) -> CellForm:
+    """The same function on smaller cells: each is a part of one of the form's, where it is a polynomial."""
+    degree = form.degree
+    nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    unit = AxisBasis("chebyshev", degree, -1.0, 1.0)
+    inverse = np.linalg.inv(unit(nodes))
+    middles = np.array([[(low + high) / 2 for low, high in cell] for cell in cells])
+    parents = form.locate(middles)
+    amplitudes = []
+    for cell, parent in zip(cells, parents, strict=True):
+        value = np.asarray(form.amplitudes)[parent]
+        for axis, ((low, high), (start, end)) in enumerate(zip(cell, form.cells[parent], strict=True)):
+            inner = (low + high) / 2 + (high - low) / 2 * nodes
+            change = inverse @ unit((2 * inner - start - end) / (end - start))
+            value = np.moveaxis(np.tensordot(change, np.moveaxis(value, axis + 1, 0), axes=1), 0, axis + 1)
+        amplitudes.append(value)
+    return CellForm(np.stack(amplitudes), tuple(cells), degree)

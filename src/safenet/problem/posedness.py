@@ -1,0 +1,83 @@
+"""Is anything left free? Warnings about problems that have too few conditions to have one solution.
+
+    u only in derivatives, everywhere    →  u + constant solves it too
+    fewer conditions on a piece than ½·(order in space) of each unknown asks  →  something is free there
+
+A count is not a proof: it speaks up for what is surely missing and stays silent about the rest.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from .problem import Problem
+from .relation import Condition, Relation
+
+
+def warnings(problem: Problem) -> tuple[str, ...]:
+    """One sentence for each thing that the statement leaves free, with what to add."""
+    return (*_gauges(problem), *_boundary(problem))
+
+
+def _gauges(problem: Problem) -> list[str]:
+    """Unknowns of which only derivatives appear, in the equations and in every condition."""
+    found = []
+    relations = (*problem.equations, *problem.conditions)
+    for field in problem.unknowns:
+        if all(_only_differences(relation, field) for relation in relations):
+            place = ", ".join(str(axis.lower) for axis in problem.axes)
+            found.append(
+                f"{field} is free up to a constant: only its derivatives appear. "
+                f"Fix it, e.g. {field}({place}) = 0."
+            )
+    return found
+
+
+def _only_differences(relation: Relation, field: str) -> bool:
+    """Whether u + c satisfies the relation wherever u does: u(0, t) = u(1, t) does not fix a constant."""
+    values = [s for s, jet in relation.jets.items() if jet.field == field and not any(jet.orders)]
+    return bool(sp.Add(*(relation.coefficient(symbol) for symbol in values)) == 0)
+
+
+def _boundary(problem: Problem) -> list[str]:
+    """Pieces (or faces) with fewer conditions than the unknowns' orders in space ask for."""
+    space = [i for i in range(len(problem.axes)) if i != problem.time]
+    if problem.region is not None:
+        orders = {name: max(problem.order(i, name) for i in space) for name in problem.unknowns}
+        pieces = {
+            name: [condition for condition in problem.conditions if condition.piece == name]
+            for name in problem.pieces
+        }
+        found = [_missing(f"the piece {name}", given, orders) for name, given in pieces.items()]
+        if problem.region.unnamed and any(order > 1 for order in orders.values()):
+            length = sum(edge.length for edge in problem.region.unnamed)
+            found.append(
+                f"a part of the boundary (length {length:.3g}) belongs to no piece and carries no condition. "
+                'Name it, e.g. walls = "rest".'
+            )
+        return [text for text in found if text]
+    found = []
+    for i in space:
+        axis = problem.axes[i]
+        orders = {name: problem.order(i, name) for name in problem.unknowns}
+        others = tuple(k for k in range(len(problem.axes)) if k != i)
+        faces = [condition for condition in problem.conditions if condition.free == others]
+        for end in (axis.lower, axis.upper):
+            here = [c for c in faces if any(place[i] == end for place in c.places)]
+            found.append(_missing(f"the face {axis.name} = {end}", here, orders))
+    return [text for text in found if text]
+
+
+def _missing(where: str, given: list[Condition], orders: dict[str, int]) -> str:
+    wanted = {name: order // 2 for name, order in orders.items() if order >= 2}
+    needed = sum(wanted.values())
+    if len(given) >= needed:
+        return ""
+    have = "no condition" if not given else f"only {len(given)} condition{'s' * (len(given) > 1)}"
+    fixed = {jet.field for condition in given for jet in condition.jets.values()}
+    free = [name for name in wanted if name not in fixed] or list(wanted)
+    return (
+        f"{where} has {have}, and {needed} {'are' if needed > 1 else 'is'} needed there: "
+        f"{' and '.join(free) if needed > len(given) + 1 or len(free) == 1 else ' or '.join(free)} "
+        f"{'is' if len(free) == 1 else 'are'} free. Add what holds for {free[0]} there, or its slope."
+    )

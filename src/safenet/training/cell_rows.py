@@ -1,0 +1,354 @@
+"""r(a) and J = ∂r/∂a for polynomials on cells: equations inside, conditions on the boundary, smoothness between.
+
+    F(u) = 0 in every cell      B(u) = g on the pieces      [∂_n^k u] = 0 between cells, k below the order in n
+
+A row touches one cell or two neighbours, so JᵀJ is sparse in blocks and is factorised as such.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from ..networks.basis import AxisBasis
+from ..networks.cells import Cell, CellForm, cell_bases
+from ..problem import Condition, Problem, Relation
+from ..problem.jets import Jet, coordinate
+from .collocation import Block
+from .heldout import local_size
+
+RIDGE = 1e-13  # of JᵀJ with columns of norm one: where a cut cell leaves a polynomial undetermined
+# Every row is in units of u, the equations' by their scale. Heavier conditions would be met better than the equations
+# near them allow (a corner, a layer), at the cost of everything else.
+CONDITION_WEIGHT = 1.0
+STEEPNESS = 10.0  # a jump of the k-th derivative counts as (h/10)^k of a jump of the value
+
+
+@dataclass
+class Rows:
+    """Weighted rows over the amplitudes of one or two cells."""
+
+    cells: tuple[int, ...]
+    matrix: np.ndarray
+    residual: np.ndarray
+
+
+class CellRows:
+    """All rows of a problem on `cells`; a Newton system."""
+
+    def __init__(self, problem: Problem, cells: Sequence[Cell], degree: int, oversampling: float) -> None:
+        self.problem, self.cells, self.degree = problem, tuple(cells), degree
+        self.axes = len(problem.axes)
+        self.size = (degree + 1) ** self.axes  # amplitudes of one field in one cell
+        self.width = self.size * len(problem.unknowns)  # of all fields
+        self.count = math.ceil(oversampling * (degree + 1))
+        self.length = math.prod(axis.length for axis in problem.axes) ** (1 / self.axes)
+        self.bases = [cell_bases(cell, degree) for cell in self.cells]
+        self.equations = [
+            [self._inside(index, equation) for index in range(len(self.cells))]
+            for equation in problem.equations
+        ]
+        self.conditions = [
+            (index, block) for condition in problem.conditions for index, block in self._conditions(condition)
+        ]
+        self.seams = [seam for axis in range(self.axes) for seam in self._seams(axis)]
+
+    @property
+    def unknowns(self) -> int:
+        return self.width * len(self.cells)
+
+    # ---- the rows of one relation in one cell
+
+    def _block(
+        self,
+        index: int,
+        relation: Relation,
+        points: np.ndarray,
+        weights: np.ndarray,
+        normals: np.ndarray | None,
+    ) -> Block:
+        """`points` (n, axes) of a cell with quadrature `weights`; the places of a condition are already in them."""
+        problem, value = self.problem, self.problem.value
+        coordinates = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)}
+        if normals is not None:
+            names = map(coordinate, problem.normals)
+            coordinates |= {name: normals[:, i] for i, name in enumerate(names)}
+        columns = {}
+        for symbol, jet in relation.jets.items():
+            start = problem.unknowns.index(jet.field) * self.size
+            columns[symbol] = slice(start, start + self.size)
+        return Block(
+            residual=value(relation.residual),
+            coefficients={symbol: value(relation.coefficient(symbol)) for symbol in relation.jets},
+            coordinates=coordinates,
+            designs={symbol: self._design(index, jet, points) for symbol, jet in relation.jets.items()},
+            columns=columns,
+            weights=np.sqrt(weights),
+            nonlinear=not relation.linear,
+        )
+
+    def _design(self, index: int, jet: Jet, points: np.ndarray) -> np.ndarray:
+        return products([b(points[:, i], jet.orders[i]) for i, b in enumerate(self.bases[index])])
+
+    def _inside(self, index: int, equation: Relation) -> Block:
+        points, weights = self._nodes(self.cells[index], range(self.axes))
+        order = max(sum(jet.orders) for jet in equation.jets.values())
+        # From residual to error in u: (length/π)^order, as for a mode of the domain's size.
+        scale = (min(axis.length for axis in self.problem.axes) / math.pi) ** order
+        return self._block(index, equation, points, weights * scale**2 / self.length**self.axes, None)
+
+    def _nodes(
+        self, cell: Cell, free: Sequence[int], at: Sequence[float] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Gauss nodes of a cell along its `free` axes (others held `at` their values), only those in the domain."""
+        count = self.count
+        while True:
+            ticks, weights = [], np.ones(1)
+            for i, (low, high) in enumerate(cell):
+                if i in free:
+                    nodes, w = AxisBasis("chebyshev", self.degree, low, high).nodes(count)
+                    ticks.append(nodes)
+                    weights = np.outer(weights, w * (high - low)).ravel()
+                else:
+                    ticks.append(np.array([at[i]]))
+            points = np.stack([m.ravel() for m in np.meshgrid(*ticks, indexing="ij")], axis=1)
+            inside = self._contains(points)
+            enough = self.count ** len(free) * 0.7
+            # A cell that is cut by the boundary needs more nodes to have enough of them inside.
+            if inside.all() or inside.sum() >= enough or count >= 3 * self.count:
+                return points[inside], weights[inside]
+            count = math.ceil(1.5 * count)
+
+    def _contains(self, points: np.ndarray) -> np.ndarray:
+        region = self.problem.region
+        if region is None:
+            return np.ones(len(points), bool)
+        return region.contains(points[:, :2], 1e-9 * self.length)
+
+    # ---- conditions
+
+    def _conditions(self, condition: Condition) -> Iterator[tuple[int, Block]]:
+        pieces = self._on_piece if condition.piece else self._on_face
+        for index, points, normals, weights in pieces(condition):
+            if len(points):
+                block = self._block(index, condition, points, weights * CONDITION_WEIGHT**2, normals)
+                yield index, block
+
+    def _on_face(self, condition: Condition) -> Iterator[tuple[int, np.ndarray, None, np.ndarray]]:
+        (place,) = condition.places
+        at = [0.0 if value is None else float(self.problem.value(value)) for value in place]
+        measure = self.length ** len(condition.free)
+        for index, cell in enumerate(self.cells):
+            touches = all(
+                _holds(cell[i], at[i], self.problem.axes[i].hi)
+                for i in range(self.axes)
+                if i not in condition.free
+            )
+            if touches:
+                points, weights = self._nodes(cell, condition.free, at)
+                yield index, points, None, weights / measure
+
+    def _on_piece(self, condition: Condition) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+        region = self.problem.region
+        assert region is not None
+        s, w = AxisBasis("chebyshev", self.degree, 0.0, 1.0).nodes(self.count)
+        for index, cell in enumerate(self.cells):
+            lower, upper = (np.array([ends[side] for ends in cell[:2]]) for side in (0, 1))
+            for edge in region.pieces[condition.piece]:
+                for part in edge.clip(lower, upper):
+                    points, normals = part.at(s)
+                    # On a seam between two cells the condition belongs to the one on the domain's side.
+                    inner = points - 1e-7 * min(upper - lower) * normals
+                    if not np.all((inner >= lower) & (inner <= upper)):
+                        continue
+                    weights = w * part.length / self.length
+                    yield (index, *self._through_time(cell, points, normals, weights))
+
+    def _through_time(
+        self, cell: Cell, points: np.ndarray, normals: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same points at every time of the cell."""
+        if self.problem.time is None:
+            return points, normals, weights
+        low, high = cell[self.problem.time]
+        times, w = AxisBasis("chebyshev", self.degree, low, high).nodes(self.count)
+        many, count = len(times), len(points)
+        at = np.column_stack([np.repeat(points, many, axis=0), np.tile(times, count)])
+        share = np.outer(weights, w * (high - low) / self.length).ravel()
+        return at, np.repeat(normals, many, axis=0), share
+
+    # ---- between cells
+
+    def _seams(self, axis: int) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
+        """[∂^k u] = 0 across every face that two cells share along `axis`, for each field and k."""
+        orders = [self.problem.order(axis, name) for name in self.problem.unknowns]
+        starts: dict[float, list[int]] = {}
+        for index, cell in enumerate(self.cells):
+            starts.setdefault(round(cell[axis][0], 12), []).append(index)
+        for index, cell in enumerate(self.cells):
+            for other in starts.get(round(cell[axis][1], 12), ()):
+                face = _overlap(cell, self.cells[other], axis)
+                if face is None:
+                    continue
+                free = [i for i in range(self.axes) if i != axis]
+                at = [cell[axis][1]] * self.axes
+                points, weights = self._nodes(face, free, at)
+                if not len(points):
+                    continue
+                weights = np.sqrt(weights / self.length ** (self.axes - 1)) * CONDITION_WEIGHT
+                thickness = min(c[axis][1] - c[axis][0] for c in (cell, self.cells[other]))
+                yield (index, other), self._jumps(index, other, axis, orders, points, weights, thickness)
+
+    def _jumps(
+        self,
+        index: int,
+        other: int,
+        axis: int,
+        orders: Sequence[int],
+        points: np.ndarray,
+        weights: np.ndarray,
+        thickness: float,
+    ) -> np.ndarray:
+        parts = []
+        for field, order in enumerate(orders):
+            for k in range(order):
+                jet = Jet("", tuple(k if i == axis else 0 for i in range(self.axes)), (None,) * self.axes)
+                part = np.zeros((len(points), 2 * self.width))
+                scale = (weights * (thickness / STEEPNESS) ** k)[:, None]
+                for side, (cell, sign) in enumerate(((index, 1.0), (other, -1.0))):
+                    start = side * self.width + field * self.size
+                    part[:, start : start + self.size] = sign * scale * self._design(cell, jet, points)
+                parts.append(part)
+        return np.concatenate(parts) if parts else np.empty((0, 2 * self.width))
+
+    # ---- the system
+
+    def _own(self, amplitudes: np.ndarray, index: int) -> np.ndarray:
+        return amplitudes[index * self.width : (index + 1) * self.width]
+
+    def _weigh(self, amplitudes: np.ndarray) -> None:
+        """Every point of a nonlinear equation counts relative to its own terms, measured over all cells."""
+        for blocks in self.equations:
+            if not blocks[0].nonlinear:
+                continue
+            sizes = [block.largest_terms(self._own(amplitudes, i)) for i, block in enumerate(blocks)]
+            measure = np.concatenate([block.weights**2 for block in blocks])
+            local = local_size(np.concatenate(sizes), measure)
+            shares = np.split(np.min(local) / local, np.cumsum([len(size) for size in sizes])[:-1])
+            for block, share in zip(blocks, shares, strict=True):
+                block.local = share
+
+    def _placed(self) -> Iterator[tuple[int, Block]]:
+        for blocks in self.equations:
+            yield from enumerate(blocks)
+        yield from self.conditions
+
+    def linearise(self, amplitudes: np.ndarray) -> tuple[list[Rows], np.ndarray]:
+        self._weigh(amplitudes)
+        rows = []
+        for index, block in self._placed():
+            matrix = np.zeros((len(block.weights), self.width))
+            residual = block.rows(self._own(amplitudes, index), matrix)
+            rows.append(Rows((index,), matrix, residual))
+        for pair, matrix in self.seams:
+            both = np.concatenate([self._own(amplitudes, index) for index in pair])
+            rows.append(Rows(pair, matrix, matrix @ both))
+        return rows, np.concatenate([row.residual for row in rows])
+
+    def residual(self, amplitudes: np.ndarray) -> np.ndarray:
+        parts = [
+            block.residuals(block.values(self._own(amplitudes, index))) for index, block in self._placed()
+        ]
+        for pair, matrix in self.seams:
+            parts.append(matrix @ np.concatenate([self._own(amplitudes, index) for index in pair]))
+        return np.concatenate(parts)
+
+    def shares(self, amplitudes: np.ndarray) -> np.ndarray:
+        """‖r‖² by cell: a seam's is halved between its two."""
+        share = np.zeros(len(self.cells))
+        for row in self.linearise(amplitudes)[0]:
+            share[list(row.cells)] += row.residual @ row.residual / len(row.cells)
+        return share
+
+    def solve(self, jacobian: list[Rows], residual: np.ndarray) -> tuple[np.ndarray, float]:
+        """−(JᵀJ)⁻¹ Jᵀr by a sparse factorisation, and one refinement with the same factor."""
+        blocks: dict[tuple[int, int], np.ndarray] = {}
+        for row in jacobian:
+            gram = row.matrix.T @ row.matrix
+            for (i, a), (j, b) in itertools.product(enumerate(row.cells), repeat=2):
+                part = gram[i * self.width : (i + 1) * self.width, j * self.width : (j + 1) * self.width]
+                blocks[a, b] = blocks[a, b] + part if (a, b) in blocks else part
+        diagonal = np.concatenate([np.diag(blocks[c, c]) for c in range(len(self.cells))])
+        scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        factor = splu(
+            self._matrix(blocks, scale),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+        step = np.zeros(self.unknowns)
+        remainder = residual
+        for _ in range(2):  # the second wins back digits that squaring the condition lost
+            step -= scale * factor.solve(scale * self._transposed(jacobian, remainder))
+            remainder = residual + self._applied(jacobian, step)
+        return step, float(np.linalg.norm(remainder))
+
+    def _matrix(self, blocks: dict[tuple[int, int], np.ndarray], scale: np.ndarray) -> sparse.csc_matrix:
+        keys = sorted(blocks)
+        scales = scale.reshape(len(self.cells), self.width)
+        data = np.stack([blocks[a, b] * scales[a][:, None] * scales[b] for a, b in keys])
+        starts = np.searchsorted([a for a, _ in keys], np.arange(len(self.cells) + 1))
+        indices = np.array([b for _, b in keys])
+        shape = (self.unknowns, self.unknowns)
+        gram = sparse.bsr_matrix((data, indices, starts), shape=shape).tocsc()
+        return gram + RIDGE * sparse.identity(self.unknowns, format="csc")
+
+    def _transposed(self, jacobian: list[Rows], vector: np.ndarray) -> np.ndarray:
+        product, start = np.zeros(self.unknowns), 0
+        for row in jacobian:
+            part = row.matrix.T @ vector[start : start + len(row.matrix)]
+            start += len(row.matrix)
+            for k, index in enumerate(row.cells):
+                self._own(product, index)[:] += part[k * self.width : (k + 1) * self.width]
+        return product
+
+    def _applied(self, jacobian: list[Rows], step: np.ndarray) -> np.ndarray:
+        return np.concatenate(
+            [row.matrix @ np.concatenate([self._own(step, index) for index in row.cells]) for row in jacobian]
+        )
+
+    def form(self, amplitudes: np.ndarray) -> CellForm:
+        shape = (len(self.cells), len(self.problem.unknowns), *[self.degree + 1] * self.axes)
+        return CellForm(amplitudes.reshape(shape), self.cells, self.degree)
+
+
+def products(tables: Sequence[np.ndarray]) -> np.ndarray:
+    """Π_i T_i[p, k_i] for every point p: rows are points, columns the tensor of functions, last axis fastest."""
+    result = tables[0]
+    for table in tables[1:]:
+        result = (result[:, :, None] * table[:, None, :]).reshape(len(table), -1)
+    return result
+
+
+def _holds(ends: tuple[float, float], value: float, top: float) -> bool:
+    """Whether lower ≤ value < upper, or value is the upper end of the whole axis."""
+    low, high = ends
+    slack = 1e-9 * (high - low)
+    return low - slack <= value < high - slack or (abs(value - high) <= slack and abs(value - top) <= slack)
+
+
+def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
+    """The face that two cells share across `axis`, as a box flat along it; None if they only touch."""
+    face = []
+    for i, ((a, b), (c, d)) in enumerate(zip(cell, other, strict=True)):
+        low, high = (b, b) if i == axis else (max(a, c), min(b, d))
+        if i != axis and high - low <= 1e-9 * (b - a):
+            return None
+        face.append((low, high))
+    return tuple(face)

@@ -1,0 +1,137 @@
+"""min_a ‖F(u_a)‖ on cells, split where the remainder is largest: the direct phase for regions, fronts and layers.
+
+Level by level: solve, measure each cell's share of ‖r‖², split the cells that hold most of it, across the axis along
+which their amplitudes decay least. A solution on large cells is the first guess on their parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..networks.cells import Cell, CellForm, restricted
+from ..problem import Problem
+from ..problem.edges import Segment
+from .cell_rows import CellRows
+from .direct import Direct, oversampling
+from .heldout import held_out
+from .newton import newton
+from .progress import Monitor
+
+
+@dataclass(frozen=True)
+class Subdivision:
+    """Polynomials of `degree` on at most as many cells as `unknowns` amplitudes allow.
+
+    At each level the cells with `share` of the squared remainder are split, a sixth of all cells at least.
+    """
+
+    degree: int = 6
+    unknowns: int = 20_000
+    share: float = 0.3
+    tolerance: float = 1e-10
+    only_above: float = 0.0
+    name: str = "cells"
+
+    def run(self, problem: Problem, monitor: Monitor, state: Direct | None = None) -> Iterator[Direct]:
+        state = state or Direct(cursor={"cells": first_cells(problem), "poor": 0, "share": math.inf})
+        cells = [tuple((float(a), float(b)) for a, b in cell) for cell in state.cursor["cells"]]
+        while True:
+            rows = CellRows(problem, cells, self.degree, oversampling(problem))
+            if rows.unknowns > self.unknowns and state.network is not None:
+                yield replace(
+                    state, done=True, reason=f"more than {self.unknowns} amplitudes would be needed"
+                )
+                return
+            monitor.phase(self.name, f"{len(cells)} cells, {rows.unknowns} amplitudes")
+            start = np.zeros(rows.unknowns)
+            if isinstance(state.network, CellForm):
+                start = np.asarray(restricted(state.network, cells).amplitudes).ravel()
+            steps = 20 if state.network is None else 6
+            result = newton(
+                rows, start, problem.linear, iterations=steps, tolerance=1e-6, report=monitor.step
+            )
+            current = rows.form(result.amplitudes)
+            residual = held_out(problem, current).worst
+            monitor.level(rows.unknowns, residual)
+            shares = rows.shares(result.amplitudes)
+            cells = split(problem, current, shares, self.share)
+            finite = bool(np.isfinite(result.amplitudes).all())
+            state = Direct(
+                network=current if finite else state.network,
+                residual=residual if finite else state.residual,
+                iterations=state.iterations + result.iterations,
+                evaluations=state.evaluations + result.evaluations,
+                cursor={"cells": cells, "poor": 0, "share": float(shares.sum())},
+            )
+            if not finite:
+                yield replace(
+                    state, done=True, given_up=state.network is None, reason="the residual is not finite"
+                )
+                return
+            if residual <= self.tolerance:
+                reason = f"the held-out residual is below {self.tolerance:.0e}"
+                yield replace(state, done=True, reason=reason)
+                return
+            yield state
+
+
+def first_cells(problem: Problem) -> list[Cell]:
+    """The box cut along every straight side of the region that is parallel to an axis; only cells that hold some."""
+    lines = [{axis.lo, axis.hi} for axis in problem.axes]
+    region = problem.region
+    if region is not None:
+        for edge in region.edges:
+            for i in range(2):
+                if isinstance(edge, Segment) and edge.start[i] == edge.end[i]:
+                    lines[i].add(float(edge.start[i]))
+    spans = [list(itertools.pairwise(_distinct(line))) for line in lines]
+    return [cell for cell in itertools.product(*spans) if _present(problem, cell)]
+
+
+def _distinct(values: set[float]) -> list[float]:
+    """In order, without those that differ by a rounding."""
+    ordered = sorted(values)
+    reach = ordered[-1] - ordered[0]
+    return [v for i, v in enumerate(ordered) if i == 0 or v - ordered[i - 1] > 1e-9 * reach]
+
+
+def _present(problem: Problem, cell: Cell) -> bool:
+    if problem.region is None:
+        return True
+    lower, upper = np.array(cell[:2]).T
+    return str(problem.region.classify(lower, upper)[0]) != "outside"
+
+
+def split(problem: Problem, form: CellForm, shares: np.ndarray, share: float) -> list[Cell]:
+    """The cells of the next level."""
+    order = np.argsort(-shares)
+    above = np.searchsorted(np.cumsum(shares[order]), share * shares.sum()) + 1
+    chosen = set(order[: max(int(above), len(order) // 6, 1)].tolist())
+    sizes = np.sqrt(np.mean(np.asarray(form.amplitudes) ** 2, axis=tuple(range(2, len(problem.axes) + 2))))
+    scale = np.maximum(np.sqrt(np.mean(sizes**2, axis=0)), 1e-300)
+    cells: list[Cell] = []
+    for index, cell in enumerate(form.cells):
+        parts = [cell]
+        if index in chosen:
+            for axis in _rough_axes(np.asarray(form.amplitudes)[index], scale):
+                parts = [half for part in parts for half in _halves(part, axis)]
+        cells += [part for part in parts if _present(problem, part)]
+    return cells
+
+
+def _rough_axes(amplitudes: np.ndarray, scale: np.ndarray) -> Sequence[int]:
+    """The axes along which a cell's highest amplitudes are within a third of the worst axis'."""
+    relative = amplitudes / scale.reshape(-1, *[1] * (amplitudes.ndim - 1))
+    tails = [np.linalg.norm(np.moveaxis(relative, i, 0)[-2:]) for i in range(1, amplitudes.ndim)]
+    return [i for i, tail in enumerate(tails) if 3 * tail >= max(tails)]
+
+
+def _halves(cell: Cell, axis: int) -> list[Cell]:
+    low, high = cell[axis]
+    middle = (low + high) / 2
+    return [(*cell[:axis], ends, *cell[axis + 1 :]) for ends in ((low, middle), (middle, high))]
