@@ -154,6 +154,19 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _check_picture(path: Path) -> None:
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise SafeNetError(f"cannot draw into {path}", "use a name that ends in .png, .pdf or .svg")
+
+
+def _save_figure(figure: Any, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None
+
+
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """What there is: problems, methods, recipes."""
@@ -179,13 +192,27 @@ def list_(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def show(name: ProblemName, settings: Parameter = None, as_json: AsJson = False) -> None:
+def show(
+    name: ProblemName,
+    settings: Parameter = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="F.png", help="draw the domain, its pieces and points"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Equations, conditions, what the symbols give away, and what would be done."""
     from .describe import describe, description_text
 
+    if picture is not None:
+        _check_picture(picture)
     problem = _problem(name, settings)
     facts = describe(problem)
     print(json.dumps(facts) if as_json else description_text(facts))
+    if picture is not None:
+        from .plot import plot_domain
+
+        _save_figure(plot_domain(problem), picture)
 
 
 @app.command()
@@ -336,14 +363,8 @@ def plot(
     """A picture of a solved run: field, reference, error, loss history."""
     from .solution import load
 
-    if output.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise SafeNetError(f"cannot draw into {output}", "use a name that ends in .png, .pdf or .svg")
-    solution = load(run)
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        solution.plot().savefig(output, dpi=150)
-    except OSError as obstacle:
-        raise SafeNetError(f"cannot write {output}: {obstacle.strerror}", "choose another place") from None
+    _check_picture(output)
+    _save_figure(load(run).plot(), output)
     print(output)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a solution: each field, with its reference and error where known, and the loss history."""
+"""Pictures: each field with its reference and error, a flow with its streamlines, the loss history, the domain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .errors import SafeNetError
 from .export import label
+from .problem import Condition, Problem
 from .solution import Solution, evaluate_network
 
 if TYPE_CHECKING:
@@ -23,10 +25,13 @@ SIGNED = 0.05  # a field with at least this share of its range below (or above) 
 
 
 def plot(solution: Solution) -> Figure:
-    """One row per unknown, and the loss history where an optimiser made one."""
+    """A flow as speed and streamlines; else one row per unknown; and the loss history where an optimiser made one."""
     from matplotlib.figure import Figure
 
     problem = solution.problem
+    velocity = _velocity(problem)
+    if velocity and not any(solution.orders):
+        return _plot_flow(solution, velocity)
     rows = len(problem.unknowns)
     loss_row = len(solution.history) > 1
     lines = len(problem.axes) == 1
@@ -72,11 +77,199 @@ def _sampled(solution: Solution, name: str, ticks: list[np.ndarray]) -> tuple[np
     index = problem.unknowns.index(name)
     orders = solution.orders or (0,) * len(problem.axes)
     values = evaluate_network(solution.network, np.stack(flat, axis=1), orders)[:, index]
+    outside = ~_inside(problem, flat)
+    values = np.where(outside, np.nan, values)
     if not _scored(solution):
         return values.reshape(shape), None
     reference = problem.reference(**dict(zip(problem.axis_names, flat, strict=True)))
     exact = reference[name] if isinstance(reference, dict) else reference
-    return values.reshape(shape), np.asarray(exact).reshape(shape)
+    return values.reshape(shape), np.where(outside, np.nan, np.asarray(exact)).reshape(shape)
+
+
+def _inside(problem: Problem, flat: list[np.ndarray]) -> np.ndarray:
+    if problem.region is None:
+        return np.ones(len(flat[0]), bool)
+    return problem.region.contains(np.stack(flat[:2], axis=1), 1e-9 * problem.axes[0].length)
+
+
+# ---- flows
+
+
+def _velocity(problem: Problem) -> tuple[str, str] | None:
+    """(u, v) if u_x + v_y = 0 is one of the equations of a steady problem in the plane."""
+    if len(problem.axes) != 2 or problem.time is not None:
+        return None
+    for equation in problem.equations:
+        slopes = {jet.orders: (symbol, jet.field) for symbol, jet in equation.jets.items()}
+        if len(equation.jets) == 2 and slopes.keys() == {(1, 0), (0, 1)}:
+            (a, u), (b, v) = slopes[1, 0], slopes[0, 1]
+            if u != v and equation.residual in (a + b, -a - b):
+                return u, v
+    return None
+
+
+def _plot_flow(solution: Solution, velocity: tuple[str, str]) -> Figure:
+    """Speed with streamlines, the other fields, and beside them the errors where there is a reference."""
+    from matplotlib.colors import LogNorm
+    from matplotlib.figure import Figure
+
+    problem = solution.problem
+    ticks = [np.linspace(axis.lo, axis.hi, 4 * POINTS[2] // 3) for axis in problem.axes]
+    fields = {name: _sampled(solution, name, ticks) for name in problem.unknowns}
+    (u, exact_u), (v, exact_v) = (fields[name] for name in velocity)
+    others = [name for name in problem.unknowns if name not in velocity]
+    scored = exact_u is not None
+    ratio = problem.axes[1].length / problem.axes[0].length
+    columns = 2 if scored else 1
+    width = 7.2 * columns
+    height = (7.2 * ratio * 0.82 + 0.9) * (1 + len(others)) + 0.4
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(1 + len(others), columns, squeeze=False)
+    extent = (ticks[0][0], ticks[0][-1], ticks[1][0], ticks[1][-1])
+
+    def show(ax: Axes, data: np.ndarray, title: str, **style: Any) -> None:
+        image = ax.imshow(
+            data.T, origin="lower", extent=extent, aspect="equal", interpolation="bilinear", **style
+        )
+        ax.set_title(title, fontsize=11, color=INK)
+        ax.set_xlabel(problem.axes[0].name)
+        ax.set_ylabel(problem.axes[1].name)
+        outline(problem, ax)
+        figure.colorbar(image, ax=ax, pad=0.015, shrink=0.9, extend="min" if "norm" in style else "neither")
+
+    speed = np.hypot(u, v)
+    show(axes[0, 0], speed, "speed and streamlines", cmap="cividis", vmin=0.0)
+    _streamlines(axes[0, 0], ticks, u, v)
+    if exact_u is not None and exact_v is not None:
+        error, low, high = _error(np.hypot(u - exact_u, v - exact_v), np.zeros_like(u))
+        show(axes[0, 1], error, "|velocity − reference|", cmap="magma", norm=LogNorm(low, high))
+    for row, name in enumerate(others, start=1):
+        values, exact = fields[name]
+        show(axes[row, 0], values, name, **_colours(_clipped(values)))
+        if exact is not None:
+            error, low, high = _error(values, exact)
+            show(axes[row, 1], error, f"|{name} − reference|", cmap="magma", norm=LogNorm(low, high))
+    figure.suptitle(_title(solution), fontsize=12, color=INK)
+    return figure
+
+
+def _clipped(field: np.ndarray) -> np.ndarray:
+    """Without the hundredth at either end: at a corner a pressure has no bound."""
+    known = field[np.isfinite(field)]
+    low, high = np.quantile(known, [0.005, 0.995]) if known.size else (0.0, 1.0)
+    return np.clip(field, low, high)
+
+
+def _streamlines(ax: Axes, ticks: list[np.ndarray], u: np.ndarray, v: np.ndarray) -> None:
+    """Lines of the flow, thinner where it is slow, so that eddies show without shouting."""
+    still = ~np.isfinite(u + v)
+    speed = np.hypot(u, v)
+    top = float(np.nanmax(speed)) or 1.0
+    share = np.where(still, 0.0, np.sqrt(np.nan_to_num(speed) / top))
+    ax.streamplot(
+        ticks[0],
+        ticks[1],
+        np.ma.masked_array(u, still).T,
+        np.ma.masked_array(v, still).T,
+        density=(2.2, 1.5),
+        color="white",
+        linewidth=(0.35 + 0.9 * share).T,
+        arrowsize=0.7,
+        broken_streamlines=True,
+    )
+    ax.set_xlim(ticks[0][0], ticks[0][-1])
+    ax.set_ylim(ticks[1][0], ticks[1][-1])
+
+
+# ---- the domain
+
+
+def outline(problem: Problem, ax: Axes) -> None:
+    """The boundary of a region; outside it is blank."""
+    ax.set_facecolor("white" if problem.region is not None else UNKNOWN)
+    if problem.region is None:
+        return
+    for edge in problem.region.edges:
+        points, _ = edge.at(np.linspace(0.0, 1.0, 2 if edge.length < 1e-9 else 129))
+        ax.plot(points[:, 0], points[:, 1], color=INK, lw=1.4, solid_capstyle="round", clip_on=False)
+    for side in ax.spines.values():
+        side.set_visible(False)
+
+
+def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> Figure:
+    """The plane of the first two axes: points inside, and each condition's points and normals in its own colour."""
+    from matplotlib.figure import Figure
+
+    from .training.points import sample
+
+    if len(problem.axes) < 2:
+        raise SafeNetError("a domain of one axis is a line", "there is nothing to draw")
+    points = sample(problem, interior, condition, "sobol", 0)
+    across, up = problem.axes[0], problem.axes[1]
+    ratio = min(max(up.length / across.length, 0.35), 1.6)
+    groups: dict[str, list[Any]] = {}
+    for place, at in zip(problem.conditions, points.conditions, strict=True):
+        groups.setdefault(place.piece or _place_text(problem, place), []).append((place, at))
+    height = 6.2 * ratio + 1.2 + 0.2 * len(groups)
+    figure = Figure(figsize=(7.5, height), layout="constrained")
+    ax = figure.subplots()
+    ax.scatter(points.interior[:, 0], points.interior[:, 1], s=4, color="#adb5bd", lw=0, label="interior")
+    outline(problem, ax)
+    ax.set_facecolor("white")
+    for colour, (name, members) in zip(cycle(COLOURS), groups.items(), strict=False):
+        place, at = members[0]
+        label = f"{name}: {', '.join(m.text.removesuffix(f' on {m.piece}') for m, _ in members)}"
+        at = _shown_points(problem, place, at)
+        ax.scatter(at[:, 0], at[:, 1], s=16, color=colour, lw=0, label=label, clip_on=False, zorder=3)
+        if place.piece:
+            normals = at[::6, len(problem.axes) :]
+            scale = 0.04 * across.length
+            ax.quiver(
+                at[::6, 0],
+                at[::6, 1],
+                scale * normals[:, 0],
+                scale * normals[:, 1],
+                color=colour,
+                angles="xy",
+                scale_units="xy",
+                scale=1,
+                width=0.003,
+                clip_on=False,
+            )
+    ax.set_xlabel(across.name)
+    ax.set_ylabel(up.name)
+    ax.set_aspect("equal" if not up.is_time and 0.3 < up.length / across.length < 3 else "auto")
+    ax.set_title(problem.title or problem.name, fontsize=11, color=INK)
+    figure.legend(loc="outside lower left", fontsize=8, frameon=False, markerscale=1.5)
+    return figure
+
+
+def _place_text(problem: Problem, place: Condition) -> str:
+    """x = 0, or t = 0: where a condition without a piece holds."""
+    fixed = {
+        f"{axis.name} = {value}"
+        for at in place.places
+        for axis, value in zip(problem.axes, at, strict=True)
+        if value is not None
+    }
+    return ", ".join(sorted(fixed))
+
+
+def _shown_points(problem: Problem, place: Condition, at: np.ndarray) -> np.ndarray:
+    """The points of a condition with its fixed axes in place (a periodic one is shown on both faces)."""
+    if place.piece:
+        return at
+    copies = []
+    for where in place.places:
+        copy = at.copy()
+        for i, value in enumerate(where):
+            if value is not None:
+                copy[:, i] = float(problem.value(value))
+        copies.append(copy)
+    return np.concatenate(copies)
+
+
+# ---- lines and maps
 
 
 def _draw_lines(solution: Solution, name: str, axes: list[Axes]) -> None:
@@ -121,7 +314,7 @@ def _draw_maps(solution: Solution, name: str, axes: list[Axes]) -> None:
     def show(ax: Axes, data: np.ndarray, title: str, **style: Any) -> None:
         picture = data if across == 1 else data.T
         image = ax.imshow(picture, origin="lower", extent=extent, aspect=aspect, **style)
-        ax.set_facecolor(UNKNOWN)
+        outline(problem, ax)
         ax.set_title(f"{title} at {held}" if held else title, fontsize=10)
         ax.set_xlabel(problem.axes[across].name)
         ax.set_ylabel(problem.axes[up].name)

@@ -289,7 +289,7 @@ def built(shape):
 
 
 def _nothing_whole(shape):
-    """Whether the polygon is empty or falls apart when narrowed: chords widen a touching point to twice their length."""
+    """Whether the polygon is empty or falls apart when narrowed: chords widen a touching point to their length."""
     narrowed = [shape.polygon().buffer(-width) for width in (0, 1e-4, 1e-3, 1e-2)]
     return narrowed[0].is_empty or any(geometry.geom_type == "MultiPolygon" for geometry in narrowed)
 
