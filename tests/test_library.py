@@ -21,6 +21,23 @@ GOALS = {
     "nh-heat": 1e-9,
     "reaction": 1e-6,
     "heat2d": 1e-6,
+    "helmholtz": 1e-12,
+    "reaction-10": 1e-6,
+    "convection-30": 1e-9,
+    # More waves than amplitudes are allowed for; a narrow bump; jumps in the second derivatives.
+    "convection-50": 1e-4,
+    "heat-bump": 1e-4,
+    "wave-hard": 2e-3,
+}
+# Harder than the paper's; those marked have a formula, the others an independent reference.
+HARDER = {
+    "wave-hard": False,
+    "convection-30": True,
+    "convection-50": True,
+    "reaction-10": True,
+    "heat-bump": False,
+    "burgers-two": False,
+    "helmholtz": True,
 }
 
 
@@ -42,6 +59,42 @@ def test_the_paper_s_problems_are_there_in_its_order():
     assert {"wave", "convection", "reaction", "diffusion", "burgers", "allen-cahn", "nh-heat"} <= set(
         sn.library.names()
     )
+
+
+def test_the_harder_problems_come_after_the_paper_s_in_their_order():
+    names = sn.library.names()
+    assert tuple(name for name in names if name in HARDER) == tuple(HARDER)
+    assert names.index("nh-heat") < names.index("wave-hard")
+
+
+@pytest.mark.parametrize("name", HARDER)
+def test_a_problem_without_a_formula_gives_no_solution_away(name):
+    problem = sn.library.problem(name)
+    assert (problem.exact is not None) == HARDER[name]
+    assert ("exact" in sn.dumps(problem)) == HARDER[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "paper", "parameters"),
+    [
+        ("convection-30", "convection", {"beta": 30}),
+        ("convection-50", "convection", {"beta": 50}),
+        ("reaction-10", "reaction", {"rho": 10}),
+    ],
+)
+def test_a_harder_coefficient_is_the_paper_s_problem_with_that_coefficient(name, paper, parameters):
+    hard, changed = sn.library.problem(name), sn.library.problem(paper, **parameters)
+    assert hard == changed != sn.library.problem(paper)
+    points = {axis.name: np.linspace(axis.lo, axis.hi, 7) for axis in hard.axes}
+    np.testing.assert_array_equal(hard.reference(**points), changed.reference(**points))
+
+
+def test_helmholtz_follows_its_waves_and_refuses_those_that_miss_the_walls():
+    other = sn.library.helmholtz(a1=3, a2=2, k=5)
+    assert proven(other)
+    assert other.reference(x=0.5, y=0.25) == pytest.approx(-1)
+    with pytest.raises(sn.SafeNetError, match="does not satisfy condition"):
+        sn.library.helmholtz(a1=1.5)
 
 
 @pytest.mark.parametrize("name", sn.library.names())

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import safenet as sn
 from safenet.networks import AxisBasis, LinearForm, Piecewise, build
 from safenet.reference import Reference
-from safenet.solution import GRIDS, Solution
+from safenet.solution import GRIDS, Errors, Solution, errors_json
 from safenet.training.recipes import make_plan
 from test_cli import DECAY, SOUND
 
@@ -220,6 +220,10 @@ def test_errors_are_the_norms_over_the_evaluation_grid(sound):
         assert measured.fields[name] == pytest.approx(errors[name] / sizes[name], rel=1e-12)
     pooled = np.hypot(errors["p"], errors["v"]) / np.hypot(sizes["p"], sizes["v"])
     assert measured.l2re == pytest.approx(pooled, rel=1e-12)
+    mean = (errors["p"] / sizes["p"] + errors["v"] / sizes["v"]) / 2
+    assert measured.mean == pytest.approx(mean, rel=1e-12)
+    # p is about six times v: the conventions are not the same, and this test can tell them apart.
+    assert abs(mean / pooled - 1) > 0.05
     largest = max(np.abs(values[name] - truth[name]).max() for name in truth)
     assert measured.max_error == pytest.approx(largest, rel=1e-12)
     assert measured.l2re > 0.01  # an untrained network is far off, or this test would prove nothing
@@ -232,14 +236,45 @@ def test_a_field_that_vanishes_is_measured_absolutely():
     assert sn.solve(zero).error().l2re < 1e-10
 
 
+def test_the_error_of_several_fields_is_said_and_written_in_three_ways(sound):
+    rough = Solution(sound.problem, untrained(SOUND).network, sound.plan)
+    measured = rough.error()
+    written = errors_json(measured, 2)
+    assert list(written) == ["p", "v", "pooled", "mean"]
+    assert written == {**measured.fields, "pooled": measured.l2re, "mean": measured.mean}
+    for name, value in written.items():
+        assert f"{name} {value:.2e}" in str(measured)
+    # One field has one error, which is a number.
+    alone = Errors(0.25, 0.5, {"u": 0.25}, 0.0, measured.held_out)
+    assert (errors_json(alone, 1), alone.mean, alone.l2re_text) == (0.25, 0.25, "2.50e-01")
+
+
+def test_fields_named_pooled_and_mean_do_not_hide_the_errors_of_all():
+    text = SOUND
+    for old, new in (("v_", "mean_"), ("v(", "mean("), ("v =", "mean ="), ('"v"', '"mean"')):
+        text = text.replace(old, new)
+    for old, new in (("p_", "pooled_"), ("p(", "pooled("), ("p =", "pooled ="), ('"p"', '"pooled"')):
+        text = text.replace(old, new)
+    measured = untrained(text).error()
+    written = errors_json(measured, 2)
+    assert list(measured.fields) == ["pooled", "mean"]
+    assert written == {
+        "pooled (unknown)": measured.fields["pooled"],
+        "mean (unknown)": measured.fields["mean"],
+        "pooled": measured.l2re,
+        "mean": measured.mean,
+    }
+    assert len(set(written.values())) == 4
+
+
 def test_an_error_below_the_accuracy_of_the_reference_is_said_to_be_below_it(wave):
     accurate = Reference(lambda x, t: exact(x, t), 1e-6, "the formula, with a modest claim")
     problem = wave.problem.with_reference(accurate)
     measured = Solution(problem, wave.network, wave.plan).error()
     assert measured.floor == 1e-6
     assert measured.l2re < 1e-6
-    assert measured.l2re_text == "≤ 1e-06 (the reference's own accuracy)"
-    assert "L2RE ≤ 1e-06" in str(measured)
+    assert measured.l2re_text == "≤ 1.0e-06 (the reference's own accuracy)"
+    assert "L2RE ≤ 1.0e-06" in str(measured)
     off = Reference(lambda x, t: exact(x, t) + 1e-3, 1e-6, "the formula, a thousandth too high")
     measured = Solution(problem.with_reference(off), wave.network, wave.plan).error()
     # ‖1e-3‖ / ‖u*‖ with u* of mean square ¼ + 1/16: each mode averages ½ in x and in t.

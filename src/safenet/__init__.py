@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from . import features, library, networks, problem, reference, training
     from .errors import SafeNetError
     from .networks import METHODS, Method
-    from .problem import Problem
+    from .problem import Box, Disc, On, Polygon, Problem
     from .problem.toml import dumps, loads, read
     from .solution import Solution, load
     from .solving import resume, solve
@@ -26,6 +26,10 @@ __version__ = "0.1.0"
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _HOMES = {
     "Problem": "problem",
+    "On": "problem",
+    "Box": "problem",
+    "Disc": "problem",
+    "Polygon": "problem",
     "read": "problem.toml",
     "loads": "problem.toml",
     "dumps": "problem.toml",
@@ -45,9 +49,13 @@ _MODULES = ("problem", "reference", "library", "features", "networks", "training
 __all__ = [
     "METHODS",
     "RECIPES",
+    "Box",
+    "Disc",
     "Method",
     "Monitor",
+    "On",
     "Plan",
+    "Polygon",
     "Problem",
     "SafeNetError",
     "Solution",

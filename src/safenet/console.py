@@ -52,7 +52,7 @@ class ConsoleMonitor(Monitor):
         self.began = self.spoke = self.looked = time.monotonic()
         self.name = ""
         self.detail = ""
-        self.l2re: float | None = None
+        self.error = ""
 
     def __enter__(self) -> ConsoleMonitor:
         if self.live:
@@ -73,24 +73,22 @@ class ConsoleMonitor(Monitor):
         self._show(None, None, f"{self.detail} · step {iteration}, residual {loss:.1e}")
 
     def level(self, unknowns: int, residual: float) -> None:
-        self._show(None, None, f"{unknowns} amplitudes · held-out residual {residual:.1e}{self._error()}")
+        self._show(None, None, f"{unknowns} amplitudes · held-out residual {residual:.1e}{self.error}")
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
         largest = sorted(terms.items(), key=lambda item: -item[1])[:3]
         listing = ", ".join(f"{name} {value:.1e}" for name, value in largest)
-        detail = f"{iteration}/{total} · loss {loss:.2e} ({listing}){self._error()}"
+        detail = f"{iteration}/{total} · loss {loss:.2e} ({listing}){self.error}"
         self._show(float(iteration), float(total), detail)
 
     def network(self, current: Callable[[], Any]) -> None:
         now = time.monotonic()
         if self.problem.has_reference and now - self.looked > ERROR_EVERY:
-            from .solution import errors
+            from .solution import errors, l2re_text
 
-            self.l2re = errors(self.problem, current()).l2re
+            measured = errors(self.problem, current())
+            self.error = f" · L2RE {l2re_text(measured.l2re, measured.floor)}"
             self.looked = time.monotonic()
-
-    def _error(self) -> str:
-        return "" if self.l2re is None else f" · L2RE {self.l2re:.1e}"
 
     def _show(self, completed: float | None, total: float | None, detail: str) -> None:
         if self.live:

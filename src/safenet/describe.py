@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import groupby
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from .networks.methods import METHODS, build
 from .problem import Problem
 from .problem.structure import axis_kinds, named_frequencies
 from .problem.verify import proven
-from .solution import Solution, errors
+from .solution import Solution, l2re_text
 from .training.direct import FAILED
 from .training.recipes import make_plan
 
@@ -124,20 +123,19 @@ def _phases(names: list[str]) -> str:
 
 
 def result_text(solution: Solution, folder: Path) -> str:
-    """The result of a solve for a person: the error first, then how it came about and what to do next."""
+    """The result of a solve for a person: the error first, then how it came about and what to do next.
+
+    The errors are those that the solve has measured and recorded; measuring again would only take longer.
+    """
     result = solution.result
-    measured = errors(solution.problem, solution.network)
     lines = [f"{solution.problem.name}: {result['outcome']}"]
-    if measured.l2re is not None and not isfinite(measured.l2re):
-        lines.append("  L2RE            not known: the run has not reached the whole domain")
-    elif measured.l2re is not None:
-        lines.append(f"  L2RE            {measured.l2re_text}")
-        if len(solution.problem.unknowns) > 1:
-            lines.append("                  " + ", ".join(f"{k} {v:.2e}" for k, v in measured.fields.items()))
-        lines.append(f"  largest error   {measured.max_error:.2e}")
-    if isfinite(measured.held_out.worst):
-        lines.append(f"  residual        {measured.held_out.worst:.2e} (relative, on held-out points)")
-    if measured.held_out.worst > FAILED:
+    lines.extend(_error_lines(solution))
+    residual = result["residual"]
+    if residual is None:
+        lines.append(f"  residual        not known: {_gap(result)}")
+    else:
+        lines.append(f"  residual        {residual:.2e} (relative, on held-out points)")
+    if residual is not None and residual > FAILED:
         lines.append(
             "  warning         the problem is not solved: its own equations or conditions are missed by this much"
         )
@@ -152,3 +150,29 @@ def result_text(solution: Solution, folder: Path) -> str:
         lines.append(f"  go on with      safenet solve --resume {folder}")
     lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
     return "\n".join(lines)
+
+
+def _error_lines(solution: Solution) -> list[str]:
+    """L2RE and the largest error; none without a reference. What is not finite is recorded as None."""
+    l2re, floor = solution.result["l2re"], solution.result["reference_accuracy"]
+    several = isinstance(l2re, dict)
+    if (l2re["pooled"] if several else l2re) is None:
+        return (
+            [f"  L2RE            not known: {_gap(solution.result)}"]
+            if solution.problem.has_reference
+            else []
+        )
+    lines = [f"  L2RE            {l2re_text(l2re, floor)}"]
+    if several:
+        lines.append(
+            "                  pooled: all fields as one vector, large ones weigh more; mean: of the fields' own"
+        )
+    return [*lines, f"  largest error   {solution.result['max_error']:.2e}"]
+
+
+def _gap(result: dict[str, Any]) -> str:
+    """Why there is no number."""
+    interrupted = result["outcome"] == "interrupted"
+    return (
+        "the run has not reached the whole domain" if interrupted else "the solution is not finite everywhere"
+    )

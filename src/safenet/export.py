@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import SafeNetError, nearest
-from .solution import Solution
+from .solution import Solution, field_key
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -81,7 +81,7 @@ def to_xarray(solution: Solution, **counts: Any) -> Dataset:
         "residual": None if differentiated else result.get("residual"),
     }
     variables = {
-        label(solution, name): (tuple(ticks), values, _present({"l2re": own.get(name)}))
+        label(solution, name): (tuple(ticks), values, _present({"l2re": own.get(field_key(name))}))
         for name, values in fields.items()
     }
     return xarray.Dataset(variables, coords=ticks, attrs=_present(facts))

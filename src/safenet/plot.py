@@ -10,7 +10,7 @@ import numpy as np
 from .errors import SafeNetError
 from .export import label
 from .problem import Condition, Problem
-from .solution import Solution, evaluate_network
+from .solution import Solution, evaluate_network, l2re_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def _title(solution: Solution) -> str:
     l2re = result.get("l2re")
     pooled = l2re.get("pooled") if isinstance(l2re, dict) else l2re
     if pooled is not None:
-        parts.append(f"relative L² error {pooled:.1e}")
+        parts.append(f"relative L² error {l2re_text(pooled, result.get('reference_accuracy'))}")
     elif result.get("residual") is not None:
         parts.append(f"held-out residual {result['residual']:.1e}")
     if "seconds" in result:

@@ -1,7 +1,22 @@
 """What is solved: symbols, equations, conditions, parameters, domain; from SymPy, text or a TOML file."""
 
+from .pieces import On
 from .problem import Problem
 from .relation import Axis, Condition, Relation
+from .shapes import Box, Disc, Polygon
 from .toml import dumps, loads, read, write
 
-__all__ = ["Axis", "Condition", "Problem", "Relation", "dumps", "loads", "read", "write"]
+__all__ = [
+    "Axis",
+    "Box",
+    "Condition",
+    "Disc",
+    "On",
+    "Polygon",
+    "Problem",
+    "Relation",
+    "dumps",
+    "loads",
+    "read",
+    "write",
+]

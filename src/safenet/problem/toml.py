@@ -90,6 +90,10 @@ _MENTIONS: dict[str, Callable[[re.Match[str]], lines.Path]] = {
     r"'(.+)' is named twice: \w+ and (\w+)": lambda m: (_TABLE_OF[m[2]], m[1]),
     r"'(.+)' already means": lambda m: ("parameters", m[1]),
     r"\binitial condition": lambda m: ("conditions",),
+    r"\bthe removed shape": lambda m: ("domain", "remove"),
+    r"\bthe (?:shape|domain) ": lambda m: ("domain", "shape"),
+    r"\bthe piece '?([\w-]+)'?": lambda m: ("pieces", m[1]),
+    r"\bthe pieces '([\w-]+)' and": lambda m: ("pieces", m[1]),
 }
 
 

@@ -39,6 +39,13 @@ SINE = InitialVelocity(
     speed=1.0,
     slope=np.pi,
 )
+# sin θ (1 − cos θ) is largest at θ = 2π/3; u₀' = π(cos 2θ − cos θ) at θ = π.
+TWO_MODES = InitialVelocity(
+    velocity=lambda y: -np.sin(np.pi * y) + np.sin(2 * np.pi * y) / 2,
+    antiderivative=lambda y: (np.cos(np.pi * y) - np.cos(2 * np.pi * y) / 4) / np.pi,
+    speed=3 * np.sqrt(3) / 4,
+    slope=2 * np.pi,
+)
 
 
 def cole_hopf(
@@ -96,14 +103,19 @@ def _average(
     return np.sum(weights * initial.velocity(y), axis=1) / np.sum(weights, axis=1)
 
 
-def burgers(nu: float) -> Reference:
-    """u_t + u u_x = ν u_xx on [−1, 1], u(x, 0) = −sin πx, u(±1, t) = 0."""
+def burgers(nu: float, initial: InitialVelocity = SINE) -> Reference:
+    """u_t + u u_x = ν u_xx on [−1, 1], u(x, 0) = −sin πx or another odd u₀ of period 2, u(±1, t) = 0."""
 
     def evaluate(x: Array, t: Array) -> Array:
-        return cole_hopf(x, t, nu)
+        return cole_hopf(x, t, nu, initial)
 
     return Reference(
         evaluate=evaluate,
         accuracy=1e-11,
         origin="Cole–Hopf formula, trapezoidal quadrature of an analytic integrand in logarithms.",
     )
+
+
+def burgers_two(nu: float) -> Reference:
+    """u_t + u u_x = ν u_xx on [−1, 1], u(x, 0) = −sin πx + ½ sin 2πx, u(±1, t) = 0."""
+    return burgers(nu, TWO_MODES)

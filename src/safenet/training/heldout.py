@@ -121,6 +121,9 @@ def _rms(values: Any) -> float:
 
 
 def grid(problem: Problem, shape: Sequence[int]) -> list[np.ndarray]:
-    """Coordinates of a uniform grid over the box, flattened, one array per axis."""
+    """Coordinates of a uniform grid over the box, flattened, one array per axis; only those in the region."""
     ticks = [np.linspace(a.lo, a.hi, n) for a, n in zip(problem.axes, shape, strict=True)]
-    return [mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")]
+    points = np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1)
+    if problem.region is not None:
+        points = points[problem.region.contains(points[:, :2], 1e-9 * problem.axes[0].length)]
+    return list(points.T)

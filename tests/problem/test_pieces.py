@@ -1,0 +1,233 @@
+"""Regions and named pieces in a problem: text and SymPy forms, normals, checks, and what is left free."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from safenet.errors import SafeNetError
+from safenet.problem import Problem, dumps, loads
+from safenet.problem.pieces import On, split_piece
+from safenet.problem.posedness import warnings
+from safenet.problem.shapes import Box, Disc, Polygon
+
+x, y, t = sp.symbols("x y t")
+u, v, p = (sp.Function(name) for name in "uvp")
+U = u(x, y)
+LAPLACE = sp.Eq(U.diff(x, 2) + U.diff(y, 2), 0)
+
+STEP = """
+unknowns = ["u"]
+equations = ["u_xx + u_yy = 0"]
+conditions = ["u = 4*y*(1 - y) on inlet", "u_n = 0 on outlet", "u = 0 on walls"]
+[domain]
+x = [0, 4]
+y = [0, 2]
+remove = [{ box = { x = [0, 2], y = [1, 2] } }]
+[pieces]
+inlet = "x = 0"
+outlet = "x = 4"
+walls = "rest"
+"""
+
+
+def laplace(**changes):
+    given = {"on": {x: (0, 1), y: (0, 1)}, "pieces": {"all": "rest"}, "where": [On("all", sp.Eq(U, 0))]}
+    return Problem(LAPLACE, **{**given, **changes})
+
+
+def test_the_back_step_is_read_from_text():
+    problem = loads(STEP)
+    assert problem.region is not None
+    assert problem.region.area == pytest.approx(6)
+    assert {name: problem.region.length(name) for name in problem.pieces} == pytest.approx(
+        {"inlet": 1, "outlet": 2, "walls": 9}
+    )
+    assert [condition.piece for condition in problem.conditions] == ["inlet", "outlet", "walls"]
+    assert [condition.kind for condition in problem.conditions] == ["dirichlet", "neumann", "dirichlet"]
+    assert problem.conditions[0].text == "u = 4*y*(1 - y) on inlet"
+
+
+def test_text_and_symbols_state_the_same_problem():
+    n_x, n_y = sp.symbols("n_x n_y")
+    stated = Problem(
+        LAPLACE,
+        on={x: (0, 4), y: (0, 2)},
+        remove=[Box(x=(0, 2), y=(1, 2))],
+        pieces={"inlet": sp.Eq(x, 0), "outlet": sp.Eq(x, 4), "walls": "rest"},
+        where=[
+            On("inlet", sp.Eq(U, 4 * y * (1 - y))),
+            On("outlet", sp.Eq(n_x * U.diff(x) + n_y * U.diff(y), 0)),
+            On("walls", sp.Eq(U, 0)),
+        ],
+    )
+    assert stated == loads(STEP)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        'shape = [{ disc = { center = [0.5, 0.5], radius = 0.5, name = "rim" } }]',
+        "shape = [{ polygon = { vertices = [[0, 0], [1, 0], [0.5, 1]] } }]",
+        "shape = [{ box = { x = [0, 1], y = [0, 0.5] } }, { box = { x = [0, 0.5], y = [0, 1] } }]",
+        'remove = [{ disc = { center = [0.5, 0.5], radius = "sqrt(2)/8" } }]',
+    ],
+)
+def test_writing_and_reading_give_the_same_problem(domain):
+    text = STEP.replace("[0, 4]", "[0, 1]").replace(
+        "[0, 2]\nremove = [{ box = { x = [0, 2], y = [1, 2] } }]", "[0, 1]\n" + domain
+    )
+    text = (
+        text[: text.index("conditions")] + 'conditions = ["u = x on rim"]\n' + text[text.index("[domain]") :]
+    )
+    text = text[: text.index("[pieces]")] + '[pieces]\nrim = "rest"\n'
+    problem = loads(text)
+    assert loads(dumps(problem)) == problem
+    assert problem.with_parameters() == problem
+
+
+def test_a_piece_may_be_part_of_a_side():
+    problem = laplace(
+        pieces={"door": "x = 0 and y < 1/4", "wall": "rest"},
+        where=[On("door", sp.Eq(U, 1)), On("wall", sp.Eq(U, 0))],
+    )
+    assert problem.region.length("door") == pytest.approx(0.25)
+    assert problem.region.length("wall") == pytest.approx(3.75)
+
+
+def test_a_piece_may_be_the_boundary_of_a_named_shape():
+    hole = Disc((0.5, 0.5), 0.1, name="hole")
+    problem = laplace(
+        remove=[hole],
+        pieces={"inner": "hole", "outer": "rest"},
+        where=[On("inner", sp.Eq(U, 1)), On("outer", sp.Eq(U, 0))],
+    )
+    assert problem.region.length("inner") == pytest.approx(0.2 * np.pi)
+
+
+def test_an_exact_solution_is_checked_in_the_region_and_with_its_normals():
+    n_x, n_y = sp.symbols("n_x n_y")
+    r2 = x**2 + y**2
+    given = {
+        "on": {x: (-1, 1), y: (-1, 1)},
+        "shape": Disc((0, 0), 1),
+        "pieces": {"rim": "rest"},
+        "exact": r2,
+    }
+    equation = sp.Eq(U.diff(x, 2) + U.diff(y, 2), 4)
+    slope = n_x * U.diff(x) + n_y * U.diff(y)
+    Problem(equation, where=[On("rim", sp.Eq(U, 1)), On("rim", sp.Eq(slope, 2))], **given)
+    with pytest.raises(SafeNetError, match="does not satisfy condition 2"):
+        Problem(equation, where=[On("rim", sp.Eq(U, 1)), On("rim", sp.Eq(slope, 3))], **given)
+
+
+def test_a_word_on_at_the_end_is_a_piece_and_nothing_else_is():
+    assert split_piece("u = 0 on walls") == ("u = 0", "walls")
+    assert split_piece("u(0, t) = on") == ("u(0, t) = on", "")
+    assert split_piece("u_t = u_xx") == ("u_t = u_xx", "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"where": [On("wall", sp.Eq(U, 0))]}, "no piece 'wall'"),
+        ({"remove": [Disc((1, 0.5), 0.2)]}, "leaves"),
+        ({"remove": [Box(x=(0, 1), y=(0, 1))]}, "empty"),
+        ({"shape": Disc((0.5, 0.5), 0.7)}, "beyond the axis"),
+        ({"pieces": {"all": "rest", "left": "x = 0", "low": "x = 0 and y < 1/2"}}, "both select"),
+        ({"pieces": {"all": "rest", "gone": "x = 7"}}, "selects nothing"),
+        ({"pieces": {"all": "x + y"}}, "the piece all is 'x \\+ y'"),
+        ({"pieces": {"rest": "x = 0"}}, "cannot name a piece"),
+        ({"where": [sp.Eq(u(0, y), 0)]}, "name the piece"),
+        ({"where": [On("all", sp.Eq(u(0, y), 0))]}, "fixes a place and names a piece"),
+        ({"remove": [Disc((0.5, 0.5), 0.1)], "where": [sp.Eq(u(0.5, 0.5), 0)]}, "outside the domain"),
+        ({"on": {x: (0, 1), y: (0, 1), sp.Symbol("z"): (0, 1)}}, "two axes of space"),
+    ],
+)
+def test_what_is_refused_says_so(changes, message):
+    with pytest.raises(SafeNetError) as caught:
+        laplace(**changes)
+    assert re.search(message, str(caught.value)), caught.value
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("on walls", "on wals", 4, "no piece 'wals'"),
+        ("x = [0, 2], y", "x = [0, 5], y", 8, "leaves"),
+        ('inlet = "x = 0"', 'inlet = "x = 9"', 10, "selects nothing"),
+        ('"rest"', "3", 12, "the piece walls is not text"),
+        ("box = {", "bix = {", 8, "bix"),
+        ("remove = [{ box = { x = [0, 2], y = [1, 2] } }]", "remove = 3", 8, "not a list of shapes"),
+        ("u_n = 0", "u_m = 0", 4, "u_m is not a derivative"),
+    ],
+)
+def test_errors_in_a_file_name_the_line(old, new, line, message):
+    with pytest.raises(SafeNetError, match=message) as caught:
+        loads(STEP.replace(old, new))
+    assert f"line {line}:" in str(caught.value)
+
+
+# ---- what is left free
+
+
+def flow(where):
+    a, b, q = u(x, y), v(x, y), p(x, y)
+    return Problem(
+        [
+            sp.Eq(a.diff(x, 2) + a.diff(y, 2), q.diff(x)),
+            sp.Eq(b.diff(x, 2) + b.diff(y, 2), q.diff(y)),
+            sp.Eq(a.diff(x) + b.diff(y), 0),
+        ],
+        on={x: (0, 4), y: (0, 2)},
+        pieces={"inlet": "x = 0", "outlet": "x = 4", "walls": "rest"},
+        where=where,
+    )
+
+
+NO_SLIP = [On(piece, sp.Eq(f(x, y), 0)) for piece in ("inlet", "walls") for f in (u, v)]
+CLOSED = [*NO_SLIP, On("outlet", sp.Eq(u(x, y), 0)), On("outlet", sp.Eq(v(x, y), 0))]
+
+
+def test_a_pressure_without_a_gauge_is_free_up_to_a_constant():
+    (text,) = warnings(flow(CLOSED))
+    assert text.startswith("p is free up to a constant")
+    assert warnings(flow([*CLOSED, sp.Eq(p(0, 0), 0)])) == ()
+
+
+def test_an_outlet_with_one_condition_says_what_is_free():
+    (text,) = warnings(flow([*NO_SLIP, On("outlet", sp.Eq(p(x, y), 0))]))
+    assert text.startswith("the piece outlet has only 1 condition, and 2 are needed")
+    assert "u and v are free" in text or "u or v" in text
+    assert warnings(flow([*NO_SLIP, On("outlet", sp.Eq(p(x, y), 0)), On("outlet", sp.Eq(v(x, y), 0))])) == ()
+
+
+def test_a_neumann_problem_is_free_up_to_a_constant():
+    n_x, n_y = sp.symbols("n_x n_y")
+    slope = n_x * U.diff(x) + n_y * U.diff(y)
+    (text,) = warnings(laplace(where=[On("all", sp.Eq(slope, 0))]))
+    assert text.startswith("u is free up to a constant")
+
+
+def test_a_part_of_the_boundary_without_a_name_is_mentioned():
+    (text,) = warnings(laplace(pieces={"left": "x = 0"}, where=[On("left", sp.Eq(U, 0))]))
+    assert "length 3" in text
+    assert "carries no condition" in text
+
+
+def test_a_face_of_a_box_without_a_condition_is_mentioned():
+    problem = Problem(
+        sp.Eq(u(x, t).diff(t), u(x, t).diff(x, 2)),
+        on={x: (0, 1), t: (0, 1)},
+        where=[sp.Eq(u(x, 0), 0), sp.Eq(u(0, t), 0)],
+    )
+    (text,) = warnings(problem)
+    assert text.startswith("the face x = 1 has no condition")
+
+
+def test_a_polygon_is_a_domain():
+    triangle = Polygon([(0, 0), (1, 0), (0, 1)])
+    assert laplace(shape=triangle).region.area == pytest.approx(0.5)
