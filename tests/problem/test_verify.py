@@ -114,3 +114,12 @@ def test_jets_of_the_exact_solution_at_a_place() -> None:
     jet = exact_jet(WAVE, Jet("u", (1, 1), (half, None)))
     real_x, real_t = (axis.symbol for axis in WAVE.axes)
     assert jet == sp.diff(sin(pi * real_x) * cos(2 * pi * real_t), real_x, real_t).subs(real_x, half)
+
+
+def test_terms_that_come_up_twice_are_counted_twice():
+    """(2 − a)/r + (2 − b)/r has 2/r twice: as one of them the sum would not vanish."""
+    y = sp.Symbol("y")
+    exact = sp.log((x - 2) ** 2 + (y - 2) ** 2)
+    source = sp.diff(exact, x, 2) + sp.diff(exact, y, 2)
+    v = sp.Function("v")(x, y)
+    Problem(sp.Eq(v.diff(x, 2) + v.diff(y, 2), source), on={x: (0, 1), y: (0, 1)}, exact={"v": exact})

@@ -88,10 +88,11 @@ def _term_values(problem: Problem, relation: Relation, points: Points) -> dict[s
             }
             derivative = evaluate(_derivative(problem, jet), {**points, **fixed}, np)
             values[symbol] = np.broadcast_to(derivative, (POINTS,))
-        return {
-            written(term): np.broadcast_to(evaluate(problem.value(term), values, np), (POINTS,))
-            for term in _terms(relation.residual)
-        }
+        found: dict[str, np.ndarray] = {}
+        for term in _terms(relation.residual):  # multiplied out, the same term may come up twice
+            value = np.broadcast_to(evaluate(problem.value(term), values, np), (POINTS,))
+            found[written(term)] = found.get(written(term), 0.0) + value
+        return found
 
 
 def _terms(residual: sp.Expr) -> list[sp.Expr]:

@@ -20,6 +20,8 @@ from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
 from .points import inside, on_condition
 
+SMOOTH = 1e-3  # an equation counts relative to at least this share of the size its terms could have
+TRIVIAL = 1e-9  # and a condition to this one: fields may differ in size by orders of magnitude
 SEED = 20_231  # apart from every training seed: these points are never trained on
 
 
@@ -93,9 +95,35 @@ def _relative(
         summands = sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
         terms = [evaluate(term, values, np) for term in summands]
         if interior is not None:
-            scale = float(np.max([*sizes, *(_rms(term) for term in terms)]))
+            least = TRIVIAL * _expected(problem, network, relation, interior, values, pooled=True)
+            scale = float(np.max([*sizes, *(_rms(term) for term in terms), least]))
             return _rms(sum(terms)) / scale if scale != 0 else 0.0
-        return _rms(sum(terms) / local_size(largest(terms)))
+        least = SMOOTH * _expected(problem, network, relation, points, values, pooled=False)
+        return _rms(sum(terms) / np.maximum(local_size(largest(terms)), least))
+
+
+def _expected(
+    problem: Problem,
+    network: Any,
+    relation: Relation,
+    points: np.ndarray,
+    values: dict[sp.Symbol, Any],
+    pooled: bool,
+) -> float:
+    """max_α |∂F/∂u_α|·‖u‖/L^|α|, the size a term has when its field (`pooled`: any field) varies over the domain.
+
+    What holds trivially (the momentum across a straight channel, v = 0 where v is 0 everywhere) is all rounding, and
+    rounding relative to rounding would say that nothing is solved.
+    """
+    lengths = np.array([axis.length for axis in problem.axes])
+    fields = np.asarray(jets(network, points, [(0,) * len(lengths)])[(0,) * len(lengths)])
+    sizes = np.sqrt(np.mean(np.square(fields), axis=0))
+    found = []
+    for symbol, jet in relation.jets.items():
+        slope = _rms(evaluate(problem.value(relation.coefficient(symbol)), values, np))
+        size = sizes.max() if pooled else sizes[problem.unknowns.index(jet.field)]
+        found.append(slope * size / np.prod(lengths ** np.array(jet.orders)))
+    return float(max(found)) if np.isfinite(found).all() else 0.0
 
 
 def largest(terms: Sequence[Any]) -> np.ndarray:

@@ -59,6 +59,8 @@ class Subdivision:
             residual = held_out(problem, current).worst
             monitor.level(rows.unknowns, residual)
             shares = rows.shares(result.amplitudes)
+            gained = shares.sum() < 0.9 * state.cursor["share"]
+            poor = 0 if gained else int(state.cursor["poor"]) + 1
             cells = split(problem, current, shares, self.share)
             finite = bool(np.isfinite(result.amplitudes).all())
             state = Direct(
@@ -66,16 +68,17 @@ class Subdivision:
                 residual=residual if finite else state.residual,
                 iterations=state.iterations + result.iterations,
                 evaluations=state.evaluations + result.evaluations,
-                cursor={"cells": cells, "poor": 0, "share": float(shares.sum())},
+                cursor={"cells": cells, "poor": poor, "share": float(shares.sum())},
             )
             if not finite:
                 yield replace(
                     state, done=True, given_up=state.network is None, reason="the residual is not finite"
                 )
                 return
-            if residual <= self.tolerance:
-                reason = f"the held-out residual is below {self.tolerance:.0e}"
-                yield replace(state, done=True, reason=reason)
+            if residual <= self.tolerance or poor >= 3:
+                below = f"the held-out residual is below {self.tolerance:.0e}"
+                idle = "smaller cells no longer reduce the residual"
+                yield replace(state, done=True, reason=below if residual <= self.tolerance else idle)
                 return
             yield state
 
