@@ -11,15 +11,12 @@ from numpy.polynomial.legendre import leggauss
 from scipy.optimize import brentq
 
 from safenet.reference import Reference, backstep, cavity
-from safenet.reference.flow import BACKFLOW, Flow, Grid, shipped, values
+from safenet.reference.flow import BACKFLOW, Grid, shipped, values
 from safenet.reference.flow_solver import (
     BACKSTEP,
-    CAVITY,
     SHIPMENTS,
-    SUPPRESSED,
     Case,
     backstep_grid,
-    cavity_grid,
     differences,
     solve,
 )
@@ -63,7 +60,7 @@ def manufactured_case(nu: float) -> Case:
             np.pi / 2 * np.sin(2 * np.pi * y) + 2 * p_x + 2 * np.pi**2 * nu * exact["v"],
         )
 
-    return Case(velocity, pinned=(0.0, 0.0), force=force)
+    return Case(velocity, zero_pressure=(0.0, 0.0), force=force)
 
 
 @pytest.mark.parametrize(("degree", "cells"), [(2, (4, 8, 16)), (4, (2, 4, 8))])
@@ -83,30 +80,46 @@ def test_a_smooth_flow_converges_with_order_k_plus_one_and_its_pressure_with_ord
     assert rates(errors["u"])[-1] < degree + 1.5
 
 
+def bisected(lines: np.ndarray) -> np.ndarray:
+    return np.insert(lines, range(1, len(lines)), (lines[1:] + lines[:-1]) / 2)
+
+
 def test_grading_restores_the_rates_that_the_corner_takes_away() -> None:
+    """Q2–Q1 on three nested meshes: order 3 for the velocity and 2 for the pressure, or 1/2 for all."""
+
     def errors(layers: int) -> dict[str, list[float]]:
-        moved = [
-            differences(solve(BACKSTEP, backstep_grid(layers, n), 2), shipped("backstep")) for n in (4, 8, 16)
-        ]
-        return {name: [each[name] for each in moved] for name in ("u", "v", "p")}
+        grid, flow, moved = backstep_grid(layers), None, []
+        for _ in range(3):
+            flow = solve(BACKSTEP, grid, 2, start=flow)
+            moved.append(differences(flow, shipped("backstep")))
+            x, y = bisected(grid.x), bisected(grid.y)
+            grid = Grid(x, y, (x[:-1, None] >= 2) | (y[:-1] < 1))
+        return {name: [each[name] for each in moved] for name in ("u", "v", "p", "pooled")}
 
     graded, plain = errors(layers=5), errors(layers=0)
-    assert all(rates(graded[name])[-1] > 1.9 for name in ("u", "v", "p"))
-    assert rates(plain["p"])[-1] < 1.3
-    assert graded["p"][-1] < plain["p"][-1] / 5
+    assert rates(graded["u"])[-1] > 2.7
+    assert rates(graded["v"])[-1] > 2.7
+    assert rates(graded["p"])[-1] > 1.5
+    assert rates(plain["pooled"])[-1] < 0.8
+    assert graded["pooled"][-1] < 1e-4
 
 
-@pytest.mark.parametrize("name", list(SHIPMENTS))
-def test_rougher_flows_approach_the_shipped_one_by_a_factor_per_degree(name: str) -> None:
-    # The same lines as shipped: 3, 4 and 5 instead of 6 or 7 degrees.
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [("backstep", 6e-4, 3e-5), ("backstep_suppressed", 6e-4, 4e-5), ("cavity", 4e-3, 1e-4)],
+)
+def test_rougher_flows_approach_the_shipped_one_by_a_factor_per_degree(
+    name: str, first: float, last: float
+) -> None:
+    # The same lines as shipped, and the degrees 3, 4 and 5 instead of 6 or 8.
     shipment, errors, flow = SHIPMENTS[name], [], None
     for degree in (3, 4, 5):
         flow = shipment.solve(degree, shipment.layers, shipment.cells, start=flow)
         errors.append(differences(flow, shipped(name))["pooled"])
-    assert errors[0] < 6e-4
+    assert errors[0] < first
     assert errors[1] < errors[0] / 3
     assert errors[2] < errors[1] / 3
-    assert errors[2] < 3e-5
+    assert errors[2] < last
 
 
 def test_newton_from_the_stokes_flow_and_continuation_in_the_reynolds_number_find_the_same_flow() -> None:
@@ -141,13 +154,12 @@ def triangles_in_the_cavity(n: int) -> dict[str, np.ndarray]:
         return ddot(grad(u), grad(w)) / 100 + dot(carried, w)
 
     @skfem.LinearForm
-    def twice_counted(w, at):
+    def counted_twice(w, at):
         return dot(mul(grad(at["now"]), at["now"]), w)
 
     B = skfem.BilinearForm(lambda u, q, at: -div(u) * q).assemble(velocity, pressure)
-    size = velocity.N + pressure.N
-    z = np.zeros(size)
-    x, y = velocity.doflocs
+    z = np.zeros(velocity.N + pressure.N)
+    x = velocity.doflocs[0]
     lid = velocity.get_dofs(lambda x: np.isclose(x[1], 1)).all(["u^1"])
     z[lid] = 4 * x[lid] * (1 - x[lid])
     origin = velocity.N + np.flatnonzero((pressure.doflocs == 0).all(axis=0))
@@ -155,7 +167,7 @@ def triangles_in_the_cavity(n: int) -> dict[str, np.ndarray]:
     for _ in range(8):
         now = velocity.interpolate(z[: velocity.N])
         A = skfem.bmat([[jacobian.assemble(velocity, now=now), B.T], [B, None]], "csr")
-        right = np.append(twice_counted.assemble(velocity, now=now), np.zeros(pressure.N))
+        right = np.append(counted_twice.assemble(velocity, now=now), np.zeros(pressure.N))
         z = skfem.solve(*skfem.condense(A, right, x=z, D=fixed))
     u, v = z[velocity.nodal_dofs]
     return {"x": mesh.p[0], "y": mesh.p[1], "u": u, "v": v, "p": z[velocity.N :][pressure.nodal_dofs[0]]}
@@ -192,7 +204,7 @@ def test_the_back_step_has_its_boundary_values(kappa: float) -> None:
     reference, s = backstep(kappa), np.linspace(0, 1, 301)
     inlet = reference(x=0.0, y=s)
     np.testing.assert_allclose(inlet["u"], 4 * s * (1 - s), atol=1e-7)
-    np.testing.assert_array_equal(inlet["v"], 0.0)
+    np.testing.assert_allclose(inlet["v"], 0.0, atol=1e-15)
     for x, y in [(4 * s, 0.0), (2 * s, 1.0), (2.0, 1 + s), (2 + 2 * s, 2.0)]:
         wall = reference(x=x, y=y)
         np.testing.assert_allclose([wall["u"], wall["v"]], 0.0, atol=1e-15)
@@ -207,11 +219,13 @@ def test_the_cavity_has_its_boundary_values() -> None:
     reference, s = cavity(), np.linspace(0, 1, 301)
     lid = reference(x=s, y=1.0)
     np.testing.assert_allclose(lid["u"], 4 * s * (1 - s), atol=1e-7)
-    np.testing.assert_array_equal(lid["v"], 0.0)
+    np.testing.assert_allclose(lid["v"], 0.0, atol=1e-15)
     for x, y in [(s, 0.0), (0.0, s), (1.0, s)]:
         wall = reference(x=x, y=y)
         np.testing.assert_allclose([wall["u"], wall["v"]], 0.0, atol=1e-15)
-    assert reference(x=0.0, y=0.0)["p"] == 0.0
+    # Zero at the corner, and no jump beside it: p is smooth there, and nearly constant where nothing moves.
+    assert abs(reference(x=0.0, y=0.0)["p"]) < 1e-15
+    assert np.max(np.abs(reference(x=np.logspace(-6, -3, 20), y=np.logspace(-6, -3, 20))["p"])) < 1e-6
 
 
 def flux(reference: Reference, x: float, bottom: float, top: float) -> float:
@@ -224,7 +238,7 @@ def flux(reference: Reference, x: float, bottom: float, top: float) -> float:
 @BOTH
 @pytest.mark.parametrize("x", [0.0, 0.7, 1.9, 2.001, 2.3, 3.1, 3.99, 4.0])
 def test_two_thirds_flow_through_every_section(kappa: float, x: float) -> None:
-    assert abs(flux(backstep(kappa), x, 0.0, 1.0 if x < 2 else 2.0) - 2 / 3) < 2e-5
+    assert abs(flux(backstep(kappa), x, 0.0, 1.0 if x < 2 else 2.0) - 2 / 3) < 4e-5
 
 
 @pytest.mark.parametrize("x", [0.1, 0.5, 0.9])
@@ -284,7 +298,7 @@ def test_coordinates_broadcast_and_blocks_do_not_matter() -> None:
 
 @pytest.mark.parametrize("kappa", [1.0, -1.5, np.nan])
 def test_a_kappa_without_data_is_refused(kappa: float) -> None:
-    with pytest.raises(ValueError, match="kappa = 0 and kappa = 1.5"):
+    with pytest.raises(ValueError, match=r"kappa = 0 and kappa = 1\.5"):
         backstep(kappa)
 
 

@@ -13,7 +13,7 @@ CENTRES = [(s, t) for s in (-0.3, 0.3) for t in (-0.3, 0.3)]
 
 
 def test_the_misfit_on_unseen_boundary_points_bounds_the_error_everywhere() -> None:
-    # u − u* is harmonic, so nowhere larger than here; ‖u‖ > 1/2, the length of a vector of means.
+    # u − u* is harmonic, so nowhere larger than here; relative to ‖u‖, which is more than half of ‖1‖, twice that.
     u, s = four_holes(), np.linspace(-0.5, 0.5, 1001)
     worst = max(np.max(np.abs(u(x=x, y=y) - 1)) for x, y in [(s, 0.5), (s, -0.5), (0.5, s), (-0.5, s)])
     for x, y in CENTRES:
