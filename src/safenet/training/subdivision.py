@@ -83,6 +83,16 @@ class Subdivision:
             yield state
 
 
+def subdivision_obstacle(problem: Problem) -> str | None:
+    """Why a problem cannot be solved on cells, or None if it can."""
+    for condition in problem.conditions:
+        if len(condition.places) > 1:
+            return f"the condition {condition.text} ties two places together"
+    if len(problem.axes) > 3:
+        return f"cells of {len(problem.axes)} axes would have too many amplitudes"
+    return None
+
+
 def first_cells(problem: Problem) -> list[Cell]:
     """The box cut along every straight side of the region that is parallel to an axis; only cells that hold some."""
     lines = [{axis.lo, axis.hi} for axis in problem.axes]
