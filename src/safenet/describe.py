@@ -9,6 +9,7 @@ from typing import Any
 from .features import domain_expressions, fourier_products
 from .networks.methods import METHODS, build
 from .problem import Problem
+from .problem.posedness import left_free
 from .problem.structure import axis_kinds, named_frequencies
 from .problem.verify import proven
 from .solution import Solution, l2re_text
@@ -35,6 +36,8 @@ def describe(problem: Problem) -> dict[str, Any]:
         "equations": [equation.text for equation in problem.equations],
         "conditions": [{"text": c.text, "kind": c.kind} for c in problem.conditions],
         "domain": {axis.name: [str(axis.lower), str(axis.upper)] for axis in problem.axes},
+        "region": _region(problem),
+        "warnings": list(left_free(problem)),
         "parameters": {symbol.name: str(value) for symbol, value in problem.parameters.items()},
         "exact": None if problem.exact is None else {k: str(v) for k, v in problem.exact.items()},
         "exact_proven": None if problem.exact is None else proven(problem),
@@ -56,6 +59,19 @@ def describe(problem: Problem) -> dict[str, Any]:
     }
 
 
+def _region(problem: Problem) -> dict[str, Any] | None:
+    """The shape, its area, the length of each piece, the re-entrant corners; None for a plain box."""
+    region = problem.region
+    if region is None:
+        return None
+    return {
+        "shape": str(region.shape),
+        "area": region.area,
+        "pieces": {name: region.length(name) for name in region.pieces},
+        "reentrant_corners": [list(corner.point) for corner in region.corners],
+    }
+
+
 def description_text(facts: dict[str, Any]) -> str:
     lines = [f"{facts['name']}" + (f": {facts['title']}" if facts["title"] else "")]
 
@@ -67,6 +83,18 @@ def description_text(facts: dict[str, Any]) -> str:
     section("equations", facts["equations"])
     section("conditions", [f"{c['text']:<44} {c['kind']}" for c in facts["conditions"]])
     section("domain", [f"{low} ≤ {name} ≤ {high}" for name, (low, high) in facts["domain"].items()])
+    region = facts["region"]
+    if region is not None:
+        corners = [f"({x:g}, {y:g})" for x, y in region["reentrant_corners"]]
+        section(
+            "region",
+            [
+                f"{region['shape']}, area {region['area']:.6g}",
+                "pieces: " + ", ".join(f"{k} (length {v:.4g})" for k, v in region["pieces"].items()),
+                *([f"re-entrant corners: {', '.join(corners)}"] if corners else []),
+            ],
+        )
+    section("warnings", facts["warnings"])
     section("parameters", [f"{name} = {value}" for name, value in facts["parameters"].items()])
     if facts["exact"] is not None:
         how = "proven symbolically" if facts["exact_proven"] else "checked numerically"

@@ -1,17 +1,22 @@
-"""problem → solution: plan, train, measure. The one door that the command line and Python share."""
+"""problem → solution: plan, train, choose, measure. The one door that the command line and Python share."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from .backend import device_name
 from .errors import SafeNetError
 from .problem import Problem
 from .problem.toml import dumps
 from .solution import Solution, errors, errors_json, read_plan, read_problem, undamaged
+from .training.batch import train_seeds
 from .training.checkpoint import unpack, write_atomically
 from .training.progress import Monitor
 from .training.recipes import Plan, make_plan
@@ -39,15 +44,37 @@ def solve(
     return carry_out(problem, plan, monitor, folder)
 
 
+def solve_seeds(
+    problem: Problem,
+    seeds: Iterable[int],
+    *,
+    method: str = "safe-net",
+    recipe: str = "default",
+    monitor: Monitor | None = None,
+    **options: Any,
+) -> list[Solution]:
+    """[solve(problem, seed=seed, …) for seed in seeds], as one program for all seeds where the recipe allows it."""
+    plans = [make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options) for seed in seeds]
+    began = time.monotonic()
+    # The seeds of one variant run together: they differ in numbers only.
+    variants = zip(*(plan.candidates for plan in plans), strict=True)
+    trials = zip(*(train_seeds(problem, variant, monitor) for variant in variants), strict=True)
+    each = (time.monotonic() - began) / max(len(plans), 1)
+    return [_measured(problem, plan, trial, each) for plan, trial in zip(plans, trials, strict=True)]
+
+
 def resume(folder: str | Path, *, monitor: Monitor | None = None) -> Solution:
     """Go on with an interrupted run: the result is that of a run that was never interrupted."""
     folder = Path(folder)
     problem, plan = read_problem(folder), read_plan(folder)
-    checkpoint = folder / "checkpoint.npz"
-    if checkpoint.exists():
+    for checkpoint in _checkpoints(folder):
         with undamaged(checkpoint, "remove it, and --resume starts the same plan from the beginning"):
             unpack(checkpoint)
     return carry_out(problem, plan, monitor, folder, resuming=True)
+
+
+def _checkpoints(folder: Path) -> list[Path]:
+    return sorted(folder.glob("checkpoint.npz")) + sorted(folder.glob("candidate-*/checkpoint.npz"))
 
 
 def prepare(folder: Path, problem: Problem, plan: Plan, force: bool) -> Path:
@@ -56,8 +83,8 @@ def prepare(folder: Path, problem: Problem, plan: Plan, force: bool) -> Path:
     try:
         _check_free(folder, force)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("checkpoint.npz", "solution.npz", "result.json"):
-            (folder / name).unlink(missing_ok=True)
+        for former in (*_checkpoints(folder), folder / "solution.npz", folder / "result.json"):
+            former.unlink(missing_ok=True)
         for name, text in texts.items():
             write_atomically(folder / name, text.encode())
     except OSError as obstacle:
@@ -83,32 +110,87 @@ def _check_free(folder: Path, force: bool) -> None:
 def carry_out(
     problem: Problem, plan: Plan, monitor: Monitor | None, folder: Path | None, resuming: bool = False
 ) -> Solution:
+    """Train every candidate of the plan, one after another, each in a folder of its own if there are several."""
     began = time.monotonic()
-    trained = train(problem, plan, monitor, folder, resuming)
-    solution = Solution(problem, trained.network, plan, trained.history)
-    solution.result = result_json(problem, plan, trained, time.monotonic() - began)
+    trials: list[Trained] = []
+    for number, candidate in enumerate(plan.candidates, 1):
+        inside = folder
+        if folder is not None and plan.variants:
+            inside = folder / f"candidate-{number}"
+            inside.mkdir(exist_ok=True)
+        trials.append(train(problem, candidate, monitor, inside, resuming))
+        if trials[-1].interrupted:
+            break
+    solution = _measured(problem, plan, trials, time.monotonic() - began)
     if folder is not None:
         solution.save(folder)
     return solution
 
 
+def chosen(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> int:
+    """Which of the candidates wins: by the final loss or the held-out residual, after any that diverged.
+
+    The reference is not asked, by construction: a `Trained` knows nothing of it.
+    """
+
+    def rank(i: int) -> tuple[bool, float, float]:
+        measures = final_loss(problem, plan.candidates[i], trials[i]), _number(trials[i].residual)
+        loss, residual = (math.inf if value is None else value for value in measures)
+        first, tie = (loss, residual) if plan.select == "loss" else (residual, loss)
+        return trials[i].outcome == "diverged", first, tie
+
+    return min(range(len(trials)), key=rank)
+
+
+def final_loss(problem: Problem, plan: Plan, trained: Trained) -> float | None:
+    """Σ λ_k L_k after the last iteration, with the plan's λ: where weights adapt, totals do not compare."""
+    if not len(trained.history):
+        return None
+    weights = [plan.residual_weight] * len(problem.equations)
+    weights += [plan.condition_weight] * len(problem.conditions)
+    return _number(float(np.dot(weights, trained.history[-1, 2:])))
+
+
+def _measured(problem: Problem, plan: Plan, trials: Sequence[Trained], seconds: float) -> Solution:
+    """The solution of the candidate that is chosen first and measured then."""
+    best = chosen(problem, plan, trials)
+    trained = replace(trials[best], interrupted=any(trial.interrupted for trial in trials))
+    solution = Solution(problem, trained.network, plan, trained.history)
+    solution.result = result_json(problem, plan, trained, seconds)
+    solution.result["candidates"] = [
+        {
+            **variant,
+            "loss": final_loss(problem, candidate, trial),
+            "residual": _number(trial.residual),
+            "outcome": trial.outcome,
+            "stop_reason": trial.stop_reason,
+            "iterations": sum(record.iterations for record in trial.records),
+            "seconds": round(sum(record.seconds for record in trial.records), 3),
+            "chosen": trial is trials[best],
+        }
+        for variant, candidate, trial in zip(plan.variants, plan.candidates, trials, strict=False)
+    ]
+    return solution
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if value is not None and math.isfinite(value) else None
+
+
 def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) -> dict[str, Any]:
     """What a run has to say for itself; every number here was measured, none is a setting."""
     measured = errors(problem, trained.network)
-
-    def number(value: float | None) -> float | None:
-        return value if value is not None and math.isfinite(value) else None
-
     l2re = errors_json(measured, len(problem.unknowns))
     return {
         "problem": problem.name,
         "method": plan.method,
         "recipe": plan.recipe,
         "seed": plan.seed,
-        "l2re": {k: number(v) for k, v in l2re.items()} if isinstance(l2re, dict) else number(l2re),
-        "max_error": number(measured.max_error),
+        "l2re": {k: _number(v) for k, v in l2re.items()} if isinstance(l2re, dict) else _number(l2re),
+        "max_error": _number(measured.max_error),
         "reference_accuracy": measured.floor,
-        "residual": number(measured.held_out.worst),
+        "residual": _number(measured.held_out.worst),
         "parameters": trained.network.parameters,
         "iterations": sum(record.iterations for record in trained.records),
         "evaluations": sum(record.evaluations for record in trained.records),

@@ -91,6 +91,21 @@ def test_harmonic_frequencies_are_multiples_of_pi_over_the_dirichlet_length(prob
     assert features.origin == (0.0,) * len(problem.axes)
 
 
+@pytest.mark.parametrize(
+    ("problem", "auto", "long"),
+    [
+        (library.problem("burgers"), 2.0, 2.0),
+        (library.convection(), 1.0, 2 * math.pi),  # no Dirichlet conditions: L is the length of x
+        (plate(3, 2), 3.0, 3.0),
+    ],
+    ids=["burgers", "convection", "plate"],
+)
+def test_k_is_the_papers_rule_or_forced_to_1_or_l(problem, auto, long):
+    for k, length in (("auto", auto), ("1", 1.0), ("L", long)):
+        features = fourier_products(problem, 32, "harmonic", "unit", k, key=KEY, dtype=jnp.float64)
+        np.testing.assert_allclose(features.omega[0], math.pi / length, rtol=1e-15)
+
+
 def test_box_frequencies_fit_each_axis_and_start_at_its_lower_end():
     problem = plate(3, 2)
     features = products(problem, 512, "box")

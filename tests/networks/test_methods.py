@@ -24,6 +24,7 @@ from safenet.networks import (
     network_spec,
     skeleton,
 )
+from safenet.networks.methods import DESCRIPTIONS
 from safenet.networks.perceptron import trainable
 from safenet.training.checkpoint import fill, leaves
 
@@ -43,6 +44,18 @@ def disturbed(network, seed=0):
         ("safe-net-literal", 6793),
         # 2·50 + 50, three times 50·50 + 50, 50 + 1
         ("pinn", 7851),
+        ("fls-pinn", 7851),
+        ("w-pinn", 7851),
+        ("w-pinn-grid", 7851),
+        # (63 + 1)·50 + 50, five times 2550, 51
+        ("rba-pinn", 16051),
+        # 128·50 + 50, three times 2550, 51; B is frozen
+        ("rff", 14151),
+        ("rff-tuned", 14151),
+        # as rff, 128·2 centres and 128 widths
+        ("rbf", 14535),
+        # and 6·50 for the monomials
+        ("rbf-p", 14835),
     ],
 )
 def test_the_papers_networks_have_the_papers_number_of_parameters(name, parameters):
@@ -51,10 +64,29 @@ def test_the_papers_networks_have_the_papers_number_of_parameters(name, paramete
     assert sum(leaf.size for leaf in jax.tree.leaves(trainable(network))) == parameters
 
 
+def test_every_method_is_described_and_none_is_a_rename_of_another():
+    assert list(DESCRIPTIONS) == list(METHODS)
+    assert len(set(METHODS.values())) == len(METHODS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_survives_json(name):
+    saved = json.loads(json.dumps(dataclasses.asdict(METHODS[name])))
+    assert Method(**saved) == METHODS[name]
+    assert hash(Method(**saved)) == hash(METHODS[name])
+
+
+def test_a_plan_of_an_earlier_version_is_read_as_what_it_was():
+    first = ("features", "frequencies", "amplitudes", "normalise", "domain", "width", "depth", "activation")
+    for name in ("safe-net", "safe-net-literal", "pinn"):
+        whole = dataclasses.asdict(METHODS[name])
+        assert Method(**{field: whole[field] for field in first}) == METHODS[name]
+
+
 def test_a_fixed_scale_is_no_parameter():
     network = build(WAVE, method("safe-net", features=8, width=3), key=jax.random.key(0))
     assert network.parameters == 2 * 2 + 2 * 4 + 3 * (8 + 2) + 3 + 3 + 1
-    assert trainable(network).features.scale is None
+    assert trainable(network).features.scale.array is None
 
 
 def printed(network, x, t):
@@ -107,6 +139,29 @@ def test_layers_follow_one_another_with_the_activation_between(depth, activation
     np.testing.assert_allclose(network(jnp.array([0.3, 0.9])), value, rtol=1e-13)
 
 
+@pytest.mark.parametrize("omega_0", [1.0, 30.0])
+def test_the_first_layer_of_fls_is_a_sine_and_the_others_are_not(omega_0):
+    chosen = method("fls-pinn", depth=3, width=4, omega_0=omega_0)
+    network = disturbed(build(library.nh_heat(), chosen, key=jax.random.key(2)))
+    (W_1, W_2, W_3, W_4), (b_1, b_2, b_3, b_4) = (
+        map(np.asarray, network.weights),
+        map(np.asarray, network.biases),
+    )
+    value = np.sin(omega_0 * (W_1 @ [2 * 0.3 - 1, 2 * 0.9 - 1] + b_1))
+    value = W_4 @ np.tanh(W_3 @ np.tanh(W_2 @ value + b_2) + b_3) + b_4
+    np.testing.assert_allclose(network(jnp.array([0.3, 0.9])), value, rtol=1e-12)
+
+
+def test_the_first_layer_of_fls_starts_uniform_in_one_over_the_inputs():
+    network = build(WAVE, method("fls-pinn", width=2000, depth=2), key=jax.random.key(0))
+    first, second = np.asarray(network.weights[0]), np.asarray(network.weights[1])
+    assert 0.99 / 2 < np.abs(first).max() <= 1 / 2
+    assert first.std() == pytest.approx(
+        1 / 2 / np.sqrt(3), rel=0.05
+    )  # of 4000 numbers, five standard errors: 5 %
+    assert np.abs(second).max() <= np.sqrt(6 / 4000)
+
+
 def test_weights_start_glorot_uniform_and_biases_at_zero():
     network = build(WAVE, Method(), key=jax.random.key(0))
     for W in network.weights:
@@ -125,7 +180,17 @@ def test_weights_start_glorot_uniform_and_biases_at_zero():
         ({"frequencies": "harmonics"}, "frequencies = 'harmonics'", "'harmonic'"),
         ({"amplitudes": "decaying"}, "amplitudes = 'decaying'", "'decay'"),
         ({"normalise": "pointwise"}, "normalise = 'pointwise'", "'point'"),
+        ({"embedding": "radail"}, "embedding = 'radail'", "'radial'"),
+        ({"weighting": "nkt"}, "weighting = 'nkt'", "'ntk'"),
+        ({"k": "2"}, "k = '2'", "L"),
         ({"features": -1}, "features = -1", "0"),
+        ({"batch": 1}, "batch = 1", "2"),
+        ({"ntk_every": 0}, "ntk_every = 0", "1"),
+        ({"omega_0": -1.0}, "omega_0 = -1.0", "0"),
+        ({"omega_0": float("nan")}, "omega_0 = nan", "0"),
+        ({"bandwidth": 0.0}, "bandwidth = 0.0", "positive"),
+        ({"rba_decay": 1.0}, "rba_decay = 1.0", "0.999"),
+        ({"weight_grid": (1.0, 0.0)}, "weight_grid = (1.0, 0.0)", "positive"),
         ({"width": 0}, "width = 0", "1"),
         ({"depth": 0}, "depth = 0", "1"),
         ({"widht": 3}, "'widht'", "'width'"),

@@ -11,7 +11,7 @@ import sympy as sp
 from safenet.errors import SafeNetError
 from safenet.problem import Problem, dumps, loads
 from safenet.problem.pieces import On, split_piece
-from safenet.problem.posedness import warnings
+from safenet.problem.posedness import left_free
 from safenet.problem.shapes import Box, Disc, Polygon
 
 x, y, t = sp.symbols("x y t")
@@ -193,27 +193,27 @@ CLOSED = [*NO_SLIP, On("outlet", sp.Eq(u(x, y), 0)), On("outlet", sp.Eq(v(x, y),
 
 
 def test_a_pressure_without_a_gauge_is_free_up_to_a_constant():
-    (text,) = warnings(flow(CLOSED))
+    (text,) = left_free(flow(CLOSED))
     assert text.startswith("p is free up to a constant")
-    assert warnings(flow([*CLOSED, sp.Eq(p(0, 0), 0)])) == ()
+    assert left_free(flow([*CLOSED, sp.Eq(p(0, 0), 0)])) == ()
 
 
 def test_an_outlet_with_one_condition_says_what_is_free():
-    (text,) = warnings(flow([*NO_SLIP, On("outlet", sp.Eq(p(x, y), 0))]))
+    (text,) = left_free(flow([*NO_SLIP, On("outlet", sp.Eq(p(x, y), 0))]))
     assert text.startswith("the piece outlet has only 1 condition, and 2 are needed")
     assert "u and v are free" in text or "u or v" in text
-    assert warnings(flow([*NO_SLIP, On("outlet", sp.Eq(p(x, y), 0)), On("outlet", sp.Eq(v(x, y), 0))])) == ()
+    assert left_free(flow([*NO_SLIP, On("outlet", sp.Eq(p(x, y), 0)), On("outlet", sp.Eq(v(x, y), 0))])) == ()
 
 
 def test_a_neumann_problem_is_free_up_to_a_constant():
     n_x, n_y = sp.symbols("n_x n_y")
     slope = n_x * U.diff(x) + n_y * U.diff(y)
-    (text,) = warnings(laplace(where=[On("all", sp.Eq(slope, 0))]))
+    (text,) = left_free(laplace(where=[On("all", sp.Eq(slope, 0))]))
     assert text.startswith("u is free up to a constant")
 
 
 def test_a_part_of_the_boundary_without_a_name_is_mentioned():
-    (text,) = warnings(laplace(pieces={"left": "x = 0"}, where=[On("left", sp.Eq(U, 0))]))
+    (text,) = left_free(laplace(pieces={"left": "x = 0"}, where=[On("left", sp.Eq(U, 0))]))
     assert "length 3" in text
     assert "carries no condition" in text
 
@@ -224,7 +224,7 @@ def test_a_face_of_a_box_without_a_condition_is_mentioned():
         on={x: (0, 1), t: (0, 1)},
         where=[sp.Eq(u(x, 0), 0), sp.Eq(u(0, t), 0)],
     )
-    (text,) = warnings(problem)
+    (text,) = left_free(problem)
     assert text.startswith("the face x = 1 has no condition")
 
 

@@ -152,7 +152,7 @@ def test_the_flat_parameters_are_all_that_trains_and_nothing_else():
     assert jax.tree.structure(again) == jax.tree.structure(network)
     assert all(jax.tree.leaves(jax.tree.map(np.array_equal, again, network)))
     moved = loss.field(theta + 1)
-    assert float(moved.features.scale) == float(network.features.scale)
+    assert float(moved.features.scale.array) == float(network.features.scale.array)
     np.testing.assert_allclose(moved.weights[0], network.weights[0] + 1)
 
 
@@ -161,3 +161,16 @@ def test_single_precision_stays_single():
     loss, theta = physics_loss(WAVE, network, POINTS)
     found = jax.eval_shape(lambda theta: (loss(theta), loss.rows(theta), loss.normal_equations(theta)), theta)
     assert {leaf.dtype for leaf in jax.tree.leaves((theta, found))} == {jnp.dtype("float32")}
+
+
+def test_losses_of_one_problem_stack_whatever_their_seed():
+    def loss(seed, problem):
+        network = build(problem, method("rff", features=8, width=3, depth=1), key=jax.random.key(seed))
+        return physics_loss(problem, network, sample(problem, 4, 2, "uniform", seed))[0]
+
+    first, second = loss(0, library.wave()), loss(1, library.wave())
+    assert jax.tree.structure(first) == jax.tree.structure(second)
+    # B differs by the seed and is stacked with the rest; another parameter of the problem is another program.
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), first, second)
+    assert np.any(np.diff(stacked.fixed.features.B.array, axis=0))
+    assert jax.tree.structure(first) != jax.tree.structure(loss(0, library.wave(beta=3)))

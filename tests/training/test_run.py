@@ -42,9 +42,21 @@ t = [0, 1]
 NETWORK = method("pinn", width=3, depth=1)
 SMALL = Plan(method="pinn", network=NETWORK, interior=8, condition=1, sampler="sobol", seed=1)
 OPTIMISED = dataclasses.replace(SMALL, phases=(Adam(12), LBFGS(6)))
+# Weights that adapt in Adam, are kept in L-BFGS, and go on in the second Adam.
+ADAPTED = {
+    name: dataclasses.replace(
+        SMALL,
+        network=method("pinn", width=3, depth=1, weighting=name, ntk_every=3),
+        phases=(Adam(8), LBFGS(4), Adam(4)),
+    )
+    for name in ("ntk", "rba")
+}
 # What is carried out, and at which of the monitor's calls it is interrupted.
 RUNS = {
     "adam and l-bfgs": (DECAY, OPTIMISED, (1, 4, 31)),
+    # In the middle of each of the three phases: every iteration is two calls, every phase one more.
+    "ntk weights": (DECAY, ADAPTED["ntk"], (8, 22)),
+    "rba weights": (DECAY, ADAPTED["rba"], (8, 22, 30)),
     "levenberg-marquardt": (DECAY, dataclasses.replace(SMALL, phases=(LevenbergMarquardt(9),)), (5,)),
     "least squares": (DECAY, Plan(phases=(LeastSquares(tolerance=0.0),)), (1, 2, 3, 4, 8, 15)),
     "marching": (LOGISTIC, Plan(phases=(Marching(tail=1e-2), Marching(tail=1e-5))), (1, 2, 6, 20, 40)),
@@ -184,6 +196,17 @@ def test_the_monitor_hears_plain_numbers_of_every_iteration():
     # Iterations are numbered through, phase after phase.
     np.testing.assert_array_equal(trained.history[:, 0], np.arange(1, len(trained.history) + 1))
     assert [record.iterations for record in trained.records] == [12, len(trained.history) - 12]
+
+
+def test_lbfgs_keeps_the_weights_that_adam_left():
+    trained = train(DECAY, ADAPTED["ntk"])
+    assert [record.name for record in trained.records] == ["adam", "lbfgs", "adam"]
+    totals, terms = trained.history[:, 1], trained.history[:, 2:]
+    # Two rows of L-BFGS give both weights; with them, the last of Adam's is the same loss at another θ.
+    weights = np.linalg.solve(terms[8:10], totals[8:10])
+    np.testing.assert_allclose(terms[7:12] @ weights, totals[7:12], rtol=1e-6)
+    assert abs(weights[1] - 100) > 1
+    assert (np.diff(totals[7:12]) < 0).all()
 
 
 def test_the_loss_falls_and_the_held_out_residual_with_it():

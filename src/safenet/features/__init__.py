@@ -1,20 +1,35 @@
-"""Point → features: Fourier products, features read off the conditions, normalisation; `+` joins them."""
+"""Point → features: Fourier products, random waves, radial functions, series, features read off the conditions."""
 
-from .base import Coordinates, Features, Joined
+from .base import Coordinates, Features, Frozen, Joined, UnitBox, Unscaled, box
 from .domain import DomainFeatures, domain_expressions, domain_features
 from .fourier import FourierProducts, fourier_products
-from .normalise import PointNormalised, Scaled, normalised
+from .normalise import BatchNormalised, PointNormalised, Scaled, normalised
+from .radial import Monomials, Radial, radial
+from .random_fourier import RandomFourier, random_fourier
+from .series import Series, series
 
 __all__ = [
+    "BatchNormalised",
     "Coordinates",
     "DomainFeatures",
     "Features",
     "FourierProducts",
+    "Frozen",
     "Joined",
+    "Monomials",
     "PointNormalised",
+    "Radial",
+    "RandomFourier",
     "Scaled",
+    "Series",
+    "UnitBox",
+    "Unscaled",
+    "box",
     "domain_expressions",
     "domain_features",
     "fourier_products",
     "normalised",
+    "radial",
+    "random_fourier",
+    "series",
 ]

@@ -20,6 +20,7 @@ from .base import Features
 
 FREQUENCIES = ("harmonic", "gaussian", "uniform", "box")
 AMPLITUDES = ("unit", "gaussian", "uniform", "xavier", "decay")
+LENGTHS = ("auto", "1", "L")
 
 
 def sine_patterns(axes: int) -> list[tuple[bool, ...]]:
@@ -52,7 +53,14 @@ class FourierProducts(Features):
 
 
 def fourier_products(
-    problem: Problem, features: int, frequencies: str, amplitudes: str, *, key: Array, dtype: DTypeLike
+    problem: Problem,
+    features: int,
+    frequencies: str,
+    amplitudes: str,
+    k: str = "auto",
+    *,
+    key: Array,
+    dtype: DTypeLike,
 ) -> FourierProducts:
     """`features`/2^d frequency sets, initialised as the names say (the formulas are beside each name below)."""
     axes = len(problem.axes)
@@ -65,8 +73,8 @@ def fourier_products(
     else:
         index = np.arange(1, sets + 1)[:, None] * np.ones((1, axes))
         origin = (0.0,) * axes
-        if frequencies == "harmonic":  # ω = ℓπ/k, k = L for homogeneous Dirichlet conditions, else 1
-            omega = index * np.pi / dirichlet_length(problem)
+        if frequencies == "harmonic":  # ω = ℓπ/k
+            omega = index * np.pi / harmonic_length(problem, k)
         elif frequencies == "gaussian":  # ω ~ N(0, π²)
             omega = np.pi * jax.random.normal(frequency_key, (sets, axes), dtype)
         else:  # ω ~ U(0, 2π)
@@ -87,18 +95,26 @@ def fourier_products(
     return FourierProducts(jnp.asarray(omega, dtype), amplitude, origin)
 
 
-def dirichlet_length(problem: Problem) -> float:
-    """The paper's k: the length L of the first axis with u = 0 on both faces, otherwise 1."""
-    for i, axis in enumerate(problem.axes):
-        faces = {
-            jet.place[i]
-            for condition in problem.conditions
-            if condition.kind == "dirichlet" and problem.value(condition.source) == 0
-            for jet in condition.jets.values()
-        }
-        if {axis.lower, axis.upper} <= faces:
-            return axis.length
-    return 1.0
+def harmonic_length(problem: Problem, k: str = "auto") -> float:
+    """k of ω = ℓπ/k: `auto` is the paper's, L for homogeneous Dirichlet conditions on [0, L] and otherwise 1.
+
+    `1` and `L` force either. Where no axis has such conditions, L is the length of the first one.
+    """
+    lengths = [axis.length for i, axis in enumerate(problem.axes) if _vanishes_on_faces(problem, i)]
+    if k == "L":
+        return [*lengths, problem.axes[0].length][0]
+    return lengths[0] if lengths and k == "auto" else 1.0
+
+
+def _vanishes_on_faces(problem: Problem, index: int) -> bool:
+    """Whether u = 0 is asked for on both faces of an axis."""
+    faces = {
+        jet.place[index]
+        for condition in problem.conditions
+        if condition.kind == "dirichlet" and problem.value(condition.source) == 0
+        for jet in condition.jets.values()
+    }
+    return {problem.axes[index].lower, problem.axes[index].upper} <= faces
 
 
 def decoupled_indices(axes: int, sets: int) -> np.ndarray:

@@ -1,6 +1,12 @@
-"""φ ↦ (φ − mean φ)/(‖φ − mean φ‖ + ε), or a fixed scale: what stands between features and network."""
+"""φ ↦ (φ − mean φ)/(‖φ − mean φ‖ + ε), or a fixed scale: what stands between features and network.
+
+The paper does not say over which axis its mean and norm are taken. `point` takes them over the features of one
+point, `batch` over a sample of points for each feature; both are maps of one point, so derivatives mean what they say.
+"""
 
 from __future__ import annotations
+
+import math
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +16,9 @@ from jaxtyping import Array, Float
 from scipy.stats import qmc
 
 from ..problem import Problem
-from .base import Features
+from .base import Features, Frozen
 
-NORMALISATIONS = ("point", "fixed", "none")
+NORMALISATIONS = ("point", "batch", "fixed", "none")
 EPSILON = 1e-3
 
 
@@ -28,34 +34,67 @@ class PointNormalised(Features):
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
         features = self.inner(point)
         centred = features - jnp.mean(features)
-        square = jnp.sum(centred**2)
-        # √ has no derivative at 0, where all features are equal: there the quotient is 0 anyway.
-        norm = jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
-        return centred / (norm + EPSILON)
+        return centred / (_norm(centred) + EPSILON)
 
 
-class Scaled(Features):
-    """φ/s with one fixed s: the derivatives keep the shape of the features'."""
+class BatchNormalised(Features):
+    """(φ_j − mean_i φ_j(x_i))/(‖φ_j(x_i) − mean‖₂ + 10⁻³): over a fixed sample x_i of the box, feature by feature.
+
+    A batch of the training points would give interior and faces different networks, so the sample is the box's.
+    Mean and norm follow the trainable features; they do not depend on the point, so many points share them.
+    The norm grows with the root of the sample's size, as the printed formula's does with the batch's.
+    """
 
     inner: Features
-    scale: Float[Array, ""]
+    sample: Frozen
 
     @property
     def size(self) -> int:
         return self.inner.size
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
-        return self.inner(point) / jax.lax.stop_gradient(self.scale)
+        batch = jax.vmap(self.inner)(self.sample.value)
+        mean = jnp.mean(batch, axis=0)
+        return (self.inner(point) - mean) / (_norm(batch - mean) + EPSILON)
 
 
-def normalised(features: Features, how: str, problem: Problem, dtype: DTypeLike) -> Features:
-    """`point`: the paper's; `fixed`: s = root mean square of ‖φ‖ over the box at the start; `none`."""
+def _norm(values: Float[Array, " n *features"]) -> Float[Array, " *features"]:
+    """‖·‖₂ along the first axis. √ has no derivative at 0, where all values are equal: the quotient is 0 anyway."""
+    square = jnp.sum(values**2, axis=0)
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+
+
+class Scaled(Features):
+    """φ/s with one fixed s: the derivatives keep the shape of the features'."""
+
+    inner: Features
+    scale: Frozen
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
+        return self.inner(point) / self.scale.value
+
+
+def normalised(
+    features: Features, how: str, problem: Problem, dtype: DTypeLike, batch: int = 512
+) -> Features:
+    """`point`, `batch`: the paper's, over either axis; `fixed`: s = root mean square of ‖φ‖ at the start; `none`."""
     if how == "point":
         return PointNormalised(features)
     if how == "none":
         return features
-    unit = qmc.Sobol(len(problem.axes), scramble=False).random_base2(9)
+    sample = jnp.asarray(_spread(problem, batch), dtype)
+    if how == "batch":
+        return BatchNormalised(features, Frozen(sample))
+    values = jax.vmap(features)(sample)
+    return Scaled(features, Frozen(jnp.sqrt(jnp.mean(jnp.sum(values**2, axis=1)))))
+
+
+def _spread(problem: Problem, count: int) -> np.ndarray:
+    """The first `count` Sobol points of the box: the same for every seed."""
+    unit = qmc.Sobol(len(problem.axes), scramble=False).random_base2(math.ceil(math.log2(count)))[:count]
     low = np.array([axis.lo for axis in problem.axes])
-    length = np.array([axis.length for axis in problem.axes])
-    values = jax.vmap(features)(jnp.asarray(low + length * unit, dtype))
-    return Scaled(features, jnp.sqrt(jnp.mean(jnp.sum(values**2, axis=1))))
+    return low + np.array([axis.length for axis in problem.axes]) * unit

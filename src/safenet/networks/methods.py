@@ -1,7 +1,8 @@
-"""A method is a declaration: which features, which network. New ones are lines in the table below."""
+"""A method is a declaration: which features, which network, which weights. New ones are lines in the table below."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -12,54 +13,164 @@ from jaxtyping import Array
 
 from .. import backend  # noqa: F401  (float64)
 from ..errors import SafeNetError, nearest
-from ..features import Coordinates, Features, domain_features, fourier_products, normalised
-from ..features.fourier import AMPLITUDES, FREQUENCIES
+from ..features import (
+    Coordinates,
+    Features,
+    Monomials,
+    UnitBox,
+    Unscaled,
+    box,
+    domain_features,
+    fourier_products,
+    normalised,
+    radial,
+    random_fourier,
+    series,
+)
+from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS
 from ..features.normalise import NORMALISATIONS
 from ..problem import Problem
 from .basis import AxisBasis
+from .cells import CellForm, cell_skeleton
 from .linear_form import LinearForm, Piecewise
 from .perceptron import ACTIVATIONS, Perceptron, perceptron
+
+WEIGHTINGS = ("fixed", "ntk", "rba")
 
 
 @dataclass(frozen=True)
 class Method:
-    """`features` Fourier products (0: the coordinates themselves), joined by `domain` features, then layers."""
+    """Features of the point, layers, and how the terms of the loss are weighted: numbers and names only.
 
+    Every field is an option of `method` and of `solve`, so that an ablation is a line; a field that is not read by the
+    chosen embedding or weighting has no effect.
+    """
+
+    # Features: how many (0: the coordinates themselves), of which kind, and what joins them.
     features: int = 128
-    frequencies: str = "harmonic"
+    frequencies: str = "harmonic"  # of the Fourier products
     amplitudes: str = "unit"
     normalise: str = "point"
-    domain: bool = True
+    domain: bool = True  # features read off the conditions
+    # Layers.
     width: int = 50
     depth: int = 1
     activation: str = "tanh"
+    omega_0: float = 0.0  # > 0: the first layer is sin(ω₀ (W φ + b))
+    # More about the features.
+    embedding: str = "fourier"
+    k: str = "auto"  # of the harmonic frequencies ℓπ/k
+    scaled: bool = True  # whether coordinates, random and radial features see the box scaled to a unit one
+    sigma_space: float = 1.0  # of the random frequencies, in cycles per unit of the inputs
+    sigma_time: float = 1.0
+    bandwidth: float = 1.0  # σ of the radial functions at the start
+    degree: int = 0  # > 0: monomials up to this total degree join the features
+    batch: int = 512  # points from which the normalisations `batch` and `fixed` take their statistics
+    # Weights of the loss's terms: those of the plan, adapted by Adam and then kept.
+    weighting: str = "fixed"
+    ntk_every: int = 1000
+    ntk_points: int = 300
+    rba_decay: float = 0.999
+    rba_rate: float = 0.01
+    weight_grid: Sequence[float] = ()  # values of the equations' weight λ to choose from
 
     def __post_init__(self) -> None:
-        choices = {
-            "frequencies": FREQUENCIES,
-            "amplitudes": AMPLITUDES,
-            "normalise": NORMALISATIONS,
-            "activation": tuple(ACTIVATIONS),
-        }
-        for name, allowed in choices.items():
+        object.__setattr__(self, "weight_grid", tuple(self.weight_grid))  # JSON has lists only
+        for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise SafeNetError(
-                    f"{name} = {getattr(self, name)!r} is unknown", nearest(getattr(self, name), allowed)
+                    f"{name} = {getattr(self, name)!r} is unknown", nearest(str(getattr(self, name)), allowed)
                 )
-        for name, least in {"features": 0, "width": 1, "depth": 1}.items():
-            if getattr(self, name) < least:
+        for name, least in LEAST.items():
+            if not getattr(self, name) >= least:
                 raise SafeNetError(f"{name} = {getattr(self, name)} is too small", f"the least is {least}")
+        for name in POSITIVE:
+            if not getattr(self, name) > 0:
+                raise SafeNetError(
+                    f"{name} = {getattr(self, name)} is not positive", "give a positive number"
+                )
+        if not 0 <= self.rba_decay < 1:
+            raise SafeNetError(f"rba_decay = {self.rba_decay} is not in [0, 1)", "the paper's is 0.999")
+        if not all(weight > 0 for weight in self.weight_grid):
+            raise SafeNetError(f"weight_grid = {self.weight_grid} is not positive", "give positive numbers")
 
+
+def _fourier(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+    return fourier_products(
+        problem,
+        chosen.features,
+        chosen.frequencies,
+        chosen.amplitudes,
+        chosen.k,
+        key=key,
+        dtype=dtype,
+    )
+
+
+def _random(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+    sigma = chosen.sigma_space, chosen.sigma_time
+    return random_fourier(problem, chosen.features, *sigma, inputs, key=key, dtype=dtype)
+
+
+def _radial(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+    return radial(inputs, chosen.features, chosen.bandwidth, key=key, dtype=dtype)
+
+
+def _series(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+    return series(problem, max(1, chosen.features // 2))
+
+
+EMBEDDINGS: dict[str, Callable[[Problem, Method, Features, Array, DTypeLike], Features]] = {
+    "fourier": _fourier,
+    "random": _random,
+    "radial": _radial,
+    "series": _series,
+}
+CHOICES: dict[str, tuple[str, ...]] = {
+    "frequencies": FREQUENCIES,
+    "amplitudes": AMPLITUDES,
+    "normalise": NORMALISATIONS,
+    "activation": tuple(ACTIVATIONS),
+    "embedding": tuple(EMBEDDINGS),
+    "k": LENGTHS,
+    "weighting": WEIGHTINGS,
+}
+LEAST = {
+    **{"features": 0, "width": 1, "depth": 1, "degree": 0, "batch": 2},
+    **{"omega_0": 0.0, "ntk_every": 1, "ntk_points": 1, "rba_rate": 0.0},
+}
+POSITIVE = ("sigma_space", "sigma_time", "bandwidth")
+
+PINN = Method(features=0, normalise="none", domain=False, depth=4)
+EMBEDDED = replace(PINN, features=128)
 
 METHODS: dict[str, Method] = {
     "safe-net": Method(frequencies="box", amplitudes="decay", normalise="fixed"),
     "safe-net-literal": Method(),
-    "pinn": Method(features=0, normalise="none", domain=False, depth=4),
+    "pinn": PINN,
+    "fls-pinn": replace(PINN, omega_0=1.0),
+    "w-pinn": replace(PINN, weighting="ntk"),
+    "w-pinn-grid": replace(PINN, weight_grid=(1e-1, 1e-3, 1e-4)),
+    # m = 31 waves: 16k parameters on the wave equation, the one thing that the paper says about m.
+    "rba-pinn": replace(PINN, embedding="series", features=62, depth=6, weighting="rba"),
+    "rff": replace(EMBEDDED, embedding="random", scaled=False, sigma_space=200.0, sigma_time=10.0),
+    # One cycle per box: what can be said without knowing the solution.
+    "rff-tuned": replace(EMBEDDED, embedding="random"),
+    "rbf": replace(EMBEDDED, embedding="radial"),
+    "rbf-p": replace(EMBEDDED, embedding="radial", degree=2),
 }
 DESCRIPTIONS: dict[str, str] = {
     "safe-net": "our best: features and solver chosen from the symbols",
     "safe-net-literal": "the paper as printed: 128 features, unit amplitudes, per-point normalisation",
     "pinn": "a plain network of four hidden layers on the coordinates",
+    "fls-pinn": "the same with a sine as its first layer",
+    "w-pinn": "the same with the loss weighted by traces of the tangent kernel",
+    "w-pinn-grid": "the same with the best of three fixed weights for the equation",
+    "rba-pinn": "six layers on Fourier series, every point weighted by its past residuals",
+    "rff": "random Fourier features as printed, 200 cycles per unit of space",
+    "rff-tuned": "random Fourier features of about one cycle per box",
+    "rbf": "128 normalised radial functions with trainable centres and widths",
+    "rbf-p": "the same and all monomials up to degree two",
 }
 
 
@@ -77,31 +188,38 @@ def method(name: str, **options: Any) -> Method:
 def build(problem: Problem, chosen: Method, *, key: Array, dtype: DTypeLike = jnp.float64) -> Perceptron:
     """The network of a method for a problem, initialised by `key`."""
     feature_key, layer_key = jax.random.split(key)
-    features: Features | None = None
-    if chosen.features:
-        features = fourier_products(
-            problem, chosen.features, chosen.frequencies, chosen.amplitudes, key=feature_key, dtype=dtype
-        )
-    else:
-        features = Coordinates(tuple(a.lo for a in problem.axes), tuple(a.hi for a in problem.axes))
-    if chosen.domain:
-        domain = domain_features(problem)
-        features = features + domain if domain.size else features
-    features = normalised(features, chosen.normalise, problem, dtype)
+    features = normalised(
+        _features(problem, chosen, feature_key, dtype), chosen.normalise, problem, dtype, chosen.batch
+    )
     return perceptron(
         features,
         len(problem.unknowns),
         chosen.width,
         chosen.depth,
         chosen.activation,
+        chosen.omega_0,
         key=layer_key,
         dtype=dtype,
     )
 
 
+def _features(problem: Problem, chosen: Method, key: Array, dtype: DTypeLike) -> Features:
+    """[embedding or coordinates; monomials; features of the conditions]"""
+    corners = box(problem)
+    inputs = (UnitBox if chosen.scaled else Unscaled)(*corners)
+    if chosen.features:
+        features = EMBEDDINGS[chosen.embedding](problem, chosen, inputs, key, dtype)
+    else:
+        features = (Coordinates if chosen.scaled else Unscaled)(*corners)
+    if chosen.degree:
+        features = features + Monomials(inputs, chosen.degree)
+    domain = domain_features(problem)
+    return features + domain if chosen.domain and domain.size else features
+
+
 def network_spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
     """What is needed, beside the arrays, to build the same network again."""
-    if isinstance(network, (LinearForm, Piecewise)):
+    if isinstance(network, (LinearForm, Piecewise, CellForm)):
         return network.spec()
     return {"kind": "perceptron", "method": asdict(chosen), "dtype": dtype}
 
@@ -114,5 +232,7 @@ def skeleton(problem: Problem, spec: dict[str, Any]) -> Any:
         bases = tuple(tuple(AxisBasis(**basis) for basis in axes) for axes in spec["bases"])
         shapes = ([basis.size for basis in axes] for axes in bases)
         return LinearForm(tuple(jnp.zeros(shape) for shape in shapes), bases)
+    if spec["kind"] == "cells":
+        return cell_skeleton(len(problem.unknowns), spec)
     pieces = tuple(skeleton(problem, piece) for piece in spec["pieces"])
     return Piecewise(pieces, tuple(spec["breaks"]))

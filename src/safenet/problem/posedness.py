@@ -14,7 +14,7 @@ from .problem import Problem
 from .relation import Condition, Relation
 
 
-def warnings(problem: Problem) -> tuple[str, ...]:
+def left_free(problem: Problem) -> tuple[str, ...]:
     """One sentence for each thing that the statement leaves free, with what to add."""
     return (*_gauges(problem), *_boundary(problem))
 

@@ -5,7 +5,7 @@ optax; here is only what a run needs around it: the best theta, and the reasons 
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -18,13 +18,16 @@ from safenet.training.status import (
     State,
     Status,
     Trace,
+    adapt,
     code,
     evaluate,
     first_evaluation,
     iteration_count,
+    measure,
     moved,
     opening,
     repeat,
+    weighted,
 )
 
 # Below this relative improvement of the best loss within the patience, a run is on a plateau.
@@ -32,10 +35,11 @@ IMPROVEMENT = 1e-4
 
 
 class AdamState(State):
-    """The gradient at theta, the moments m and v, and when the best loss last improved.
+    """The gradient at theta, the moments m and v, when the best loss last improved, and the objective's weights.
 
     The gradient belongs to theta and not to its predecessor, so that total, terms and gradient_norm are
-    those of the theta beside them; a run of n iterations costs n + 1 evaluations.
+    those of the theta beside them; a run of n iterations costs n + 1 evaluations. Where weights adapt, `total` has
+    those of its iteration; `judged` and every total it is compared with have the plan's (see `measure`).
     """
 
     gradient: Float[Array, " p"]
@@ -43,6 +47,8 @@ class AdamState(State):
     first_total: Float[Array, ""]
     anchor_total: Float[Array, ""]
     anchor_iteration: Int[Array, ""]
+    judged: Float[Array, ""]
+    weights: Any
 
 
 @dataclass(frozen=True)
@@ -70,14 +76,19 @@ class Adam:
         return optax.adam(lambda i: schedule(i.astype(float)))
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
+        weights = _first_weights(objective, theta)
+        objective = weighted(objective, weights)
         here = first_evaluation(objective, theta)
+        judged = measure(objective, here)
         return AdamState(
-            **opening(theta, here),
+            **opening(theta, here, judged),
             gradient=here.gradient,
             moments=self.transformation.init(theta),
-            first_total=here.total,
-            anchor_total=here.total,
+            first_total=judged,
+            anchor_total=judged,
             anchor_iteration=jnp.asarray(0, jnp.int32),
+            judged=judged,
+            weights=weights,
         )
 
     def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
@@ -89,7 +100,7 @@ class Adam:
         """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
 
         Costs one evaluation. Without it the first step would follow the old objective's gradient, and the
-        best loss would be compared between two objectives.
+        best loss would be compared between two objectives. Weights that adapt go on from the objective's own.
         """
         anew = self.start(objective, state.theta)
         return replace(
@@ -99,6 +110,11 @@ class Adam:
             evaluations=state.evaluations + 1,
             moments=state.moments,
         )
+
+
+@eqx.filter_jit
+def _first_weights(objective: Objective, theta: Float[Array, " p"]) -> Any:
+    return adapt(objective, theta, getattr(objective, "weights", None), jnp.asarray(0, jnp.int32))
 
 
 @eqx.filter_jit
@@ -112,11 +128,16 @@ def _step(phase: Adam, objective: Objective, state: AdamState) -> AdamState:
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to the power of its int32 counter
         update, moments = phase.transformation.update(state.gradient, state.moments)
     theta = jnp.asarray(optax.apply_updates(state.theta, update))
+    weights = adapt(objective, theta, state.weights, state.iteration + 1)
+    objective = weighted(objective, weights)
     there = evaluate(objective, theta)
+    judged = measure(objective, there)
     after = replace(
-        moved(state, theta, there.total, there.terms, there.gradient_norm),
+        moved(state, theta, there.total, there.terms, there.gradient_norm, judged),
         gradient=there.gradient,
         moments=moments,
+        judged=judged,
+        weights=weights,
     )
 
     # Measured from the last marked improvement instead of over a window: one number, not `patience` many.
@@ -129,7 +150,7 @@ def _step(phase: Adam, objective: Objective, state: AdamState) -> AdamState:
     plateau = (phase.patience > 0) & (after.iteration - after.anchor_iteration >= phase.patience)
     # A restart from a trained theta begins near zero and must be allowed Adam's first blind steps, hence
     # the 1: the residuals' weights are chosen so that an untrained loss is of that order or above.
-    diverged = there.total > phase.divergence * jnp.maximum(state.first_total, 1)
+    diverged = judged > phase.divergence * jnp.maximum(state.first_total, 1)
     status = jnp.where(plateau, code(Status.PLATEAU), state.status)
     after = replace(after, status=jnp.where(diverged, code(Status.DIVERGED), status))
 

@@ -6,19 +6,19 @@ y_i = Δgradient as rows of S and Y, oldest first, R = triu(S Yᵀ) and D = diag
     first loop    R α = S g,               q = g − Yᵀ α
     second loop   Rᵀ c = D α − γ Y q,      H g = γ q + Sᵀ c,      γ = s·y / y·y of the newest pair:
 
-two triangular solves and four products, instead of 2 × history kernels that wait for each other.
+two triangular solves and four products, instead of 2 × history kernels that wait for each other. What the loops cancel
+vector by vector, this form cancels in the scalars S g and S Yᵀ: they are kept in float64, whatever theta is.
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Float64, Int
 
+from safenet.training.line_search import Search, choose, line_search, product
 from safenet.training.status import (
     Evaluation,
     Objective,
@@ -26,7 +26,6 @@ from safenet.training.status import (
     Status,
     Trace,
     code,
-    evaluate,
     first_evaluation,
     iteration_count,
     moved,
@@ -34,19 +33,24 @@ from safenet.training.status import (
     repeat,
 )
 
-ARMIJO, CURVATURE, SEARCH_LIMIT = 1e-4, 0.9, 25
+PATIENCE = 100  # steps without visible decrease, where a single one cannot be judged
 
 
 class LBFGSState(State):
-    """The gradient at theta and the pairs, in circular buffers: slot `newest` was written last."""
+    """The gradient at theta and the pairs, in circular buffers: slot `newest` was written last.
+
+    `anchor` is the best loss when it last fell visibly, `idle` steps ago.
+    """
 
     gradient: Float[Array, " p"]
     S: Float[Array, "history p"]
     Y: Float[Array, "history p"]
-    SY: Float[Array, "history history"]
-    gamma: Float[Array, ""]
+    SY: Float64[Array, "history history"]
+    gamma: Float64[Array, ""]
     stored: Int[Array, ""]
     newest: Int[Array, ""]
+    anchor: Float[Array, ""]
+    idle: Int[Array, ""]
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,11 @@ class LBFGS:
     """At most `iterations` accepted steps with `history` pairs.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the loss by less than
-    `tolerance`, relatively, and as NO_STEP when not even steepest descent finds a lower loss.
+    `tolerance`, relatively, and as NO_STEP when not even steepest descent, with the memory cleared, finds a lower loss.
+
+    A tolerance below the rounding ε of the loss (1e-10 in float32, whose ε is 1.2e-7) cannot be seen in one step: many
+    steps that are good ones end with the same number. There, DECREASE means that the best loss did not fall by ε in
+    100 steps, or 1e-9 a step, which is the finest that can be told from nothing in as many.
     """
 
     iterations: int
@@ -71,10 +79,12 @@ class LBFGS:
             gradient=here.gradient,
             S=jnp.zeros((self.history, theta.size), theta.dtype),
             Y=jnp.zeros((self.history, theta.size), theta.dtype),
-            SY=jnp.zeros((self.history, self.history), theta.dtype),
-            gamma=jnp.ones((), theta.dtype),
+            SY=jnp.zeros((self.history, self.history), jnp.float64),
+            gamma=jnp.ones((), jnp.float64),
             stored=jnp.asarray(0, jnp.int32),
             newest=jnp.asarray(0, jnp.int32),
+            anchor=here.total,
+            idle=jnp.asarray(0, jnp.int32),
         )
 
     def advance(self, objective: Objective, state: LBFGSState, count: int) -> tuple[LBFGSState, Trace]:
@@ -94,30 +104,26 @@ def _advance(
     return repeat(lambda state: _step(objective, state, tolerance), state, count, iterations)
 
 
-def product(a: Array, b: Array) -> Array:
-    """a b in theta's own precision: a GPU would else round float32 factors to ten bits (TF32)."""
-    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
-
-
 def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
     """−H g, by the two loops; with no pairs stored, −g."""
-    history, g = state.S.shape[0], state.gradient
+    history = state.S.shape[0]
+    S, Y, g = (array.astype(jnp.float64) for array in (state.S, state.Y, state.gradient))
     age = jnp.arange(history, dtype=jnp.int32)
     oldest_first = (state.newest + 1 + age) % history
     valid = age >= history - state.stored
     # Slots never written, or cleared by a restart, take part as the identity: they solve to zero.
     pairs = valid[:, None] & valid[None, :]
-    R = jnp.where(pairs, jnp.triu(state.SY[oldest_first][:, oldest_first]), jnp.eye(history, dtype=g.dtype))
+    R = jnp.where(pairs, jnp.triu(state.SY[oldest_first][:, oldest_first]), jnp.eye(history))
 
-    def by_slot(coefficients: Float[Array, " history"]) -> Float[Array, " history"]:
+    def by_slot(coefficients: Float64[Array, " history"]) -> Float64[Array, " history"]:
         return jnp.zeros_like(coefficients).at[oldest_first].set(coefficients)
 
-    alpha = solve_triangular(R, jnp.where(valid, product(state.S, g)[oldest_first], 0))
-    q = g - product(by_slot(alpha), state.Y)
+    alpha = solve_triangular(R, jnp.where(valid, (S @ g)[oldest_first], 0))
+    q = g - by_slot(alpha) @ Y
     gamma = jnp.where(state.stored > 0, state.gamma, 1)
-    right = jnp.diagonal(R) * alpha - gamma * jnp.where(valid, product(state.Y, q)[oldest_first], 0)
+    right = jnp.diagonal(R) * alpha - gamma * jnp.where(valid, (Y @ q)[oldest_first], 0)
     c = solve_triangular(R, right, trans=1)
-    return -(gamma * q + product(by_slot(c), state.S))
+    return -(gamma * q + by_slot(c) @ S).astype(state.theta.dtype)
 
 
 def _step(objective: Objective, state: LBFGSState, tolerance: Float[Array, ""]) -> LBFGSState:
@@ -128,160 +134,55 @@ def _step(objective: Objective, state: LBFGSState, tolerance: Float[Array, ""]) 
     direction = jnp.where(descends, direction, -state.gradient)
     # Without curvature the unit of a step is unknown: let theta change by at most 1 in all.
     cautious = jnp.minimum(1 / jnp.sum(jnp.abs(state.gradient)), 1)
-    search = line_search(objective, state, direction, jnp.where(stored > 0, 1, cautious))
+    here = Evaluation(state.total, state.terms, state.gradient)
+    first = jnp.where(stored > 0, 1, cautious)
+    search = line_search(objective, state.theta, here, state.best_total, direction, first)
 
-    found = search.low.alpha > 0  # with sufficient decrease, even where the cap cut the search short
     state = replace(state, evaluations=state.evaluations + search.count)
-    after = _remember(state, stored, search)
-    decrease = jnp.abs(state.total - after.total)
-    size = jnp.maximum(jnp.abs(state.total), jnp.abs(after.total))
-    status = jnp.where(decrease < tolerance * size, code(Status.DECREASE), code(Status.RUNNING))
-    status = jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status)
-
+    after = _judged(_remember(state, stored, search), tolerance)
     # A failed search may be the fault of old pairs: forget them and try steepest descent, once.
     failure = jnp.where(stored > 0, code(Status.RUNNING), code(Status.NO_STEP))
     failure = jnp.where(search.finite, failure, code(Status.NON_FINITE))
-    # Without a step the search ends at theta itself; only the counters would be wrong.
+    failed = replace(state, stored=jnp.zeros_like(stored), status=failure)
+    return choose(search.found, after, failed)
+
+
+def _judged(after: LBFGSState, tolerance: Float[Array, ""]) -> LBFGSState:
+    """Does the loss still fall? One step tells, if the tolerance is above the rounding; else `PATIENCE` steps."""
+    eps = jnp.finfo(after.total.dtype).eps
+    fell = after.best_total <= (1 - jnp.maximum(tolerance, eps)) * after.anchor
+    idle = jnp.where(fell, 0, after.idle + 1)
+    slow = idle >= jnp.where(tolerance < eps, PATIENCE, 1)
+    status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
     return replace(
         after,
-        iteration=jnp.where(found, after.iteration, state.iteration),
-        stored=jnp.where(found, after.stored, 0),
-        status=jnp.where(found, status, failure),
+        anchor=jnp.where(fell, after.best_total, after.anchor),
+        idle=idle,
+        status=jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status),
     )
 
 
-def _remember(state: LBFGSState, stored: Int[Array, ""], search: "Search") -> LBFGSState:
-    """The state at the end of the search, its pair (s, y) in the oldest slot unless s·y <= ε y·y."""
+def _remember(state: LBFGSState, stored: Int[Array, ""], search: Search) -> LBFGSState:
+    """The state at the end of the search, its pair (s, y) in the oldest slot unless s·y <= ε |s| |y|."""
     history = state.S.shape[0]
     there = search.evaluation
     s, y = search.theta - state.theta, there.gradient - state.gradient
-    sy, yy = product(s, y), product(y, y)
-    keep = sy > jnp.finfo(s.dtype).eps * yy
+    long_s, long_y = s.astype(jnp.float64), y.astype(jnp.float64)
+    sy, ss, yy = long_s @ long_y, long_s @ long_s, long_y @ long_y
+    # By their angle and not by sy / yy: a curvature has a unit, and stiff problems have large ones.
+    keep = sy > float(jnp.finfo(s.dtype).eps) * jnp.sqrt(ss * yy)
     newest = jnp.where(keep, (state.newest + 1) % history, state.newest)
     S = state.S.at[newest].set(jnp.where(keep, s, state.S[newest]))
     Y = state.Y.at[newest].set(jnp.where(keep, y, state.Y[newest]))
+    # Only s_i·y_j with i no newer than j is ever read, so a new pair is a new column.
+    column = S.astype(jnp.float64) @ long_y
     return replace(
         moved(state, search.theta, there.total, there.terms, there.gradient_norm),
         gradient=there.gradient,
         S=S,
         Y=Y,
-        # Only s_i·y_j with i no newer than j is ever read, so a new pair is a new column.
-        SY=state.SY.at[:, newest].set(jnp.where(keep, product(S, y), state.SY[:, newest])),
+        SY=state.SY.at[:, newest].set(jnp.where(keep, column, state.SY[:, newest])),
         gamma=jnp.where(keep, sy / jnp.where(keep, yy, 1), state.gamma),
         stored=jnp.where(keep, jnp.minimum(stored + 1, history), stored),
         newest=newest,
     )
-
-
-class Sample(eqx.Module):
-    """φ(α) = total(theta + α direction) and its slope φ'(α)."""
-
-    alpha: Float[Array, ""]
-    total: Float[Array, ""]
-    slope: Float[Array, ""]
-
-
-class Search(eqx.Module):
-    """A bracket: `low`, the lowest sample with sufficient decrease, and `high`, at α = ∞ while unknown."""
-
-    low: Sample
-    theta: Float[Array, " p"]
-    evaluation: Evaluation
-    high: Sample
-    alpha: Float[Array, ""]
-    count: Int[Array, ""]
-    done: Bool[Array, ""]
-    finite: Bool[Array, ""]
-
-
-def line_search(
-    objective: Objective, state: LBFGSState, direction: Float[Array, " p"], alpha: Float[Array, ""]
-) -> Search:
-    """φ(α) <= φ(0) + c₁ α φ'(0) and |φ'(α)| <= c₂ |φ'(0)|, by bracketing and zooming.
-
-    Algorithms 3.5 and 3.6 of Nocedal and Wright, joined: expansion is a zoom whose far end is at infinity.
-    Ends after `SEARCH_LIMIT` evaluations, or when the bracket is below theta's rounding; `low` is then the
-    best sample with sufficient decrease, α = 0 if there was none. A non-finite loss is an overshoot.
-    """
-    zero = Sample(jnp.zeros_like(alpha), state.total, product(state.gradient, direction))
-    infinity = jnp.full_like(alpha, jnp.inf)
-    length = jnp.max(jnp.abs(direction))
-    rounding = jnp.finfo(direction.dtype).eps * jnp.max(jnp.abs(state.theta))
-
-    def unfinished(search: Search) -> Bool[Array, ""]:
-        return ~search.done & (search.count < SEARCH_LIMIT)
-
-    def trial(search: Search) -> Search:
-        theta = state.theta + search.alpha * direction
-        there = evaluate(objective, theta)
-        slope = product(there.gradient, direction)
-        finite = there.finite & jnp.isfinite(slope)
-        now = Sample(search.alpha, jnp.where(finite, there.total, jnp.inf), slope)
-
-        decreases = now.total <= zero.total + ARMIJO * now.alpha * zero.slope
-        accepted = decreases & (jnp.abs(slope) <= CURVATURE * jnp.abs(zero.slope))
-        lower = accepted | (decreases & (now.total < search.low.total))
-        # The loss rises from now towards high: the minimum is on the other side, where low was.
-        turned = slope * (search.high.alpha - search.low.alpha) >= 0
-        low = _choose(lower, now, search.low)
-        high = _choose(lower, _choose(turned, search.low, search.high), now)
-
-        width = jnp.abs(high.alpha - low.alpha)
-        # Interpolation can creep along one end; a bracket that kept over 2/3 of its width is halved.
-        creeps = width > (2 / 3) * jnp.abs(search.high.alpha - search.low.alpha)
-        ahead, between = _ahead(search.low, now), _between(low, high, creeps)
-        return Search(
-            low=low,
-            theta=jnp.where(lower, theta, search.theta),
-            evaluation=_choose(lower, there, search.evaluation),
-            high=high,
-            alpha=jnp.where(jnp.isfinite(high.alpha), between, ahead),
-            count=search.count + 1,
-            done=accepted | (width * length <= rounding),
-            # A trial that rounds back to theta says nothing about the loss around it.
-            finite=jnp.where(jnp.any(theta != state.theta), finite, search.finite),
-        )
-
-    untried = Search(
-        low=zero,
-        theta=state.theta,
-        evaluation=Evaluation(state.total, state.terms, state.gradient),
-        high=Sample(infinity, infinity, infinity),
-        alpha=alpha,
-        count=jnp.asarray(0, jnp.int32),
-        done=jnp.asarray(False),
-        finite=jnp.asarray(True),
-    )
-    return lax.while_loop(unfinished, trial, untried)
-
-
-M = TypeVar("M", bound=eqx.Module)
-
-
-def _choose(condition: Bool[Array, ""], yes: M, no: M) -> M:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
-
-
-def cubic_minimum(a: Sample, b: Sample) -> Float[Array, ""]:
-    """argmin of the cubic with φ and φ' of a and b (Nocedal and Wright, equation 3.59); NaN if none."""
-    d_1 = a.slope + b.slope - 3 * (a.total - b.total) / (a.alpha - b.alpha)
-    d_2 = jnp.sign(b.alpha - a.alpha) * jnp.sqrt(d_1 * d_1 - a.slope * b.slope)
-    return b.alpha - (b.alpha - a.alpha) * (b.slope + d_2 - d_1) / (b.slope - a.slope + 2 * d_2)
-
-
-def _between(low: Sample, high: Sample, creeps: Bool[Array, ""]) -> Float[Array, ""]:
-    """The next α in a bracket: the cubic's minimum, a tenth away from both ends; else the middle."""
-    cubic = cubic_minimum(low, high)
-    width = high.alpha - low.alpha
-    near, middle, far = low.alpha + 0.1 * width, low.alpha + 0.5 * width, low.alpha + 0.9 * width
-    safe = jnp.clip(cubic, jnp.minimum(near, far), jnp.maximum(near, far))
-    safe = jnp.where(creeps | ~jnp.isfinite(cubic), middle, safe)
-    # Of an infinite loss one knows only that the end is far too far.
-    return jnp.where(jnp.isfinite(high.total), safe, near)
-
-
-def _ahead(before: Sample, now: Sample) -> Float[Array, ""]:
-    """The next α while the loss still falls: the cubic's minimum, 1 to 9 times the last stretch ahead."""
-    cubic, stretch = cubic_minimum(before, now), now.alpha - before.alpha
-    farthest = now.alpha + 9 * stretch
-    return jnp.where(cubic > now.alpha, jnp.clip(cubic, now.alpha + stretch, farthest), farthest)

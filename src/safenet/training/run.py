@@ -20,13 +20,14 @@ import numpy as np
 from ..networks.methods import build, network_spec, skeleton
 from ..problem import Problem
 from .checkpoint import fill, leaves, pack, unpack, write_atomically
-from .direct import FAILED, Direct, LeastSquares, Marching
+from .direct import FAILED, Direct, Marching
 from .heldout import held_out
 from .objective import PhysicsLoss, physics_loss, term_names
 from .points import sample
 from .progress import Monitor
-from .recipes import Phase, Plan
+from .recipes import DIRECT, Phase, Plan
 from .status import CAPACITY, State, Status, sentence
+from .weighting import Weights, weighting
 
 SAVE_EVERY = 3.0  # seconds: what a kill may cost
 CHUNK_SECONDS = 0.7  # how long the device works between two looks at the clock
@@ -82,6 +83,7 @@ class Run:
         self.best: Any = None
         self.residual = float("inf")
         self.theta: Any = None
+        self.weights: Weights = None  # as the last phase that adapts them left them
         self.winner = -1
         self.exhausted = False
         self.saved = time.monotonic()
@@ -93,10 +95,10 @@ class Run:
         interrupted = False
         try:
             while self.index < len(self.plan.phases) and not self._diverged():
-                phase = self.plan.phases[self.index]
+                phase = self._phase()
                 if not self._wanted(phase):
                     pass
-                elif isinstance(phase, (LeastSquares, Marching)):
+                elif isinstance(phase, DIRECT):
                     self._direct(phase)
                 else:
                     self._optimise(phase)
@@ -111,6 +113,10 @@ class Run:
         history = np.concatenate(self.history) if self.history else np.empty((0, 2))
         return Trained(self.best, self.residual, history, self.records, interrupted, self.winner)
 
+    def _phase(self) -> Phase:
+        """The phase at hand, with the iterations that those before have left it."""
+        return self.plan.phase(self.index, sum(r.iterations for r in self.records if r.phase < self.index))
+
     def _diverged(self) -> bool:
         return bool(self.records) and self.records[-1].outcome == "diverged"
 
@@ -122,7 +128,7 @@ class Run:
             return False
         if self.best is None or self.theta is not None:
             return True
-        return self.residual > (phase.only_above if isinstance(phase, (LeastSquares, Marching)) else FAILED)
+        return self.residual > (phase.only_above if isinstance(phase, DIRECT) else FAILED)
 
     def _record(self, name: str) -> PhaseRecord:
         """The record of the phase at hand: a new one, or the saved one of a resumed phase."""
@@ -130,7 +136,7 @@ class Run:
             self.records.append(PhaseRecord(name, phase=self.index))
         return self.records[-1]
 
-    def _direct(self, phase: LeastSquares | Marching) -> None:
+    def _direct(self, phase: Any) -> None:
         state = saved = self.state if isinstance(self.state, Direct) else None
         record = self._record(phase.name)
         clock = time.monotonic()
@@ -185,11 +191,13 @@ class Run:
             count = int(min(CAPACITY, max(1, CHUNK_SECONDS / max(speed, 1e-9)), 8 * count))
             self.save()
         status = Status(int(state.status))
-        diverged = status == Status.NON_FINITE or float(state.total) > 10 * first
+        last = float(getattr(state, "judged", state.total))
+        diverged = status == Status.NON_FINITE or last > 10 * first
         stalled = status in (Status.NO_STEP, Status.DECREASE, Status.GRADIENT, Status.PLATEAU)
         record.outcome = "diverged" if diverged else "stalled" if stalled else "finished"
         record.stop_reason = sentence(status)
         self.theta = state.best_theta if diverged else state.theta
+        self.weights = getattr(state, "weights", self.weights)
         self._candidate(loss.field(state.best_theta))
 
     def _loss_and_theta(self) -> tuple[PhysicsLoss, Any]:
@@ -197,11 +205,10 @@ class Run:
             plan, dtype = self.plan, jnp.dtype(self.plan.precision)
             network = build(self.problem, plan.network, key=jax.random.key(plan.seed), dtype=dtype)
             points = sample(self.problem, plan.interior, plan.condition, plan.sampler, plan.seed)
-            self._loss = physics_loss(
-                self.problem, network, points, plan.residual_weight, plan.condition_weight
-            )
+            weights = plan.residual_weight, plan.condition_weight
+            self._loss = physics_loss(self.problem, network, points, *weights, weighting(plan.network))
         loss, theta = self._loss
-        return loss, theta if self.theta is None else self.theta
+        return loss.weighted(self.weights), theta if self.theta is None else self.theta
 
     def _candidate(self, network: Any) -> None:
         residual = held_out(self.problem, network).worst
@@ -212,7 +219,7 @@ class Run:
             self.records[-1].residual = residual if np.isfinite(residual) else None
 
     def _competes(self) -> bool:
-        return any(isinstance(phase, (LeastSquares, Marching)) for phase in self.plan.phases)
+        return any(isinstance(phase, DIRECT) for phase in self.plan.phases)
 
     def _keep_current(self) -> None:
         """After an interruption: the state at hand, if there is nothing better."""
@@ -237,6 +244,7 @@ class Run:
             arrays["history"] = self.history[0]
         if self.theta is not None:
             arrays["theta"] = self.theta
+        arrays |= {f"weights.{k}": v for k, v in leaves(self.weights).items()}
         if self.best is not None:
             facts["best"] = network_spec(self.best, self.plan.network, self.plan.precision)
             arrays |= {f"best.{k}": v for k, v in leaves(self.best).items()}
@@ -269,6 +277,9 @@ class Run:
         self.residual = float("inf") if facts["residual"] is None else facts["residual"]
         self.history = [arrays["history"]] if "history" in arrays else []
         self.theta = jnp.asarray(arrays["theta"]) if "theta" in arrays else None
+        if group("weights."):
+            loss, _ = self._loss_and_theta()
+            self.weights = fill(loss.weighting.start(loss), group("weights."))
         if "best" in facts:
             self.best = fill(skeleton(self.problem, facts["best"]), group("best."))
         if "direct" in facts:
@@ -279,7 +290,7 @@ class Run:
             self.state = Direct(**state)
         elif "optimiser" in facts:
             loss, theta = self._loss_and_theta()
-            phase: Any = self.plan.phases[self.index]
+            phase: Any = self._phase()
             self.state = fill(phase.start(loss, theta), group("state."))
 
 

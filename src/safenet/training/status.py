@@ -12,7 +12,7 @@ stop, the part of the state each of them has, and the loop that repeats a step o
 from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -69,6 +69,29 @@ class Objective(Protocol):
     ) -> tuple[Float[Array, "p p"], Float[Array, " p"], Float[Array, ""]]: ...
 
 
+@runtime_checkable
+class Adaptive(Protocol):
+    """An objective whose weights, a pytree of arrays, follow theta; None before, and where they never do."""
+
+    weights: Any
+
+    def adapt(self, theta: Float[Array, " p"], weights: Any, iteration: Int[Array, ""]) -> Any: ...
+
+    def weighted(self, weights: Any) -> Objective: ...
+
+    def yardstick(self, total: Float[Array, ""], terms: Float[Array, " k"]) -> Float[Array, ""]: ...
+
+
+def adapt(objective: Objective, theta: Float[Array, " p"], weights: Any, iteration: Int[Array, ""]) -> Any:
+    """The weights that the objective has at theta, after those before; None if it does not adapt."""
+    return objective.adapt(theta, weights, iteration) if isinstance(objective, Adaptive) else None
+
+
+def weighted(objective: Objective, weights: Any) -> Objective:
+    """The objective with the weights that `adapt` gave."""
+    return objective.weighted(weights) if isinstance(objective, Adaptive) else objective
+
+
 class Evaluation(eqx.Module):
     """(total, terms, ∇total) at one theta, in theta's precision."""
 
@@ -90,6 +113,19 @@ def evaluate(objective: Objective, theta: Float[Array, " p"]) -> Evaluation:
     (total, terms), gradient = jax.value_and_grad(lambda t: objective(t), has_aux=True)(theta)
     # An objective may sum in a wider type than theta's; the state of a run must not widen with it.
     return Evaluation(total.astype(theta.dtype), terms.astype(theta.dtype), gradient)
+
+
+def measure(objective: Objective, here: Evaluation) -> Float[Array, ""]:
+    """By what the best theta, a plateau and divergence are judged: the total, if its weights stay as they are.
+
+    Totals under different weights do not compare. An attention that starts at zero would make the first theta the
+    best and its growth look like divergence; a rebalancing would look like a jump. So where weights adapt, they
+    steer the steps, and the yardstick is the loss with the weights that the plan began with: one measure for all
+    iterations, and for all methods.
+    """
+    if not isinstance(objective, Adaptive):
+        return here.total
+    return objective.yardstick(here.total, here.terms).astype(here.total.dtype)
 
 
 # For use outside a program: all phases start with the same one, compiled once per objective.
@@ -122,9 +158,11 @@ def moved(
     total: Float[Array, ""],
     terms: Float[Array, " k"],
     gradient_norm: Float[Array, ""],
+    judged: Float[Array, ""] | None = None,
 ) -> S:
-    """The state after one accepted step to theta."""
-    better = total < state.best_total
+    """The state after one accepted step to theta; `judged` is what best compares, if it is not the total."""
+    judged = total if judged is None else judged
+    better = judged < state.best_total
     return replace(
         state,
         theta=theta,
@@ -132,7 +170,7 @@ def moved(
         terms=terms,
         gradient_norm=gradient_norm,
         best_theta=jnp.where(better, theta, state.best_theta),
-        best_total=jnp.where(better, total, state.best_total),
+        best_total=jnp.where(better, judged, state.best_total),
         iteration=state.iteration + 1,
     )
 
@@ -142,8 +180,11 @@ def code(status: Status) -> Int[Array, ""]:
     return jnp.asarray(int(status), jnp.int32)
 
 
-def opening(theta: Float[Array, " p"], here: Evaluation) -> dict[str, Array]:
+def opening(
+    theta: Float[Array, " p"], here: Evaluation, judged: Float[Array, ""] | None = None
+) -> dict[str, Array]:
     """The shared fields of a State before the first step, which cost one evaluation."""
+    judged = here.total if judged is None else judged
     return {
         "theta": theta,
         "total": here.total,
@@ -151,7 +192,7 @@ def opening(theta: Float[Array, " p"], here: Evaluation) -> dict[str, Array]:
         "gradient_norm": here.gradient_norm,
         "best_theta": theta,
         # So that any finite loss is better than a NaN, which compares as neither.
-        "best_total": jnp.where(here.finite, here.total, jnp.inf),
+        "best_total": jnp.where(here.finite, judged, jnp.inf),
         "iteration": jnp.asarray(0, jnp.int32),
         "evaluations": jnp.asarray(1, jnp.int32),
         "status": jnp.where(here.finite, code(Status.RUNNING), code(Status.NON_FINITE)),

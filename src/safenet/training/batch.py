@@ -1,0 +1,128 @@
+"""(theta_1, …, theta_n) → … : the runs of n seeds as one program, by vmap of a phase's start and advance.
+
+Seeds differ in numbers only: where theta starts, where the points lie. Stacked they are one batch, and a GPU that one
+seed does not fill carries several in the time of one. What is recorded is not written a second time here: when a phase
+is done, each seed's own `Run` is told what it did, as if it had done so itself.
+
+Under vmap a `while_loop` runs until its last member is done, and a `cond` computes both branches. Adam goes in step, so
+nothing is lost unless a seed stops early. An L-BFGS step waits for the longest of the n line searches: where one in
+twenty needs a second evaluation, one step of five seeds in four does. Weights by tangent kernels, recomputed under a
+`cond` once in 1000 iterations, would be computed in every one; methods that have them run one seed after another, and
+so do the direct phases, which no seed enters, and Levenberg–Marquardt, whose JᵀJ fills a device by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..problem import Problem
+from .adam import Adam
+from .lbfgs import LBFGS
+from .objective import term_names
+from .progress import Monitor
+from .recipes import Plan
+from .run import Run, Trained, train
+from .status import CAPACITY, State, Status, Trace
+
+
+def train_seeds(problem: Problem, plans: Sequence[Plan], monitor: Monitor | None = None) -> list[Trained]:
+    """Carry out plans that differ in their seed only: together where that is possible and pays.
+
+    An interruption is not caught: what has no folder to go on from is lost with it.
+    """
+    if len(plans) < 2 or not _batches(plans[0]):
+        return [train(problem, plan, monitor) for plan in plans]
+    runs = [Run(problem, plan, Monitor(), None) for plan in plans]
+    for _ in plans[0].phases:
+        going = [run for run in runs if not run._diverged()]
+        if going:
+            _carry_out(going, monitor or Monitor())
+    return [run.carry_out() for run in runs]
+
+
+def _batches(plan: Plan) -> bool:
+    return plan.network.weighting != "ntk" and all(isinstance(phase, (Adam, LBFGS)) for phase in plan.phases)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A phase that was carried out before: it starts and ends as it did, in one piece."""
+
+    name: str
+    iterations: int
+    first: State
+    last: State
+    rows: np.ndarray
+
+    def start(self, objective: Any, theta: Any) -> State:
+        return self.first
+
+    def advance(self, objective: Any, state: State, count: int) -> tuple[State, Trace]:
+        return self.last, Trace(jnp.asarray(self.rows), jnp.asarray(len(self.rows), jnp.int32))
+
+
+def _carry_out(runs: list[Run], monitor: Monitor) -> None:
+    """The phase at which all runs stand, for all of them; then each is told its own part."""
+    began = time.monotonic()
+    phases: list[Any] = [run._phase() for run in runs]
+    longest: Any = max(phases, key=lambda phase: phase.iterations)
+    # A seed that has fewer iterations left counts them from a later number: so all end at the same one.
+    ahead = jnp.asarray([longest.iterations - phase.iterations for phase in phases], jnp.int32)
+    losses, thetas = zip(*(run._loss_and_theta() for run in runs), strict=True)
+    arrays, static = stacked(losses)
+    count = CAPACITY  # always: another number would be another program
+
+    @jax.jit
+    @jax.vmap
+    def start(arrays: Any, theta: Any, ahead: Any) -> Any:
+        return _counted(longest.start(eqx.combine(arrays, static), theta), ahead)
+
+    @jax.jit
+    @jax.vmap
+    def advance(arrays: Any, state: Any) -> Any:
+        return longest.advance(eqx.combine(arrays, static), state, count)
+
+    monitor.phase(longest.name, f"{len(runs)} seeds, compiling")
+    first = state = start(arrays, jnp.stack(thetas), ahead)
+    rows: list[list[np.ndarray]] = [[] for _ in runs]
+    names = term_names(runs[0].problem)
+    while np.any(np.asarray(state.status) == Status.RUNNING):
+        state, trace = advance(arrays, state)
+        for mine, terms, length in zip(rows, np.asarray(trace.terms), np.asarray(trace.length), strict=True):
+            mine.append(terms[:length])
+        if len(rows[0][-1]):
+            total, *terms = rows[0][-1][-1].tolist()
+            told = dict(zip(names, terms, strict=True))
+            monitor.losses(int(state.iteration[0]), longest.iterations, total, told)
+    seconds = (time.monotonic() - began) / len(runs)
+    for i, (run, phase, mine) in enumerate(zip(runs, phases, rows, strict=True)):
+        begin, end = (_counted(jax.tree.map(itemgetter(i), tree), -ahead[i]) for tree in (first, state))
+        history = np.concatenate(mine) if mine else np.empty((0, 1 + len(names)))
+        run._optimise(Told(phase.name, phase.iterations, begin, end, history))
+        run.records[-1].seconds = seconds
+        run.index, run.state = run.index + 1, None
+
+
+def _counted(state: Any, ahead: Any) -> Any:
+    """The state with its iterations numbered `ahead` further."""
+    numbers = [name for name in ("iteration", "anchor_iteration") if hasattr(state, name)]
+    return replace(state, **{name: getattr(state, name) + ahead for name in numbers})
+
+
+def stacked(trees: Sequence[Any]) -> tuple[Any, Any]:
+    """The arrays of like trees along a new first axis, and what is no array: of the first, as they are alike."""
+    parts = [eqx.partition(tree, eqx.is_array) for tree in trees]
+    leaves = [jax.tree.leaves(arrays) for arrays, _ in parts]
+    arrays, static = parts[0]
+    # By position: the residuals and the unravelling are functions, made anew for each seed, that do the same.
+    together = [jnp.stack(same) for same in zip(*leaves, strict=True)]
+    return jax.tree.unflatten(jax.tree.structure(arrays), together), static

@@ -1,0 +1,128 @@
+"""L = Σ_k 1/(2 n_k) Σ_i w_ki r_k(x_i)²: where the weights w come from.
+
+fixed   w_k = λ_k, the plan's numbers
+ntk     w_k = Σ_j Tr K_j / Tr K_k with K = J Jᵀ, J = ∂r/∂θ               one per term    (Wang, Yu, Perdikaris, 2022)
+rba     w_i = 2 λ_i²,  λ_i ← γ λ_i + η |r_i| / max|r|,  from λ_i = 0    one per point   (Anagnostopoulos et al., 2024)
+
+A weighting is numbers; what it adapts is a pytree of arrays that travels in Adam's state, so whole chunks of
+iterations stay on the device and a run splits anywhere to the bit. Weights are arguments of the loss, never
+differentiated. Before the first adaptation they are None and the loss is the plan's.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from ..networks.methods import Method
+
+# None, or as the weighting makes them.
+Weights = Any
+
+
+class Weighting(eqx.Module):
+    """`loss` is asked for its terms, `residuals` and `traces`; `start` is what the first `adapt` begins from."""
+
+    @abstractmethod
+    def start(self, loss: Any) -> Weights: ...
+
+    @abstractmethod
+    def adapt(
+        self, loss: Any, theta: Float[Array, " p"], weights: Weights, iteration: Int[Array, ""]
+    ) -> Weights:
+        """The weights at theta, which `iteration` steps have led to."""
+
+    @abstractmethod
+    def rows(self, loss: Any, weights: Weights) -> tuple[Float[Array, ...], ...]:
+        """w of each term: one number, or one for each of its points."""
+
+
+class Fixed(Weighting):
+    """w_k = λ_k: nothing to adapt and nothing to carry."""
+
+    def start(self, loss: Any) -> None:
+        return None
+
+    def adapt(self, loss: Any, theta: Float[Array, " p"], weights: None, iteration: Int[Array, ""]) -> None:
+        return None
+
+    def rows(self, loss: Any, weights: None) -> tuple[Float[Array, ""], ...]:
+        return tuple(term.weight for term in loss.terms)
+
+
+class NTK(Weighting):
+    """w_k = Σ_j T_j / T_k, T = Tr K/n at the first `points` points of a term; anew every `every` iterations.
+
+    T is the mean squared norm of single-point gradients. For terms of as many points the n cancels and this is the
+    printed Tr K; a condition at one point would otherwise count 300 times as much for being one point only.
+    """
+
+    every: int = eqx.field(static=True, default=1000)
+    points: int = eqx.field(static=True, default=300)
+
+    def start(self, loss: Any) -> Float[Array, " k"]:
+        return jnp.stack([term.weight for term in loss.terms])
+
+    def adapt(
+        self,
+        loss: Any,
+        theta: Float[Array, " p"],
+        weights: Float[Array, " k"],
+        iteration: Int[Array, ""],
+    ) -> Float[Array, " k"]:
+        due = iteration % self.every == 0
+        return lax.cond(due, lambda: balance(loss.traces(theta, self.points)), lambda: weights)
+
+    def rows(self, loss: Any, weights: Float[Array, " k"]) -> tuple[Float[Array, ""], ...]:
+        return tuple(weights)
+
+
+def balance(traces: Float[Array, " k"]) -> Float[Array, " k"]:
+    """Σ_j T_j / T_k; 1 for a term that no parameter moves (built into the network), which has no rate to balance."""
+    total = jnp.sum(traces)
+    # Gradients that cancel leave their rounding, relatively a few ε, and traces are squares.
+    moved = traces > 16 * jnp.finfo(traces.dtype).eps ** 2 * total
+    return jnp.where(moved, total / jnp.where(moved, traces, 1), 1)
+
+
+class RBA(Weighting):
+    """mean((λ r)²) for the equations, λ_i ← γ λ_i + η |r_i| / max|r| in every iteration; conditions keep their λ."""
+
+    decay: float = eqx.field(static=True, default=0.999)
+    rate: float = eqx.field(static=True, default=0.01)
+
+    def start(self, loss: Any) -> tuple[Float[Array, " points"], ...]:
+        return tuple(jnp.zeros_like(term.points[:, 0]) for term in loss.terms if term.equation)
+
+    def adapt(
+        self,
+        loss: Any,
+        theta: Float[Array, " p"],
+        weights: tuple[Float[Array, " _"], ...],
+        iteration: Int[Array, ""],
+    ) -> tuple[Float[Array, " _"], ...]:
+        residuals = loss.equation_residuals(theta)
+        return tuple(self._next(lam, jnp.abs(r)) for lam, r in zip(weights, residuals, strict=True))
+
+    def _next(self, lam: Float[Array, " points"], size: Float[Array, " points"]) -> Float[Array, " points"]:
+        largest = jnp.max(size)
+        return self.decay * lam + self.rate * size / jnp.where(largest > 0, largest, 1)
+
+    def rows(self, loss: Any, weights: tuple[Float[Array, " _"], ...]) -> tuple[Float[Array, ...], ...]:
+        # Twice: the printed term is mean((λ r)²), without the half that all others have.
+        points = iter(weights)
+        return tuple(2 * next(points) ** 2 if term.equation else term.weight for term in loss.terms)
+
+
+def weighting(chosen: Method) -> Weighting:
+    """The weighting that a method declares."""
+    if chosen.weighting == "ntk":
+        return NTK(chosen.ntk_every, chosen.ntk_points)
+    if chosen.weighting == "rba":
+        return RBA(chosen.rba_decay, chosen.rba_rate)
+    return Fixed()

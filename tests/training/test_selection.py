@@ -1,0 +1,137 @@
+"""Of several runs one is chosen, by what a user without a reference could know; and chosen again after a kill."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from test_run import DECAY, Watch, compiled_once, looks_often  # noqa: F401
+
+import safenet as sn
+from safenet import solving
+from safenet.networks import METHODS
+from safenet.training.adam import Adam
+from safenet.training.lbfgs import LBFGS
+from safenet.training.recipes import Plan, make_plan
+from safenet.training.run import PhaseRecord, Trained
+
+TINY = {"interior": 8, "condition": 1, "width": 3, "depth": 1, "sampler": "sobol"}
+
+
+def plan(method="pinn", recipe="paper-2", **options):
+    """A thousandth of the recipe, with two variants of it."""
+    made = make_plan(DECAY, method_name=method, recipe=recipe, scale=1e-3, **TINY, **options)
+    return dataclasses.replace(made, variants=made.variants[:2])
+
+
+RATES, WEIGHTS = plan(), plan("w-pinn-grid", "paper-1")
+
+
+def without_times(result):
+    parts = (result, *result["phases"], *result["candidates"])
+    for part in parts:
+        for clock in ("seconds", "wall_seconds"):
+            part.pop(clock, None)
+    return result
+
+
+@pytest.mark.parametrize(("chosen", "measure"), [(RATES, "loss"), (WEIGHTS, "residual")])
+def test_the_reference_is_not_read_before_the_choice_is_made(chosen, measure, monkeypatch):
+    assert chosen.select == measure
+    made = []
+    choose = solving.chosen
+    monkeypatch.setattr(solving, "chosen", lambda *parts: made.append(choose(*parts)) or made[-1])
+
+    def reference(t):
+        assert made, "the reference was read before the choice"
+        return np.exp(-t)
+
+    seen = solving.carry_out(DECAY.with_reference(reference), chosen, None, None)
+    blind = solving.carry_out(DECAY, chosen, None, None)
+    assert made[0] == made[1]
+    assert seen.result["l2re"] is not None
+    assert without_times(seen.result)["candidates"] == without_times(blind.result)["candidates"]
+    # The winner is the one that the candidates' own numbers show.
+    candidates = seen.result["candidates"]
+    assert [candidate["chosen"] for candidate in candidates].count(True) == 1
+    best = min(candidates, key=lambda candidate: candidate[measure])
+    assert best["chosen"]
+    assert best["residual"] == seen.result["residual"]
+    json.dumps(seen.result, allow_nan=False)
+
+
+def trained(loss, residual, outcome="finished"):
+    history = np.array([[1.0, loss, loss, 0.0]])
+    return Trained(None, residual, history, [PhaseRecord("adam", outcome=outcome)])
+
+
+@pytest.mark.parametrize(
+    ("trials", "by_loss", "by_residual"),
+    [
+        ([trained(2, 0.1), trained(1, 0.2)], 1, 0),
+        ([trained(1, 0.2), trained(1, 0.1)], 1, 1),
+        ([trained(1, 0.1, "diverged"), trained(5, 0.5)], 1, 1),
+        ([trained(np.nan, np.inf), trained(5, 0.5)], 1, 1),
+        ([trained(np.nan, np.inf), trained(np.inf, np.nan)], 0, 0),
+        ([trained(3, 0.3, "diverged"), trained(2, 0.2, "diverged")], 1, 1),
+    ],
+)
+def test_the_lowest_wins_and_what_diverged_or_is_not_finite_loses(trials, by_loss, by_residual):
+    assert solving.chosen(DECAY, RATES, trials) == by_loss
+    assert solving.chosen(DECAY, WEIGHTS, trials) == by_residual
+
+
+def test_the_final_loss_has_the_plans_weights_whatever_those_of_the_optimiser():
+    # Columns: iteration, total under adapted weights, equation, condition.
+    run = Trained(None, 1.0, np.array([[1.0, 7.0, 7.0, 7.0], [2.0, 999.0, 0.5, 0.25]]))
+    assert solving.final_loss(DECAY, RATES, run) == 0.5 + 100 * 0.25
+    assert solving.final_loss(DECAY, WEIGHTS.candidates[0], run) == 0.1 * 0.5 + 100 * 0.25
+
+
+def test_interrupted_anywhere_the_same_candidate_wins_with_the_same_bits(tmp_path):
+    watch = Watch()
+    whole = solving.carry_out(DECAY, RATES, watch, solving.prepare(tmp_path / "whole", DECAY, RATES, False))
+    assert sorted(path.name for path in (tmp_path / "whole").glob("candidate-*")) == [
+        "candidate-1",
+        "candidate-2",
+    ]
+    expected = without_times(whole.result)
+    # In the first candidate, in the second, and at the last moment.
+    for stop in (3, len(watch.told) * 3 // 4, len(watch.told)):
+        folder = solving.prepare(tmp_path / str(stop), DECAY, RATES, False)
+        stopped = solving.carry_out(DECAY, RATES, Watch(stop), folder)
+        assert stopped.result["outcome"] == "interrupted"
+        resumed = sn.resume(folder)
+        assert without_times(resumed.result) == expected
+        np.testing.assert_array_equal(resumed.history, whole.history)
+    # Finished is finished; and a folder that is overwritten starts again.
+    again = Watch()
+    assert without_times(sn.resume(folder, monitor=again).result) == expected
+    assert again.told == []
+    solving.prepare(folder, DECAY, RATES, force=True)
+    assert not list(folder.rglob("checkpoint.npz"))
+
+
+def test_a_variant_changes_what_it_names_and_nothing_else():
+    full = make_plan(DECAY, method_name="pinn", recipe="paper-2")
+    assert [variant["rate"] for variant in full.variants] == [1e-1, 1e-2, 1e-3, 1e-4, 1e-5]
+    for rate, candidate in zip((1e-1, 1e-2, 1e-3, 1e-4, 1e-5), full.candidates, strict=True):
+        first, _, second, _ = candidate.phases
+        assert (first.rate, first.decay) == (rate, 1)
+        assert (second.rate, second.decay, second.every) == (rate / 2, 0.9, 2000)
+        assert dataclasses.replace(candidate, phases=full.phases, variants=full.variants) == full
+    weights = make_plan(DECAY, method_name="w-pinn-grid", recipe="paper-1")
+    assert [plan.residual_weight for plan in weights.candidates] == list(METHODS["w-pinn-grid"].weight_grid)
+    assert {plan.condition_weight for plan in weights.candidates} == {100}
+    assert len(make_plan(DECAY, method_name="w-pinn-grid", recipe="paper-2").candidates) == 15
+
+
+def test_a_plan_without_variants_is_its_own_candidate():
+    single = make_plan(DECAY, method_name="pinn", recipe="paper-1")
+    assert single.candidates == (single,)
+
+
+def test_a_phase_gets_the_iterations_that_are_left():
+    made = Plan(phases=(Adam(5), LBFGS(9)), until=(0, 12))
+    assert made.phase(0, 0) == Adam(5)
+    assert [made.phase(1, done).iterations for done in (2, 5, 12, 20)] == [10, 7, 0, 0]
