@@ -12,16 +12,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import shapely
-from shapely.geometry.base import BaseGeometry
 
 from ..errors import SafeNetError, nearest
 from .edges import ROUNDING, Arc, Bounds, Edge, Point, Segment, signed_distance
 
+if TYPE_CHECKING:
+    from shapely.geometry.base import BaseGeometry
+
 QUARTER = 128  # sides of the polygon that stands for a quarter of a circle: off by 2e-5 of its radius
+
+
+def _shapely() -> Any:
+    """Compiled, and needed for polygons only: boxes and discs do without it."""
+    import shapely
+
+    return shapely
 
 
 class Shape(ABC):
@@ -143,7 +151,7 @@ class Box(Primitive):
         return np.hypot(outside[:, 0], outside[:, 1]) + np.minimum(beyond.max(axis=1), 0.0)
 
     def polygon(self) -> BaseGeometry:
-        return shapely.box(*self.lower, *self.upper)
+        return _shapely().box(*self.lower, *self.upper)
 
     def to_data(self) -> dict[str, Any]:
         return {"box": {axis: _plain(ends) for axis, ends in self._intervals()} | self._named()}
@@ -185,7 +193,7 @@ class Disc(Primitive):
         return np.hypot(away[:, 0], away[:, 1]) - self.radius
 
     def polygon(self) -> BaseGeometry:
-        return shapely.Point(self.center).buffer(self.radius, quad_segs=QUARTER)
+        return _shapely().Point(self.center).buffer(self.radius, quad_segs=QUARTER)
 
     def to_data(self) -> dict[str, Any]:
         return {"disc": {"center": _plain(self.center), "radius": _plain(self.radius)} | self._named()}
@@ -217,14 +225,14 @@ class Polygon(Primitive):
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
-        turned = shapely.LinearRing(self.vertices).is_ccw
+        turned = _shapely().LinearRing(self.vertices).is_ccw
         return _chain(self.vertices if turned else self.vertices[::-1], self.name)
 
     def level(self, points: np.ndarray) -> np.ndarray:
         return signed_distance(self.edges, points)
 
     def polygon(self) -> BaseGeometry:
-        return shapely.Polygon(self.vertices)
+        return _shapely().Polygon(self.vertices)
 
     def to_data(self) -> dict[str, Any]:
         return {"polygon": {"vertices": [_plain(vertex) for vertex in self.vertices]} | self._named()}
@@ -277,7 +285,7 @@ class Union(Combination):
         return np.minimum(self.first.level(points), self.second.level(points))
 
     def polygon(self) -> BaseGeometry:
-        return shapely.union(self.first.polygon(), self.second.polygon())
+        return _shapely().union(self.first.polygon(), self.second.polygon())
 
     def to_data(self) -> dict[str, Any]:
         return {"union": [part.to_data() for part in self.parts()]}
@@ -297,7 +305,7 @@ class Difference(Combination):
         return np.maximum(self.first.level(points), -self.second.level(points))
 
     def polygon(self) -> BaseGeometry:
-        return shapely.difference(self.first.polygon(), self.second.polygon())
+        return _shapely().difference(self.first.polygon(), self.second.polygon())
 
     def to_data(self) -> dict[str, Any]:
         return {"difference": [part.to_data() for part in self.parts()]}
@@ -380,7 +388,7 @@ def _check_polygon(shape: Polygon) -> None:
     if outline.area <= ROUNDING * float(np.sum(np.subtract(upper, lower) ** 2)):
         raise SafeNetError(f"{shape!r} has no area", "its vertices lie on one line: move one of them")
     if not outline.is_valid:
-        where = shapely.is_valid_reason(outline)
+        where = _shapely().is_valid_reason(outline)
         raise SafeNetError(
             f"the sides of {shape!r} cross or touch each other: {where}",
             "give the vertices in the order in which the boundary meets them",
