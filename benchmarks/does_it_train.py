@@ -1,8 +1,8 @@
 """Does the printed description train? Schedule 1 in full, one seed, float32 and float64, with loss and error curves.
 
-    python benchmarks/does_it_train.py results/does-it-train.json [--workers 4] [--scale 1.0] [--minutes 9] [--only TEXT]
+    python benchmarks/does_it_train.py results/does-it-train.json [--runs runs/train] [--workers 4] [--minutes 9]
 
-Cases that the file holds already are not run again, so that a later call goes on where an earlier one was stopped.
+Cases that the file holds are not run again, and one that was stopped goes on from its run folder in a later call.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 POINTS = 200  # of a curve that are kept
+ADAM = {"adam": 0, "lbfgs": 30_000}  # iterations before a phase
 
 
 def cases() -> list[dict[str, Any]]:
@@ -43,22 +44,23 @@ def name(case: dict[str, Any]) -> str:
     return " ".join(str(value) for value in case.values())
 
 
-def run(case: dict[str, Any], scale: float) -> dict[str, Any]:
-    """One case in this process."""
+def run(case: dict[str, Any], scale: float, folder: Path) -> dict[str, Any]:
+    """One case in this process, from the beginning or from where it was stopped."""
     import numpy as np
 
     import safenet as sn
     from safenet.solution import errors
 
     problem = sn.library.problem(case["problem"])
-    curve: list[tuple[int, float]] = []
+    errors_file = folder / "errors.json"
+    curve: list[tuple[int, float]] = json.loads(errors_file.read_text()) if errors_file.exists() else []
 
     class Watch(sn.Monitor):
         iteration = done = 0
         looked = 0.0
 
         def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
-            self.done, self.iteration = self.done + self.iteration, 0
+            self.done, self.iteration = ADAM[name] * scale, 0
 
         def losses(self, iteration: int, total: int, loss: float, terms: Any) -> None:
             self.iteration = iteration
@@ -66,17 +68,25 @@ def run(case: dict[str, Any], scale: float) -> dict[str, Any]:
         def network(self, current: Any) -> None:
             if time.monotonic() - self.looked > 2:
                 measured = errors(problem, current())
-                curve.append((self.done + self.iteration, float(f"{measured.l2re:.3e}")))
+                curve.append((round(self.done) + self.iteration, float(f"{measured.l2re:.3e}")))
                 self.looked = time.monotonic()
+                errors_file.write_text(json.dumps(curve))
 
     options = {key: value for key, value in case.items() if key not in ("problem", "method")}
-    solution = sn.solve(
-        problem, method=case["method"], recipe="paper-1", scale=scale, monitor=Watch(), **options
-    )
+    if (folder / "plan.json").exists():
+        solution = sn.resume(folder, monitor=Watch())
+    else:
+        method = case["method"]
+        solution = sn.solve(
+            problem, method=method, recipe="paper-1", scale=scale, monitor=Watch(), out=folder, **options
+        )
     rows = solution.history[np.unique(np.linspace(0, len(solution.history) - 1, POINTS).astype(int)), :2]
     facts = ("l2re", "residual", "parameters", "iterations", "evaluations", "seconds", "outcome", "device")
     phases = [
-        {key: phase[key] for key in ("name", "iterations", "evaluations", "seconds", "outcome", "stop_reason")}
+        {
+            key: phase[key]
+            for key in ("name", "iterations", "evaluations", "seconds", "outcome", "stop_reason")
+        }
         for phase in solution.result["phases"]
     ]
     return {
@@ -91,6 +101,7 @@ def run(case: dict[str, Any], scale: float) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("store", type=Path)
+    parser.add_argument("--runs", type=Path, default=Path("runs/train"))
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--minutes", type=float, default=60.0)
@@ -98,7 +109,8 @@ def main() -> None:
     parser.add_argument("--case", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.case:
-        print(json.dumps(run(json.loads(given.case), given.scale)))
+        case = json.loads(given.case)
+        print(json.dumps(run(case, given.scale, given.runs / name(case).replace(" ", "-"))))
         return
     import jax
 
@@ -117,7 +129,8 @@ def main() -> None:
     def work(case: dict[str, Any]) -> None:
         if time.monotonic() > deadline:
             return
-        command = [sys.executable, __file__, str(given.store), "--scale", str(given.scale)]
+        command = [sys.executable, __file__, str(given.store)]
+        command += ["--scale", str(given.scale), "--runs", str(given.runs)]
         environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
         try:
             done = subprocess.run(
@@ -125,10 +138,10 @@ def main() -> None:
                 capture_output=True,
                 text=True,
                 env=environment,
-                timeout=max(30.0, deadline - time.monotonic() + 30),
+                timeout=max(5.0, deadline - time.monotonic()),
             )
         except subprocess.TimeoutExpired:
-            print(f"{name(case):<40} not finished in time", flush=True)
+            print(f"{name(case):<40} stopped, to be continued", flush=True)
             return
         if done.returncode:
             print(f"{name(case):<40} failed: {done.stderr[-600:]}", flush=True)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import features, library, networks, problem, reference, training
-    from .errors import SafeNetError
+    from .errors import SafeNetError, SafeNetWarning
     from .networks import METHODS, Method
     from .problem import Box, Disc, On, Polygon, Problem
     from .problem.toml import dumps, loads, read
     from .solution import Solution, load
-    from .solving import resume, solve
+    from .solving import resume, solve, solve_seeds
     from .training.progress import Monitor
     from .training.recipes import RECIPES, Plan
 
@@ -41,8 +41,10 @@ _HOMES = {
     "Solution": "solution",
     "load": "solution",
     "solve": "solving",
+    "solve_seeds": "solving",
     "resume": "solving",
     "SafeNetError": "errors",
+    "SafeNetWarning": "errors",
 }
 _MODULES = ("problem", "reference", "library", "features", "networks", "training")
 
@@ -58,6 +60,7 @@ __all__ = [
     "Polygon",
     "Problem",
     "SafeNetError",
+    "SafeNetWarning",
     "Solution",
     "dumps",
     "features",
@@ -70,6 +73,7 @@ __all__ = [
     "reference",
     "resume",
     "solve",
+    "solve_seeds",
     "training",
 ]
 

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .errors import SafeNetError, nearest
+from .errors import SafeNetError, SafeNetWarning, nearest
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -78,6 +79,37 @@ def _free_folder(name: str, force: bool) -> Path:
         count += 1
         folder = Path("runs") / f"{name}-{count}"
     return folder
+
+
+def _options(given: list[str]) -> dict[str, Any]:
+    """k=L, sigma_space=5 → the fields of a method, in the type each has."""
+    from dataclasses import fields
+
+    from .networks.methods import Method
+
+    kinds = {item.name: type(getattr(Method(), item.name)) for item in fields(Method)}
+    values: dict[str, Any] = {}
+    for option in given:
+        name, equals, text = (part.strip() for part in option.partition("="))
+        if not equals or name not in kinds:
+            fault = "names no option of a method" if equals else "is not of the form NAME=VALUE"
+            raise SafeNetError(f"--option {option} {fault}", nearest(name, kinds))
+        if kinds[name] is str:
+            values[name] = text
+        elif kinds[name] is bool:
+            values[name] = _truth(text, option)
+        elif kinds[name] is tuple:
+            values[name] = tuple(float(_number(part, f"--option {option}")) for part in text.split(","))
+        else:
+            values[name] = kinds[name](float(_number(text, f"--option {option}")))
+    return values
+
+
+def _truth(text: str, option: str) -> bool:
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if text.lower() not in words:
+        raise SafeNetError(f"--option {option} is neither true nor false", "write e.g. domain=no")
+    return words[text.lower()]
 
 
 def _number(text: str, label: str) -> Any:
@@ -219,7 +251,9 @@ def show(
 def solve(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="P", help="a library problem or a .toml file")] = None,
-    method: Annotated[str, typer.Option(help="safe-net, safe-net-literal, pinn")] = "safe-net",
+    method: Annotated[
+        str, typer.Option(help="safe-net, safe-net-literal, pinn, … (safenet list)")
+    ] = "safe-net",
     recipe: Annotated[str, typer.Option(help="default, paper-1, … (safenet list)")] = "default",
     seed: Annotated[
         int, typer.Option(min=0, max=2**63 - 1, help="the same seed gives the same result to the bit")
@@ -243,9 +277,15 @@ def solve(
     activation: Annotated[str | None, typer.Option(help="tanh, sine, relu, gelu or swish")] = None,
     frequencies: Annotated[str | None, typer.Option(help="harmonic, gaussian, uniform or box")] = None,
     amplitudes: Annotated[str | None, typer.Option(help="unit, gaussian, uniform, xavier or decay")] = None,
-    normalise: Annotated[str | None, typer.Option(help="point, fixed or none")] = None,
+    normalise: Annotated[str | None, typer.Option(help="point, batch, fixed or none")] = None,
     domain: Annotated[
         bool | None, typer.Option("--domain/--no-domain", help="features from the conditions")
+    ] = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option", "-O", metavar="NAME=VALUE", help="any other option of a method, e.g. -O k=L"
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -285,6 +325,8 @@ def solve(
             "domain": domain,
         }
         options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        options |= _options(more or [])
+        warnings.simplefilter("ignore", SafeNetWarning)  # the result names them
         with _on_ctrl_c(_interrupt), ConsoleMonitor(problem) as monitor:
             solution = solve_problem(
                 problem,

@@ -158,6 +158,7 @@ def result_text(solution: Solution, folder: Path) -> str:
     result = solution.result
     lines = [f"{solution.problem.name}: {result['outcome']}"]
     lines.extend(_error_lines(solution))
+    lines += [f"  warning         {text}" for text in result.get("warnings", ())]
     residual = result["residual"]
     if residual is None:
         lines.append(f"  residual        not known: {_gap(result)}")

@@ -1,4 +1,4 @@
-"""The one exception a user meets: a sentence that says what is wrong, where, and what to try."""
+"""The exception and the warning a user meets: a sentence that says what is wrong, where, and what to try."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ class SafeNetError(Exception):
         super().__init__(message if not remedy else f"{message}\n  → {remedy}")
         self.message = message
         self.remedy = remedy
+
+
+class SafeNetWarning(UserWarning):
+    """Something that can be solved, but hardly means what it says."""
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

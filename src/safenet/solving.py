@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from .backend import device_name
-from .errors import SafeNetError
+from .errors import SafeNetError, SafeNetWarning
 from .problem import Problem
+from .problem.posedness import left_free
 from .problem.toml import dumps
 from .solution import Solution, errors, errors_json, read_plan, read_problem, undamaged
 from .training.batch import train_seeds
@@ -37,8 +39,11 @@ def solve(
     """Solve `problem`; with `out`, in a run folder that survives an interruption.
 
     `options`: precision, scale (of the iterations), interior, condition (numbers of points), sampler, and the
-    network's: features, width, depth, activation, frequencies, amplitudes, normalise, domain.
+    network's, which are the fields of `Method`: features, width, depth, activation, frequencies, amplitudes, normalise,
+    domain, k, embedding, weighting, ….
     """
+    for text in left_free(problem):
+        warnings.warn(f"{problem.name}: {text}", SafeNetWarning, stacklevel=2)
     plan = make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options)
     folder = None if out is None else prepare(Path(out), problem, plan, force)
     return carry_out(problem, plan, monitor, folder)
@@ -51,14 +56,18 @@ def solve_seeds(
     method: str = "safe-net",
     recipe: str = "default",
     monitor: Monitor | None = None,
+    together: bool | None = None,
     **options: Any,
 ) -> list[Solution]:
-    """[solve(problem, seed=seed, …) for seed in seeds], as one program for all seeds where the recipe allows it."""
+    """[solve(problem, seed=seed, …) for seed in seeds]; `together`, as one program, where the recipe allows it.
+
+    By default together on a GPU and one after another on a CPU, where that is faster.
+    """
     plans = [make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options) for seed in seeds]
     began = time.monotonic()
     # The seeds of one variant run together: they differ in numbers only.
     variants = zip(*(plan.candidates for plan in plans), strict=True)
-    trials = zip(*(train_seeds(problem, variant, monitor) for variant in variants), strict=True)
+    trials = zip(*(train_seeds(problem, variant, monitor, together) for variant in variants), strict=True)
     each = (time.monotonic() - began) / max(len(plans), 1)
     return [_measured(problem, plan, trial, each) for plan, trial in zip(plans, trials, strict=True)]
 
@@ -201,5 +210,6 @@ def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) 
         "outcome": trained.outcome,
         "stop_reason": trained.stop_reason,
         "reasons": list(plan.reasons),
+        "warnings": list(left_free(problem)),
         "phases": [vars(record) for record in trained.records],
     }

@@ -20,7 +20,17 @@ from ..reference import Reference
 # The paper's order first, then harder ones: their data are no modes of the equation, or their coefficients are those
 # at which networks are known to fail.
 ORDER = (
-    *("wave", "convection", "reaction", "diffusion", "heat2d", "burgers", "allen-cahn", "backstep", "nh-heat"),
+    *(
+        "wave",
+        "convection",
+        "reaction",
+        "diffusion",
+        "heat2d",
+        "burgers",
+        "allen-cahn",
+        "backstep",
+        "nh-heat",
+    ),
     *("wave-hard", "convection-30", "convection-50", "reaction-10", "heat-bump", "burgers-two", "helmholtz"),
     *("cavity", "four-holes"),
 )

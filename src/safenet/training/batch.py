@@ -9,6 +9,9 @@ nothing is lost unless a seed stops early. An L-BFGS step waits for the longest 
 twenty needs a second evaluation, one step of five seeds in four does. Weights by tangent kernels, recomputed under a
 `cond` once in 1000 iterations, would be computed in every one; methods that have them run one seed after another, and
 so do the direct phases, which no seed enters, and Levenberg–Marquardt, whose JᵀJ fills a device by itself.
+
+On a CPU all run one after another: its cores are full with one seed, and batched products are slower than single ones
+(measured: four seeds of a 4 × 50 network on 1000 points took 9 times as long as one, by Adam as by L-BFGS).
 """
 
 from __future__ import annotations
@@ -34,12 +37,15 @@ from .run import Run, Trained, train
 from .status import CAPACITY, State, Status, Trace
 
 
-def train_seeds(problem: Problem, plans: Sequence[Plan], monitor: Monitor | None = None) -> list[Trained]:
-    """Carry out plans that differ in their seed only: together where that is possible and pays.
+def train_seeds(
+    problem: Problem, plans: Sequence[Plan], monitor: Monitor | None = None, together: bool | None = None
+) -> list[Trained]:
+    """Carry out plans that differ in their seed only: `together` where that is possible; by default where it pays.
 
     An interruption is not caught: what has no folder to go on from is lost with it.
     """
-    if len(plans) < 2 or not _batches(plans[0]):
+    together = jax.default_backend() != "cpu" if together is None else together
+    if len(plans) < 2 or not together or not _batches(plans[0]):
         return [train(problem, plan, monitor) for plan in plans]
     runs = [Run(problem, plan, Monitor(), None) for plan in plans]
     for _ in plans[0].phases:

@@ -33,7 +33,7 @@ class Sample(eqx.Module):
 class Search(eqx.Module):
     """A bracket: `low`, the lowest sample with sufficient decrease, and `high`, at α = ∞ while unknown.
 
-    `found` if low is a step: its value is lower, or both conditions hold by the slopes.
+    `found` if low is a step: its decrease was measured, or both conditions hold by the slopes.
     """
 
     low: Sample
@@ -117,7 +117,7 @@ def line_search(
             alpha=jnp.where(jnp.isfinite(high.alpha), between, ahead),
             count=search.count + 1,
             # Slopes alone are believed only where both conditions hold: a slope that is wrong would hold one forever.
-            found=jnp.where(lower, accepted | ~hidden | (measured < 0), search.found),
+            found=jnp.where(lower, accepted | ~hidden, search.found),
             done=accepted | (width * length <= rounding),
             # A trial that rounds back to theta says nothing about the loss around it.
             finite=jnp.where(jnp.any(at != theta), finite, search.finite),
