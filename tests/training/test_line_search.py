@@ -126,3 +126,18 @@ def test_products_keep_what_single_precision_would_cancel():
     a = jnp.asarray([1e8, 1.0, -1e8], jnp.float32)
     assert float(product(a, jnp.ones(3, jnp.float32))) == 1
     assert product(a, a).dtype == jnp.float32
+
+
+class StiffBeside(OneDimensional):
+    """½·1e8·θ₀²: the minimum along −g is 1e-6 away, far below the rounding of another component of size 100."""
+
+    def phi(self, a):
+        return 0.5e8 * a**2
+
+
+def test_a_large_component_does_not_hide_the_step_of_a_small_one():
+    theta = jnp.array([1e-6, 100.0], jnp.float32)
+    here = evaluate(StiffBeside(), theta)
+    search = line_search(StiffBeside(), theta, here, here.total, -here.gradient, jnp.float32(1e-2))
+    assert search.found
+    assert search.evaluation.total < 0.01 * here.total

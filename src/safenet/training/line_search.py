@@ -73,14 +73,16 @@ def line_search(
     """The step along `direction` from theta, `alpha` tried first; `best` is the lowest loss of the run.
 
     Expansion is a zoom whose far end is at infinity. Ends after `SEARCH_LIMIT` evaluations, or when the bracket is
-    below theta's rounding; `low` is then the best sample with sufficient decrease, if one was `found`. A non-finite
-    loss is an overshoot. No step ends above `best` by more than `resolution`, so that rises too small to be believed
-    cannot add up.
+    below the rounding of every component of theta; `low` is then the best sample with sufficient decrease, if one was
+    `found`. A non-finite loss is an overshoot. No step ends above `best` by more than `resolution`, so that rises too
+    small to be believed cannot add up.
     """
     zero = Sample(jnp.zeros_like(alpha), jnp.zeros_like(alpha), product(here.gradient, direction))
     infinity = jnp.full_like(alpha, jnp.inf)
-    length = jnp.max(jnp.abs(direction))
-    rounding = jnp.finfo(direction.dtype).eps * jnp.max(jnp.abs(theta))
+    # By component: a frequency of 100 must not hide what a weight of 0.1 has still to gain.
+    size = jnp.abs(theta)
+    rounding = jnp.finfo(direction.dtype).eps * jnp.maximum(size, 1e-6 * jnp.max(size))
+    moves = jnp.max(jnp.abs(direction) / jnp.maximum(rounding, jnp.finfo(direction.dtype).tiny))
     noise = resolution(best)
 
     def unfinished(search: Search) -> Bool[Array, ""]:
@@ -118,7 +120,7 @@ def line_search(
             count=search.count + 1,
             # Slopes alone are believed only where both conditions hold: a slope that is wrong would hold one forever.
             found=jnp.where(lower, accepted | ~hidden, search.found),
-            done=accepted | (width * length <= rounding),
+            done=accepted | (width * moves <= 1),
             # A trial that rounds back to theta says nothing about the loss around it.
             finite=jnp.where(jnp.any(at != theta), finite, search.finite),
         )
