@@ -20,11 +20,14 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Two processes of one BLAS thread each: most of a test is compiling, which has one thread anyway.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
 test: lint  ## lint, type-check and the fast tests
-	$(BIN)/python -m pytest -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
 test-all: lint  ## everything, the long runs included
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 fuzz: $(VENV)/.ready  ## 100,000 hostile and near-valid inputs for the parser
 	SAFENET_FUZZ=100000 $(BIN)/python -m pytest tests/problem/test_fuzz.py
