@@ -243,7 +243,8 @@ class Forbidden(dict):
 
 
 @pytest.mark.parametrize(
-    ("name", "unknowns", "bound"), [("backstep", 4500, 1e-1), ("cavity", 3000, 1e-2), ("four-holes", 3000, 2e-3)]
+    ("name", "unknowns", "bound"),
+    [("backstep", 4500, 1e-1), ("cavity", 3000, 1e-2), ("four-holes", 3000, 2e-3)],
 )
 def test_problems_in_the_plane_are_solved_on_few_cells(name, unknowns, bound):
     """With a fifth of the default's amplitudes: what the default gives is in results/defaults.json."""
