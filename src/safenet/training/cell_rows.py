@@ -165,7 +165,7 @@ class CellRows:
                     points, normals = part.at(s)
                     # On a seam between two cells the condition belongs to the one on the domain's side.
                     inner = points - 1e-7 * min(upper - lower) * normals
-                    if not np.all((inner >= lower) & (inner <= upper)):
+                    if np.mean(np.all((inner >= lower) & (inner <= upper), axis=1)) < 0.5:
                         continue
                     weights = w * part.length / self.length
                     yield (index, *self._through_time(cell, points, normals, weights))
@@ -188,11 +188,17 @@ class CellRows:
     def _seams(self, axis: int) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
         """[∂^k u] = 0 across every face that two cells share along `axis`, for each field and k."""
         orders = [self.problem.order(axis, name) for name in self.problem.unknowns]
-        starts: dict[float, list[int]] = {}
+        whole = self.problem.axes[axis]
+
+        def tick(value: float) -> int:
+            """A place along the axis, without its rounding."""
+            return round((value - whole.lo) / whole.length * 2**40)
+
+        starts: dict[int, list[int]] = {}
         for index, cell in enumerate(self.cells):
-            starts.setdefault(round(cell[axis][0], 12), []).append(index)
+            starts.setdefault(tick(cell[axis][0]), []).append(index)
         for index, cell in enumerate(self.cells):
-            for other in starts.get(round(cell[axis][1], 12), ()):
+            for other in starts.get(tick(cell[axis][1]), ()):
                 face = _overlap(cell, self.cells[other], axis)
                 if face is None:
                     continue
