@@ -390,11 +390,13 @@ def eval_(
         print(json.dumps(answers[0] if len(answers) == 1 else answers))
         return
     suffix = f"_{diff}" if diff else ""
+    unknown = "unknown" if solution.problem.region is None else "unknown: outside the domain"
     for answer in answers:
         place = ", ".join(f"{axis}={value:g}" for axis, value in answer["at"].items())
         for field in solution.problem.unknowns:
             value = answer[field]
-            print(f"{field}{suffix}({place}) = {'unknown' if value is None else f'{value:.12g}'}")
+            shown = unknown if value is None else f"{value:.12g}"
+            print(f"{field}{suffix}({place}) = {shown}")
 
 
 @app.command()

@@ -210,9 +210,11 @@ def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> F
     groups: dict[str, list[Any]] = {}
     for place, at in zip(problem.conditions, points.conditions, strict=True):
         groups.setdefault(place.piece or _place_text(problem, place), []).append((place, at))
-    height = 6.2 * ratio + 1.2 + 0.2 * len(groups)
-    figure = Figure(figsize=(7.5, height), layout="constrained")
-    ax = figure.subplots()
+    lines = 0.22 * (len(groups) + 1)
+    height = 6.2 * ratio + 1.0
+    figure = Figure(figsize=(7.5, height + lines), layout="constrained")
+    ax, below = figure.subplots(2, height_ratios=[height, lines])
+    below.axis("off")
     ax.scatter(points.interior[:, 0], points.interior[:, 1], s=4, color="#adb5bd", lw=0, label="interior")
     outline(problem, ax)
     ax.set_facecolor("white")
@@ -240,7 +242,9 @@ def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> F
     ax.set_ylabel(up.name)
     ax.set_aspect("equal" if not up.is_time and 0.3 < up.length / across.length < 3 else "auto")
     ax.set_title(problem.title or problem.name, fontsize=11, color=INK)
-    figure.legend(loc="outside lower left", fontsize=8, frameon=False, markerscale=1.5)
+    below.legend(
+        *ax.get_legend_handles_labels(), loc="upper left", fontsize=8, frameon=False, markerscale=1.5
+    )
     return figure
 
 

@@ -143,6 +143,8 @@ def test_a_word_on_at_the_end_is_a_piece_and_nothing_else_is():
         ({"pieces": {"rest": "x = 0"}}, "cannot name a piece"),
         ({"where": [sp.Eq(u(0, y), 0)]}, "name the piece"),
         ({"where": [On("all", sp.Eq(u(0, y), 0))]}, "fixes a place and names a piece"),
+        ({"where": [sp.Eq(u(0, y), u(1, y))]}, "ties two places together"),
+        ({"where": [sp.Eq(U, 0)]}, "does not say where it holds\n.*u = 0 on all"),
         ({"remove": [Disc((0.5, 0.5), 0.1)], "where": [sp.Eq(u(0.5, 0.5), 0)]}, "outside the domain"),
         ({"on": {x: (0, 1), y: (0, 1), sp.Symbol("z"): (0, 1)}}, "two axes of space"),
     ],
@@ -156,6 +158,7 @@ def test_what_is_refused_says_so(changes, message):
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
+        ("remove =", "remov =", 8, "unknown key 'remov'"),
         ("on walls", "on wals", 4, "no piece 'wals'"),
         ("x = [0, 2], y", "x = [0, 5], y", 8, "leaves"),
         ('inlet = "x = 0"', 'inlet = "x = 9"', 10, "selects nothing"),
@@ -231,3 +234,22 @@ def test_a_face_of_a_box_without_a_condition_is_mentioned():
 def test_a_polygon_is_a_domain():
     triangle = Polygon([(0, 0), (1, 0), (0, 1)])
     assert laplace(shape=triangle).region.area == pytest.approx(0.5)
+
+
+def test_a_shape_may_stand_for_the_domain_and_one_for_what_is_removed():
+    square, hole = Box(x=(0, 1), y=(0, 1)), Disc((0.5, 0.5), 0.1)
+    by_parts = laplace(on={x: (0, 1), y: (0, 1)}, remove=hole)
+    assert by_parts == laplace(remove=[hole])
+    assert laplace(on=square - hole).region.area == pytest.approx(by_parts.region.area)
+
+
+def test_the_outward_slope_is_shown_as_it_is_written():
+    assert loads(STEP).conditions[1].text == "u_n = 0 on outlet"
+
+
+def test_the_gauge_is_advised_where_the_domain_is():
+    n_x, n_y = sp.symbols("n_x n_y")
+    slope = n_x * U.diff(x) + n_y * U.diff(y)
+    on = {x: (-1, 1), y: (-1, 1)}
+    (text,) = left_free(laplace(on=on, shape=Disc((0, 0), 1), where=[On("all", sp.Eq(slope, 0))]))
+    assert "u(1, 0) = 0" in text

@@ -186,3 +186,27 @@ def test_splitting_covers_the_same_region():
     assert (form.locate(at) >= 0).all()
     for a, b in itertools.combinations(np.array(cells), 2):
         assert np.any(np.minimum(a[:, 1], b[:, 1]) <= np.maximum(a[:, 0], b[:, 0]) + 1e-12), (a, b)
+
+
+def test_what_has_no_solution_is_not_called_solved():
+    """Δu = −1 in a disc that lets nothing out: only jumps between cells can take it up, and they are measured."""
+    n_x, n_y = sp.symbols("n_x n_y")
+    problem = Problem(
+        sp.Eq(LAPLACIAN, -1),
+        on={x: (-1, 1), y: (-1, 1)},
+        shape=Disc((0, 0), 1),
+        pieces={"rim": "rest"},
+        where=[On("rim", sp.Eq(n_x * U.diff(x) + n_y * U.diff(y), 0))],
+    )
+    for state in Subdivision(degree=4, unknowns=1200).run(problem, Monitor()):
+        measured = held_out(problem, state.network)
+        if len(state.network.cells) > 1:
+            assert measured.jumps > 0.1
+    assert max(measured.equations) < 0.05
+
+
+def test_a_smooth_function_has_no_jumps():
+    problem = poisson(x**3 * y + y**2 - x)
+    rows = CellRows(problem, [((0.0, 0.5), (0.0, 1.0)), ((0.5, 1.0), (0.0, 1.0))], 5, 1.5)
+    form = rows.form(newton(rows, np.zeros(rows.unknowns), True).amplitudes)
+    assert held_out(problem, form).jumps < 1e-9

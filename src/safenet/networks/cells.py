@@ -5,7 +5,7 @@ Small cells where the solution is steep, large ones where it is smooth; together
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -23,6 +23,32 @@ Cell = tuple[tuple[float, float], ...]  # lower and upper end along each axis
 def cell_bases(cell: Cell, degree: int) -> tuple[AxisBasis, ...]:
     """Chebyshev polynomials of `degree` along each axis of a cell."""
     return tuple(AxisBasis("chebyshev", degree, low, high) for low, high in cell)
+
+
+def shared_faces(cells: Sequence[Cell], axis: int) -> Iterator[tuple[int, int, Cell]]:
+    """(a, b, face) for every two cells that meet across `axis`, a below b; the face is a box flat along the axis."""
+    box = np.asarray(cells)
+    low, length = box[:, axis, 0].min(), box[:, axis, 1].max() - box[:, axis, 0].min()
+    ticks = np.rint((box[:, axis] - low) / length * 2**40).astype(np.int64)  # places without their rounding
+    starts: dict[int, list[int]] = {}
+    for index, tick in enumerate(ticks[:, 0].tolist()):
+        starts.setdefault(tick, []).append(index)
+    for index, tick in enumerate(ticks[:, 1].tolist()):
+        for other in starts.get(tick, ()):
+            face = _overlap(cells[index], cells[other], axis)
+            if face is not None:
+                yield index, other, face
+
+
+def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
+    """The face that two cells share across `axis`; None if they only touch."""
+    face = []
+    for i, ((a, b), (c, d)) in enumerate(zip(cell, other, strict=True)):
+        low, high = (b, b) if i == axis else (max(a, c), min(b, d))
+        if i != axis and high - low <= 1e-9 * (b - a):
+            return None
+        face.append((low, high))
+    return tuple(face)
 
 
 class CellForm(eqx.Module):
@@ -63,17 +89,19 @@ class CellForm(eqx.Module):
         which = self.locate(points)
         fields = np.shape(self.amplitudes)[1]
         found = {order: np.full((len(points), fields), np.nan) for order in orders}
-        for index, cell in enumerate(self.cells):
+        for index in range(len(self.cells)):
             here = np.flatnonzero(which == index)
-            if not here.size:
-                continue
-            # Fields last, so that one contraction serves them all.
-            amplitudes = np.moveaxis(np.asarray(self.amplitudes)[index], 0, -1)
-            bases = cell_bases(cell, self.degree)
-            for order in orders:
-                tables = [basis(points[here, i], order[i]) for i, basis in enumerate(bases)]
-                found[order][here] = contract(amplitudes, tables)
+            if here.size:
+                for order in orders:
+                    found[order][here] = self.in_cell(index, points[here], order)
         return found
+
+    def in_cell(self, index: int, points: np.ndarray, order: Orders) -> np.ndarray:
+        """∂^order of the polynomials of one cell, (n, fields), wherever the points are."""
+        # Fields last, so that one contraction serves them all.
+        amplitudes = np.moveaxis(np.asarray(self.amplitudes)[index], 0, -1)
+        bases = cell_bases(self.cells[index], self.degree)
+        return contract(amplitudes, [basis(points[:, i], order[i]) for i, basis in enumerate(bases)])
 
     def spec(self) -> dict[str, Any]:
         return {

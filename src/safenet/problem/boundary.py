@@ -231,4 +231,4 @@ def middle(edge: Edge) -> tuple[np.ndarray, np.ndarray]:
 
 
 def where(point: Iterable[float]) -> str:
-    return f"({', '.join(f'{value:.6g}' for value in point)})"
+    return f"({', '.join(f'{round(float(value), 12) + 0.0:.6g}' for value in point)})"

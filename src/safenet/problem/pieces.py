@@ -97,10 +97,10 @@ def _test(
 ) -> Callable[[np.ndarray], np.ndarray]:
     match = _COMPARISON.fullmatch(text.strip())
     if match is None:
-        known = ", ".join([*names.axes])
+        first, second = names.axes
         raise SafeNetError(
             f"the piece {name} is {text!r}",
-            f'write an equation of {known} such as "{names.axes[0]} = 0", the name of a shape, or "{REST}"',
+            f'write e.g. "{first} = 0", "{first} = 0 and {second} < 1/2", the name of a shape, or "{REST}"',
         )
     label = f"the piece {name}"
     left, right = (
@@ -144,6 +144,13 @@ def region_of(
     named = [part.name for part in whole.primitives() if part.name]
     selectors = {name: selector(name, text, space, parameters, named) for name, text in pieces.items()}
     return Region(whole, selectors)
+
+
+def box_of(shape: Shape) -> dict[str, tuple[float, float]]:
+    """The intervals of the two axes that a shape fills; they are x and y unless one of its boxes names them."""
+    lower, upper = shape.bounds
+    names = shape.axes or ("x", "y")
+    return dict(zip(names, zip(lower, upper, strict=True), strict=True))
 
 
 def _check_within(shape: Shape, space: Sequence[Axis]) -> None:

@@ -25,12 +25,20 @@ def _gauges(problem: Problem) -> list[str]:
     relations = (*problem.equations, *problem.conditions)
     for field in problem.unknowns:
         if all(_only_differences(relation, field) for relation in relations):
-            place = ", ".join(str(axis.lower) for axis in problem.axes)
+            place = _some_place(problem)
             found.append(
                 f"{field} is free up to a constant: only its derivatives appear. "
                 f"Fix it, e.g. {field}({place}) = 0."
             )
     return found
+
+
+def _some_place(problem: Problem) -> str:
+    """A point of the domain, as arguments."""
+    corner = [str(axis.lower) for axis in problem.axes]
+    if problem.region is not None:
+        corner[:2] = [f"{value:.4g}" for value in problem.region.edges[0].ends[0]]
+    return ", ".join(corner)
 
 
 def _only_differences(relation: Relation, field: str) -> bool:

@@ -18,7 +18,7 @@ from .evaluate import computable, constant
 from .jets import JetTable, Orders, coordinate
 from .names import check_spelling
 from .notation import written
-from .pieces import On, check_piece, normal_names, region_of, selector_text
+from .pieces import On, box_of, check_piece, normal_names, region_of, selector_text
 from .reading import axis_of, ends_of, expression_of, name_of, number_of, rebuilt, statement_of, unknowns_of
 from .relation import TIME, Condition, Relation
 from .shapes import Shape
@@ -28,7 +28,8 @@ class Problem:
     """Equations on a box with conditions: `Problem(Eq(u_t, u_xx), on={x: (0, 1), t: (0, 1)}, where=[…])`.
 
     `equations`   one `Eq` (or expression meant to be zero), or a list of them
-    `on`          axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time
+    `on`          axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time; for a steady
+                  problem in the plane also a shape: `on=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
     `where`       conditions, each placed by its arguments: `Eq(u(0, t), 0)`, `Eq(u(0, t), u(1, t))`, …, or on a
                   named piece of the boundary: `On("walls", Eq(u(x, y), 0))`
     `shape`       the region of the plane, where it is not the whole box: `Disc((0, 0), 1)`, sums and differences
@@ -43,10 +44,10 @@ class Problem:
         self,
         equations: Any,
         *,
-        on: Mapping[Any, tuple[Any, Any]],
+        on: Mapping[Any, tuple[Any, Any]] | Shape,
         where: Sequence[Any] = (),
         shape: Shape | None = None,
-        remove: Sequence[Shape] = (),
+        remove: Sequence[Shape] | Shape = (),
         pieces: Mapping[str, Any] | None = None,
         parameters: Mapping[Any, Any] | None = None,
         exact: Any = None,
@@ -61,6 +62,9 @@ class Problem:
         statements = list(equations) if isinstance(equations, (list, tuple)) else [equations]
         if not statements:
             raise SafeNetError("a problem needs at least one equation")
+        if isinstance(on, Shape):
+            shape, on = on, box_of(on)
+        remove = [remove] if isinstance(remove, Shape) else remove
         if not isinstance(on, Mapping):
             raise SafeNetError(f"the domain is {on!r}", "state it as on={x: (0, 1), t: (0, 1)}")
         where = where if isinstance(where, (list, tuple)) else [where]
@@ -186,6 +190,12 @@ class Problem:
             )
         free = free_sets.pop()
         if len(free) == len(self.axes):
+            if self.region is not None:
+                some = next(iter(self.pieces), "PIECE")
+                raise SafeNetError(
+                    f"{label} ({relation.text}) does not say where it holds",
+                    f"name a piece of the boundary: {relation.text} on {some}",
+                )
             raise SafeNetError(
                 f"{label} ({relation.text}) holds in the whole domain",
                 f"fix an axis, e.g. {self.unknowns[0]}({', '.join(self._example_arguments())}) = …, "
@@ -208,7 +218,7 @@ class Problem:
     def _on_piece(self, relation: Relation, places: Sequence[Any], piece: str, label: str) -> Condition:
         """A condition along a named piece, at every time."""
         check_piece(piece, tuple(self.pieces), label)
-        text = f"{relation.text} on {piece}"
+        text = f"{self._with_slopes(relation.text)} on {piece}"
         if any(value is not None for place in places for value in place):
             raise SafeNetError(
                 f"{label} ({text}) fixes a place and names a piece",
@@ -221,6 +231,14 @@ class Problem:
             text, relation.statement, relation.residual, relation.jets, kind, free, places, piece
         )
 
+    def _with_slopes(self, text: str) -> str:
+        """n_x*u_x + n_y*u_y, as SymPy orders it, in the short form u_n."""
+        space = [axis.name for axis in self.axes if not axis.is_time]
+        for field in self.unknowns:
+            terms = sp.Add(*(sp.Symbol(f"n_{x}") * sp.Symbol(f"{field}_{x}") for x in space))
+            text = text.replace(written(terms), f"{field}_n")
+        return text
+
     def _check_region(
         self, places: Sequence[Any], free: tuple[int, ...], relation: Relation, label: str
     ) -> None:
@@ -229,7 +247,12 @@ class Problem:
         fixed = [i for i in space if i not in free]
         if self.region is None or not fixed:
             return
-        if len(fixed) < len(space) or len(places) > 1:
+        if len(places) > 1:
+            raise SafeNetError(
+                f"{label} ({relation.text}) ties two places together, which a region does not allow",
+                "state conditions on its pieces one by one; periodic ones need a box without pieces and holes",
+            )
+        if len(fixed) < len(space):
             raise SafeNetError(
                 f"{label} ({relation.text}) is placed on a face of the box, of which the domain is only a part",
                 f'name the piece, e.g. [pieces] side = "{self.axes[fixed[0]].name} = '

@@ -385,7 +385,9 @@ def _check_polygon(shape: Polygon) -> None:
         raise SafeNetError(f"{shape!r} visits {_show(repeated)} twice", "give every vertex once")
     outline = shape.polygon()
     lower, upper = shape.bounds
-    if outline.area <= ROUNDING * float(np.sum(np.subtract(upper, lower) ** 2)):
+    flat = outline.area <= ROUNDING * float(np.sum(np.subtract(upper, lower) ** 2))
+    # Two loops of opposite sense have no area either: of those the crossing is what matters.
+    if flat and outline.convex_hull.area <= ROUNDING * float(np.sum(np.subtract(upper, lower) ** 2)):
         raise SafeNetError(f"{shape!r} has no area", "its vertices lie on one line: move one of them")
     if not outline.is_valid:
         where = _shapely().is_valid_reason(outline)

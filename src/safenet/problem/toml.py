@@ -180,6 +180,8 @@ def _problem(document: dict[str, Any], file: _File) -> Problem:
     constants = Names(parameters=names.parameters)
     on = {}
     for axis, ends in domain.items():
+        if isinstance(ends, list) and any(isinstance(end, dict) for end in ends):
+            file.wrong(("domain", axis), f"unknown key {axis!r} under [domain]", nearest(axis, SHAPES))
         if not isinstance(ends, list) or len(ends) != 2:
             file.wrong(("domain", axis), f"the interval of {axis} is not a pair", f"write {axis} = [0, 1]")
         labels = (f"the lower end of {axis}", f"the upper end of {axis}")
@@ -219,8 +221,9 @@ def _shapes(values: Any, key: str, file: _File) -> list[Shape]:
     """[{ box = { x = [0, 2], y = [1, 2] } }, { disc = { center = [0, 0], radius = 1 } }]"""
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         file.wrong(("domain", key), f"{key} is not a list of shapes", f"write {key} = {_SHAPE}")
+    plain = [_plain(value, key, file) for value in values]
     with file.at("domain", key):
-        return [Shape.from_data(_plain(value, key, file)) for value in values]
+        return [Shape.from_data(value) for value in plain]
 
 
 def _plain(value: Any, key: str, file: _File) -> Any:

@@ -39,7 +39,7 @@ def multiplications_per_second() -> float:
     return matrix.size * matrix.shape[1] / best
 
 
-def within(phase: Any, work: float, rows: int, parameters: int) -> Any:
+def within(phase: Any, work: float, rows: int, parameters: int, linear: bool = False) -> Any:
     """The phase with the sizes that `work` multiplications allow; estimates, so it aims and does not promise."""
     if isinstance(phase, LeastSquares):
         # QR of 3.25 n rows, twice over for the Newton steps, all smaller levels together an eighth more.
@@ -51,8 +51,9 @@ def within(phase: Any, work: float, rows: int, parameters: int) -> Any:
             phase, unknowns=size, work=min(phase.work, 0.4 * work) if phase.work < 1e200 else phase.work
         )
     if isinstance(phase, Subdivision):
-        # Measured: all levels to n amplitudes take about 1e6 n^1.5 multiplications, factors and rows together.
-        return replace(phase, unknowns=_between(1000, (0.7 * work / 1e6) ** (2 / 3), 40_000))
+        # Measured: all levels to n amplitudes take about 1e6 n^1.5 multiplications, a quarter without Newton steps.
+        cost = 2.5e5 if linear else 1e6
+        return replace(phase, unknowns=_between(1000, (0.7 * work / cost) ** (2 / 3), 40_000))
     if isinstance(phase, LevenbergMarquardt):
         # Jacobian and trials run at a third of the rate of a bare product.
         step = 3 * (rows + 2 * parameters) * parameters**2

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from ..networks.basis import AxisBasis
-from ..networks.cells import Cell, CellForm, cell_bases
+from ..networks.cells import Cell, CellForm, cell_bases, shared_faces
 from ..problem import Condition, Problem, Relation
 from ..problem.jets import Jet, coordinate
 from .collocation import Block
@@ -188,28 +188,14 @@ class CellRows:
     def _seams(self, axis: int) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
         """[∂^k u] = 0 across every face that two cells share along `axis`, for each field and k."""
         orders = [self.problem.order(axis, name) for name in self.problem.unknowns]
-        whole = self.problem.axes[axis]
-
-        def tick(value: float) -> int:
-            """A place along the axis, without its rounding."""
-            return round((value - whole.lo) / whole.length * 2**40)
-
-        starts: dict[int, list[int]] = {}
-        for index, cell in enumerate(self.cells):
-            starts.setdefault(tick(cell[axis][0]), []).append(index)
-        for index, cell in enumerate(self.cells):
-            for other in starts.get(tick(cell[axis][1]), ()):
-                face = _overlap(cell, self.cells[other], axis)
-                if face is None:
-                    continue
-                free = [i for i in range(self.axes) if i != axis]
-                at = [cell[axis][1]] * self.axes
-                points, weights = self._nodes(face, free, at)
-                if not len(points):
-                    continue
-                weights = np.sqrt(weights / self.length ** (self.axes - 1)) * CONDITION_WEIGHT
-                thickness = min(c[axis][1] - c[axis][0] for c in (cell, self.cells[other]))
-                yield (index, other), self._jumps(index, other, axis, orders, points, weights, thickness)
+        for index, other, face in shared_faces(self.cells, axis):
+            free = [i for i in range(self.axes) if i != axis]
+            points, weights = self._nodes(face, free, [face[axis][0]] * self.axes)
+            if not len(points):
+                continue
+            weights = np.sqrt(weights / self.length ** (self.axes - 1)) * CONDITION_WEIGHT
+            thickness = min(self.cells[i][axis][1] - self.cells[i][axis][0] for i in (index, other))
+            yield (index, other), self._jumps(index, other, axis, orders, points, weights, thickness)
 
     def _jumps(
         self,
@@ -347,14 +333,3 @@ def _holds(ends: tuple[float, float], value: float, top: float) -> bool:
     low, high = ends
     slack = 1e-9 * (high - low)
     return low - slack <= value < high - slack or (abs(value - high) <= slack and abs(value - top) <= slack)
-
-
-def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
-    """The face that two cells share across `axis`, as a box flat along it; None if they only touch."""
-    face = []
-    for i, ((a, b), (c, d)) in enumerate(zip(cell, other, strict=True)):
-        low, high = (b, b) if i == axis else (max(a, c), min(b, d))
-        if i != axis and high - low <= 1e-9 * (b - a):
-            return None
-        face.append((low, high))
-    return tuple(face)

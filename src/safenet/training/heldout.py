@@ -15,6 +15,7 @@ import sympy as sp
 from scipy.stats import qmc
 
 from ..derivatives import Orders, jets
+from ..networks.cells import CellForm, shared_faces
 from ..problem import Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
@@ -27,14 +28,15 @@ SEED = 20_231  # apart from every training seed: these points are never trained 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Relative root-mean-square residual of each equation and each condition."""
+    """Relative root-mean-square residual of each equation and each condition, and the jumps between cells."""
 
     equations: tuple[float, ...]
     conditions: tuple[float, ...]
+    jumps: float = 0.0
 
     @property
     def worst(self) -> float:
-        values = [*self.equations, *self.conditions]
+        values = [*self.equations, *self.conditions, self.jumps]
         return float("inf") if not np.isfinite(values).all() else max(values)
 
 
@@ -64,7 +66,54 @@ def held_out(
             continue
         at = on_condition(problem, condition, len(points), draw) if condition.piece else points
         conditions.append(_relative(problem, network, condition, at, points))
-    return HeldOut(equations, tuple(conditions))
+    return HeldOut(equations, tuple(conditions), jumps(problem, network, points))
+
+
+def jumps(problem: Problem, network: Any, points: np.ndarray) -> float:
+    """max over fields, axes and k of ∫ |[∂^k u]| dS / ∫ |∂^(k+1) u| dV, k below the order of u along the axis.
+
+    A function on cells has two kinds of derivative: those inside, which the equations see, and jumps across the faces,
+    which they do not. As measures the two compare, however finely the cells divide the jumps among them.
+    """
+    if not isinstance(network, CellForm):
+        return 0.0
+    volume = problem.region.area if problem.region is not None else 1.0
+    volume *= float(np.prod([a.length for a in problem.axes[2 if problem.region is not None else 0 :]]))
+    fields = np.sqrt(
+        np.mean(np.square(network.jets(points, [(0,) * len(problem.axes)])[(0,) * len(problem.axes)]), axis=0)
+    )
+    worst = 0.0
+    for i, axis in enumerate(problem.axes):
+        orders = [problem.order(i, name) for name in problem.unknowns]
+        totals = _totals(problem, network, i, max(orders))
+        for k in range(max(orders)):
+            slope = tuple(k + 1 if j == i else 0 for j in range(len(problem.axes)))
+            inside = np.mean(np.abs(network.jets(points, [slope])[slope]), axis=0)
+            expected = SMOOTH * fields / axis.length ** (k + 1)
+            shares = totals[k] / np.maximum(volume * np.maximum(inside, expected), 1e-300)
+            worst = max(
+                worst, *(float(share) for share, order in zip(shares, orders, strict=True) if k < order), 0.0
+            )
+    return worst
+
+
+def _totals(problem: Problem, network: CellForm, axis: int, orders: int) -> np.ndarray:
+    """∫ |[∂^k u]| dS over all faces across an axis, (k, fields), by midpoints: four along every axis of a face."""
+    totals = np.zeros((orders, len(problem.unknowns)))
+    share = (np.arange(4) + 0.5) / 4
+    for a, b, face in shared_faces(network.cells, axis):
+        ticks = [
+            low + (high - low) * (share if i != axis else share[:1]) for i, (low, high) in enumerate(face)
+        ]
+        at = np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1)
+        area = np.prod([high - low for i, (low, high) in enumerate(face) if i != axis]) / len(at)
+        if problem.region is not None:
+            at = at[problem.region.contains(at[:, :2])]
+        for k in range(orders):
+            order = tuple(k if i == axis else 0 for i in range(len(face)))
+            jump = network.in_cell(a, at, order) - network.in_cell(b, at, order)
+            totals[k] += area * np.abs(jump).sum(axis=0)
+    return totals
 
 
 def _relative(

@@ -43,9 +43,8 @@ class Subdivision:
         while True:
             rows = CellRows(problem, cells, self.degree, oversampling(problem))
             if rows.unknowns > self.unknowns and state.network is not None:
-                yield replace(
-                    state, done=True, reason=f"more than {self.unknowns} amplitudes would be needed"
-                )
+                limit = f"the limit of {self.unknowns} amplitudes is reached; a larger --budget raises it"
+                yield replace(state, done=True, reason=limit)
                 return
             monitor.phase(self.name, f"{len(cells)} cells, {rows.unknowns} amplitudes")
             start = np.zeros(rows.unknowns)
