@@ -258,7 +258,8 @@ def default_schedule(
     obstacle = marching_obstacle(problem)
     if problem.region is not None:
         reasons = ["a region of the plane: Newton on polynomials in cells, split where the remainder is"]
-        phases.append(Subdivision())
+        # Without Newton steps a high degree costs little, and what is linear and steady is smooth inside.
+        phases.append(Subdivision(degree=10) if problem.linear and len(problem.axes) == 2 else Subdivision())
     elif problem.linear:
         reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
         phases.append(LeastSquares())
