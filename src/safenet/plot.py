@@ -76,20 +76,15 @@ def _sampled(solution: Solution, name: str, ticks: list[np.ndarray]) -> tuple[np
     flat = [part.ravel() for part in np.meshgrid(*ticks, indexing="ij")]
     index = problem.unknowns.index(name)
     orders = solution.orders or (0,) * len(problem.axes)
-    values = evaluate_network(solution.network, np.stack(flat, axis=1), orders)[:, index]
-    outside = ~_inside(problem, flat)
+    points = np.stack(flat, axis=1)
+    values = evaluate_network(solution.network, points, orders)[:, index]
+    outside = ~problem.contains(points, 1e-9 * problem.axes[0].length)
     values = np.where(outside, np.nan, values)
     if not _scored(solution):
         return values.reshape(shape), None
     reference = problem.reference(**dict(zip(problem.axis_names, flat, strict=True)))
     exact = reference[name] if isinstance(reference, dict) else reference
     return values.reshape(shape), np.where(outside, np.nan, np.asarray(exact)).reshape(shape)
-
-
-def _inside(problem: Problem, flat: list[np.ndarray]) -> np.ndarray:
-    if problem.region is None:
-        return np.ones(len(flat[0]), bool)
-    return problem.region.contains(np.stack(flat[:2], axis=1), 1e-9 * problem.axes[0].length)
 
 
 # ---- flows

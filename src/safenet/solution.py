@@ -87,9 +87,9 @@ class Solution:
         orders = self.orders or (0,) * points.shape[1]
         nothing = np.empty((0, len(self.problem.unknowns)))
         values = evaluate_network(self.network, points, orders) if len(points) else nothing
-        if self.problem.region is not None:  # in the box, but not in the domain: there is no value
-            slack = 1e-6 * max(axis.length for axis in self.problem.axes[:2])
-            values = np.where(self.problem.region.contains(points[:, :2], slack)[:, None], values, np.nan)
+        # In the box, but not in the domain: there is no value.
+        slack = 1e-6 * max(axis.length for axis in self.problem.axes[:2])
+        values = np.where(self.problem.contains(points, slack)[:, None], values, np.nan)
         fields = {name: values[:, i].reshape(shape) for i, name in enumerate(self.problem.unknowns)}
         return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
 

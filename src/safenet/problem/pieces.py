@@ -20,7 +20,7 @@ from .evaluate import evaluate
 from .names import RESERVED, Names
 from .notation import written
 from .region import REST, Region
-from .relation import Axis
+from .relation import TIME, Axis
 from .shapes import Box, Shape
 from .text import parse_expression
 
@@ -51,9 +51,9 @@ def split_piece(text: str) -> tuple[str, str]:
     return (match["relation"], match["piece"]) if match else (text, "")
 
 
-def normal_names(axes: Sequence[Axis]) -> tuple[str, ...]:
+def normal_names(axes: Sequence[str]) -> tuple[str, ...]:
     """n_x, n_y: the components of the outward normal along the axes of space."""
-    return tuple(f"n_{axis.name}" for axis in axes if not axis.is_time)
+    return tuple(f"n_{axis}" for axis in axes if axis != TIME)
 
 
 def selector_text(name: str, selector: Any) -> str:

@@ -351,10 +351,16 @@ class Problem:
     def axis_names(self) -> tuple[str, ...]:
         return tuple(axis.name for axis in self.axes)
 
+    def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
+        """Which points (n, axes) of the box lie in the domain: all of them, or those of the region."""
+        if self.region is None:
+            return np.ones(len(points), bool)
+        return self.region.contains(points[:, :2], slack)
+
     @property
     def normals(self) -> tuple[str, ...]:
         """n_x, n_y: the names of the normal's components on a piece of the boundary."""
-        return normal_names(self.axes)
+        return normal_names(self.axis_names)
 
     @property
     def time(self) -> int | None:

@@ -24,9 +24,8 @@ from .evaluate import constant
 from .jets import JetTable, coordinate
 from .names import Names
 from .notation import written
-from .pieces import On, split_piece
+from .pieces import On, normal_names, split_piece
 from .problem import Problem, Relation
-from .relation import TIME
 from .shapes import Shape
 from .text import parse_expression, parse_relation
 
@@ -264,8 +263,7 @@ def _relations(document: Mapping[str, Any], key: str, names: Names, file: _File)
     for index, text in enumerate(_texts(document, key, file, required=key == "equations")):
         with file.at(key, index):
             statement, piece = split_piece(text) if key == "conditions" else (text, "")
-            space = (f"n_{axis}" for axis in names.axes if axis != TIME)
-            here = replace(names, normals=tuple(space)) if piece else names
+            here = replace(names, normals=normal_names(names.axes)) if piece else names
             relations.append(On(piece, parse_relation(statement, here, f"{key[:-1]} {index + 1}")))
     return relations
 

@@ -129,6 +129,6 @@ def stacked(trees: Sequence[Any]) -> tuple[Any, Any]:
     parts = [eqx.partition(tree, eqx.is_array) for tree in trees]
     leaves = [jax.tree.leaves(arrays) for arrays, _ in parts]
     arrays, static = parts[0]
-    # By position: the residuals and the unravelling are functions, made anew for each seed, that do the same.
+    # By position: the unravelling is a function, made anew for each seed, that does the same.
     together = [jnp.stack(same) for same in zip(*leaves, strict=True)]
     return jax.tree.unflatten(jax.tree.structure(arrays), together), static

@@ -13,14 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import sympy as sp
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from ..networks.basis import AxisBasis
 from ..networks.cells import Cell, CellForm, cell_bases, shared_faces
 from ..problem import Condition, Problem, Relation
-from ..problem.jets import Jet, coordinate
-from .collocation import Block
+from ..problem.jets import Orders, coordinate
+from .collocation import Block, Linearised
 from .heldout import local_size
 
 RIDGE = 1e-13  # of JᵀJ with columns of norm one: where a cut cell leaves a polynomial undetermined
@@ -50,10 +51,8 @@ class CellRows:
         self.count = math.ceil(oversampling * (degree + 1))
         self.length = math.prod(axis.length for axis in problem.axes) ** (1 / self.axes)
         self.bases = [cell_bases(cell, degree) for cell in self.cells]
-        self.equations = [
-            [self._inside(index, equation) for index in range(len(self.cells))]
-            for equation in problem.equations
-        ]
+        everywhere = [self._nodes(cell, range(self.axes)) for cell in self.cells]
+        self.equations = [self._inside(equation, everywhere) for equation in problem.equations]
         self.conditions = [
             (index, block) for condition in problem.conditions for index, block in self._conditions(condition)
         ]
@@ -69,12 +68,13 @@ class CellRows:
         self,
         index: int,
         relation: Relation,
+        formulas: tuple[sp.Expr, dict[sp.Symbol, sp.Expr]],
         points: np.ndarray,
         weights: np.ndarray,
-        normals: np.ndarray | None,
+        normals: np.ndarray | None = None,
     ) -> Block:
         """`points` (n, axes) of a cell with quadrature `weights`; the places of a condition are already in them."""
-        problem, value = self.problem, self.problem.value
+        problem = self.problem
         coordinates = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)}
         if normals is not None:
             names = map(coordinate, problem.normals)
@@ -84,24 +84,33 @@ class CellRows:
             start = problem.unknowns.index(jet.field) * self.size
             columns[symbol] = slice(start, start + self.size)
         return Block(
-            residual=value(relation.residual),
-            coefficients={symbol: value(relation.coefficient(symbol)) for symbol in relation.jets},
+            residual=formulas[0],
+            coefficients=formulas[1],
             coordinates=coordinates,
-            designs={symbol: self._design(index, jet, points) for symbol, jet in relation.jets.items()},
+            designs={s: self._design(index, jet.orders, points) for s, jet in relation.jets.items()},
             columns=columns,
             weights=np.sqrt(weights),
             nonlinear=not relation.linear,
         )
 
-    def _design(self, index: int, jet: Jet, points: np.ndarray) -> np.ndarray:
-        return products([b(points[:, i], jet.orders[i]) for i, b in enumerate(self.bases[index])])
+    def _formulas(self, relation: Relation) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
+        """F and ∂F/∂u_α, the same in every cell: differentiated once."""
+        value = self.problem.value
+        return value(relation.residual), {s: value(relation.coefficient(s)) for s in relation.jets}
 
-    def _inside(self, index: int, equation: Relation) -> Block:
-        points, weights = self._nodes(self.cells[index], range(self.axes))
+    def _design(self, index: int, orders: Orders, points: np.ndarray) -> np.ndarray:
+        return products([b(points[:, i], orders[i]) for i, b in enumerate(self.bases[index])])
+
+    def _inside(self, equation: Relation, nodes: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[Block]:
+        formulas = self._formulas(equation)
         order = max(sum(jet.orders) for jet in equation.jets.values())
         # From residual to error in u: (length/π)^order, as for a mode of the domain's size.
         scale = (min(axis.length for axis in self.problem.axes) / math.pi) ** order
-        return self._block(index, equation, points, weights * scale**2 / self.length**self.axes, None)
+        share = scale**2 / self.length**self.axes
+        return [
+            self._block(index, equation, formulas, points, weights * share)
+            for index, (points, weights) in enumerate(nodes)
+        ]
 
     def _nodes(
         self, cell: Cell, free: Sequence[int], at: Sequence[float] = ()
@@ -118,27 +127,21 @@ class CellRows:
                 else:
                     ticks.append(np.array([at[i]]))
             points = np.stack([m.ravel() for m in np.meshgrid(*ticks, indexing="ij")], axis=1)
-            inside = self._contains(points)
+            inside = self.problem.contains(points, 1e-9 * self.length)
             enough = self.count ** len(free) * 0.7
             # A cell that is cut by the boundary needs more nodes to have enough of them inside.
             if inside.all() or inside.sum() >= enough or count >= 3 * self.count:
                 return points[inside], weights[inside]
             count = math.ceil(1.5 * count)
 
-    def _contains(self, points: np.ndarray) -> np.ndarray:
-        region = self.problem.region
-        if region is None:
-            return np.ones(len(points), bool)
-        return region.contains(points[:, :2], 1e-9 * self.length)
-
     # ---- conditions
 
     def _conditions(self, condition: Condition) -> Iterator[tuple[int, Block]]:
-        pieces = self._on_piece if condition.piece else self._on_face
+        pieces, formulas = self._on_piece if condition.piece else self._on_face, self._formulas(condition)
         for index, points, normals, weights in pieces(condition):
             if len(points):
-                block = self._block(index, condition, points, weights * CONDITION_WEIGHT**2, normals)
-                yield index, block
+                share = weights * CONDITION_WEIGHT**2
+                yield index, self._block(index, condition, formulas, points, share, normals)
 
     def _on_face(self, condition: Condition) -> Iterator[tuple[int, np.ndarray, None, np.ndarray]]:
         (place,) = condition.places
@@ -210,12 +213,12 @@ class CellRows:
         parts = []
         for field, order in enumerate(orders):
             for k in range(order):
-                jet = Jet("", tuple(k if i == axis else 0 for i in range(self.axes)), (None,) * self.axes)
+                slope = tuple(k if i == axis else 0 for i in range(self.axes))
                 part = np.zeros((len(points), 2 * self.width))
                 scale = (weights * (thickness / STEEPNESS) ** k)[:, None]
                 for side, (cell, sign) in enumerate(((index, 1.0), (other, -1.0))):
                     start = side * self.width + field * self.size
-                    part[:, start : start + self.size] = sign * scale * self._design(cell, jet, points)
+                    part[:, start : start + self.size] = sign * scale * self._design(cell, slope, points)
                 parts.append(part)
         return np.concatenate(parts) if parts else np.empty((0, 2 * self.width))
 
@@ -224,48 +227,62 @@ class CellRows:
     def _own(self, amplitudes: np.ndarray, index: int) -> np.ndarray:
         return amplitudes[index * self.width : (index + 1) * self.width]
 
-    def _weigh(self, amplitudes: np.ndarray) -> None:
-        """Every point of a nonlinear equation counts relative to its own terms, measured over all cells."""
-        for blocks in self.equations:
+    def _weigh(self, amplitudes: np.ndarray) -> list[list[Linearised]]:
+        """The equations' blocks at the amplitudes; every point of a nonlinear one counts relative to its own terms,
+        measured over all cells."""
+        inside = [
+            [block.at(self._own(amplitudes, i)) for i, block in enumerate(blocks)]
+            for blocks in self.equations
+        ]
+        for blocks, here in zip(self.equations, inside, strict=True):
             if not blocks[0].nonlinear:
                 continue
-            sizes = [block.largest_terms(self._own(amplitudes, i)) for i, block in enumerate(blocks)]
+            sizes = [part.largest for part in here]
             measure = np.concatenate([block.weights**2 for block in blocks])
             local = local_size(np.concatenate(sizes), measure)
             shares = np.split(np.min(local) / local, np.cumsum([len(size) for size in sizes])[:-1])
             for block, share in zip(blocks, shares, strict=True):
                 block.local = share
-
-    def _placed(self) -> Iterator[tuple[int, Block]]:
-        for blocks in self.equations:
-            yield from enumerate(blocks)
-        yield from self.conditions
+        return inside
 
     def linearise(self, amplitudes: np.ndarray) -> tuple[list[Rows], np.ndarray]:
-        self._weigh(amplitudes)
+        inside = self._weigh(amplitudes)
+        placed = [
+            (i, block, here)
+            for blocks, parts in zip(self.equations, inside, strict=True)
+            for i, (block, here) in enumerate(zip(blocks, parts, strict=True))
+        ]
+        placed += [(i, block, block.at(self._own(amplitudes, i))) for i, block in self.conditions]
         rows = []
-        for index, block in self._placed():
+        for index, block, here in placed:
             matrix = np.zeros((len(block.weights), self.width))
-            residual = block.rows(self._own(amplitudes, index), matrix)
-            rows.append(Rows((index,), matrix, residual))
-        for pair, matrix in self.seams:
-            both = np.concatenate([self._own(amplitudes, index) for index in pair])
-            rows.append(Rows(pair, matrix, matrix @ both))
+            rows.append(Rows((index,), matrix, block.rows(here, matrix)))
+        rows += [Rows(pair, matrix, residual) for pair, matrix, residual in self._jumping(amplitudes)]
         return rows, np.concatenate([row.residual for row in rows])
 
-    def residual(self, amplitudes: np.ndarray) -> np.ndarray:
-        parts = [
-            block.residuals(block.values(self._own(amplitudes, index))) for index, block in self._placed()
-        ]
+    def _jumping(self, amplitudes: np.ndarray) -> Iterator[tuple[tuple[int, int], np.ndarray, np.ndarray]]:
         for pair, matrix in self.seams:
-            parts.append(matrix @ np.concatenate([self._own(amplitudes, index) for index in pair]))
-        return np.concatenate(parts)
+            yield pair, matrix, matrix @ np.concatenate([self._own(amplitudes, index) for index in pair])
+
+    def _residuals(self, amplitudes: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+        """The residual of every block and seam, weighted as they last were, with the cells it belongs to."""
+        for index, block in (
+            *(pair for blocks in self.equations for pair in enumerate(blocks)),
+            *self.conditions,
+        ):
+            yield (index,), block.residuals(block.values(self._own(amplitudes, index)))
+        for pair, _, residual in self._jumping(amplitudes):
+            yield pair, residual
+
+    def residual(self, amplitudes: np.ndarray) -> np.ndarray:
+        return np.concatenate([residual for _, residual in self._residuals(amplitudes)])
 
     def shares(self, amplitudes: np.ndarray) -> np.ndarray:
-        """‖r‖² by cell: a seam's is halved between its two."""
+        """‖r‖² by cell, the points weighed anew: a seam's is halved between its two."""
+        self._weigh(amplitudes)
         share = np.zeros(len(self.cells))
-        for row in self.linearise(amplitudes)[0]:
-            share[list(row.cells)] += row.residual @ row.residual / len(row.cells)
+        for cells, residual in self._residuals(amplitudes):
+            share[list(cells)] += residual @ residual / len(cells)
         return share
 
     def solve(self, jacobian: list[Rows], residual: np.ndarray) -> tuple[np.ndarray, float]:

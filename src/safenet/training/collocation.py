@@ -31,6 +31,20 @@ Handover = Callable[[int, int, np.ndarray], np.ndarray]
 
 
 @dataclass
+class Linearised:
+    """A block's coordinates and jets, and ∂F/∂u_α, at every point."""
+
+    values: dict[sp.Symbol, np.ndarray]
+    slopes: dict[sp.Symbol, np.ndarray | float]
+
+    @property
+    def largest(self) -> np.ndarray:
+        """max_α |∂F/∂u_α · u_α|, the largest term at every point."""
+        with np.errstate(all="ignore"):
+            return largest([slope * self.values[symbol] for symbol, slope in self.slopes.items()])
+
+
+@dataclass
 class Block:
     """The rows of one relation: residual and coefficients as expressions, one design matrix per jet."""
 
@@ -48,26 +62,19 @@ class Block:
         jets = {s: design @ amplitudes[self.columns[s]] for s, design in self.designs.items()}
         return {**self.coordinates, **jets}
 
-    def slopes(self, values: dict[sp.Symbol, np.ndarray]) -> dict[sp.Symbol, np.ndarray | float]:
-        """∂F/∂u_α at the points, for each jet."""
+    def at(self, amplitudes: np.ndarray) -> Linearised:
+        """The jets and ∂F/∂u_α of each at the points, computed once for weighing and for the rows."""
+        values = self.values(amplitudes)
         with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
-            return {s: evaluate(expression, values, np) for s, expression in self.coefficients.items()}
+            slopes = {s: evaluate(expression, values, np) for s, expression in self.coefficients.items()}
+        return Linearised(values, slopes)
 
-    def largest_terms(self, amplitudes: np.ndarray) -> np.ndarray:
-        """max_α |∂F/∂u_α · u_α| at every point."""
-        values = self.values(amplitudes)
-        slopes = self.slopes(values)
-        with np.errstate(all="ignore"):
-            return largest([slopes[s] * values[s] for s in self.designs])
-
-    def rows(self, amplitudes: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+    def rows(self, here: Linearised, jacobian: np.ndarray) -> np.ndarray:
         """Write the weighted Jacobian into `jacobian` (zeroed) and return the weighted residual."""
-        values = self.values(amplitudes)
-        slopes = self.slopes(values)
         for symbol, design in self.designs.items():
-            coefficient = self.local * self.weights * slopes[symbol]
+            coefficient = self.local * self.weights * here.slopes[symbol]
             jacobian[:, self.columns[symbol]] += coefficient[:, None] * design
-        return self.residuals(values)
+        return self.residuals(here.values)
 
     def residuals(self, values: dict[sp.Symbol, np.ndarray]) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -186,12 +193,13 @@ class Collocation:
         residual = np.empty(self.rows)
         row = 0
         for block, count in zip(self.blocks, counts, strict=True):
+            here = block.at(amplitudes)
             if block.nonlinear:
                 # Plain least squares would bend the solution upstream of a front, in all that flows into it, to
                 # make the remainder there smaller: every point counts relative to its own terms.
-                size = local_size(block.largest_terms(amplitudes))
+                size = local_size(here.largest)
                 block.local = np.min(size) / size
-            residual[row : row + count] = block.rows(amplitudes, jacobian[row : row + count])
+            residual[row : row + count] = block.rows(here, jacobian[row : row + count])
             row += count
         return jacobian, residual
 

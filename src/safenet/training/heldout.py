@@ -59,17 +59,20 @@ def held_out(
         started = span[0] <= axis.lo
         share = (points[:, problem.time] - axis.lo) / axis.length
         points[:, problem.time] = span[0] + (span[1] - span[0]) * share
-    equations = tuple(_relative(problem, network, equation, points) for equation in problem.equations)
+    values = (0,) * len(problem.axes)
+    # The size of each field, which equations, conditions and jumps are measured by.
+    sizes = np.sqrt(np.mean(np.square(np.asarray(jets(network, points, [values])[values])), axis=0))
+    equations = tuple(_relative(problem, network, equation, points, sizes) for equation in problem.equations)
     conditions = []
     for condition in problem.conditions:
         if not started and condition.initial:
             continue
         at = on_condition(problem, condition, len(points), draw) if condition.piece else points
-        conditions.append(_relative(problem, network, condition, at, points))
-    return HeldOut(equations, tuple(conditions), jumps(problem, network, points))
+        conditions.append(_relative(problem, network, condition, at, sizes, points))
+    return HeldOut(equations, tuple(conditions), jumps(problem, network, points, sizes))
 
 
-def jumps(problem: Problem, network: Any, points: np.ndarray) -> float:
+def jumps(problem: Problem, network: Any, points: np.ndarray, sizes: np.ndarray) -> float:
     """max over fields, axes and k of ∫ |[∂^k u]| dS / ∫ |∂^(k+1) u| dV, k below the order of u along the axis.
 
     A function on cells has two kinds of derivative: those inside, which the equations see, and jumps across the faces,
@@ -79,9 +82,6 @@ def jumps(problem: Problem, network: Any, points: np.ndarray) -> float:
         return 0.0
     volume = problem.region.area if problem.region is not None else 1.0
     volume *= float(np.prod([a.length for a in problem.axes[2 if problem.region is not None else 0 :]]))
-    fields = np.sqrt(
-        np.mean(np.square(network.jets(points, [(0,) * len(problem.axes)])[(0,) * len(problem.axes)]), axis=0)
-    )
     worst = 0.0
     for i, axis in enumerate(problem.axes):
         orders = [problem.order(i, name) for name in problem.unknowns]
@@ -89,7 +89,7 @@ def jumps(problem: Problem, network: Any, points: np.ndarray) -> float:
         for k in range(max(orders)):
             slope = tuple(k + 1 if j == i else 0 for j in range(len(problem.axes)))
             inside = np.mean(np.abs(network.jets(points, [slope])[slope]), axis=0)
-            expected = SMOOTH * fields / axis.length ** (k + 1)
+            expected = SMOOTH * sizes / axis.length ** (k + 1)
             shares = totals[k] / np.maximum(volume * np.maximum(inside, expected), 1e-300)
             worst = max(
                 worst, *(float(share) for share, order in zip(shares, orders, strict=True) if k < order), 0.0
@@ -107,8 +107,7 @@ def _totals(problem: Problem, network: CellForm, axis: int, orders: int) -> np.n
         ]
         at = np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1)
         area = np.prod([high - low for i, (low, high) in enumerate(face) if i != axis]) / len(at)
-        if problem.region is not None:
-            at = at[problem.region.contains(at[:, :2])]
+        at = at[problem.contains(at)]
         for k in range(orders):
             order = tuple(k if i == axis else 0 for i in range(len(face)))
             jump = network.in_cell(a, at, order) - network.in_cell(b, at, order)
@@ -121,9 +120,10 @@ def _relative(
     network: Any,
     relation: Relation,
     points: np.ndarray,
+    fields: np.ndarray,
     interior: np.ndarray | None = None,
 ) -> float:
-    """The measure of one relation at the points; of a condition against the fields over the `interior` too."""
+    """The measure of one relation at the points; of a condition against the jets over the `interior` too."""
     axes = len(problem.axes)
     values: dict[sp.Symbol, Any] = {a.symbol: points[:, i] for i, a in enumerate(problem.axes)}
     values |= {
@@ -144,33 +144,26 @@ def _relative(
         summands = sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
         terms = [evaluate(term, values, np) for term in summands]
         if interior is not None:
-            least = TRIVIAL * _expected(problem, network, relation, interior, values, pooled=True)
+            least = TRIVIAL * _expected(problem, relation, values, np.full_like(fields, fields.max()))
             scale = float(np.max([*sizes, *(_rms(term) for term in terms), least]))
             return _rms(sum(terms)) / scale if scale != 0 else 0.0
-        least = SMOOTH * _expected(problem, network, relation, points, values, pooled=False)
+        least = SMOOTH * _expected(problem, relation, values, fields)
         return _rms(sum(terms) / np.maximum(local_size(largest(terms)), least))
 
 
 def _expected(
-    problem: Problem,
-    network: Any,
-    relation: Relation,
-    points: np.ndarray,
-    values: dict[sp.Symbol, Any],
-    pooled: bool,
+    problem: Problem, relation: Relation, values: dict[sp.Symbol, Any], fields: np.ndarray
 ) -> float:
-    """max_α |∂F/∂u_α|·‖u‖/L^|α|, the size a term has when its field (`pooled`: any field) varies over the domain.
+    """max_α |∂F/∂u_α|·‖u‖/L^|α|, the size a term has when its field, of size `fields`, varies over the domain.
 
     What holds trivially (the momentum across a straight channel, v = 0 where v is 0 everywhere) is all rounding, and
     rounding relative to rounding would say that nothing is solved.
     """
     lengths = np.array([axis.length for axis in problem.axes])
-    fields = np.asarray(jets(network, points, [(0,) * len(lengths)])[(0,) * len(lengths)])
-    sizes = np.sqrt(np.mean(np.square(fields), axis=0))
     found = []
     for symbol, jet in relation.jets.items():
         slope = _rms(evaluate(problem.value(relation.coefficient(symbol)), values, np))
-        size = sizes.max() if pooled else sizes[problem.unknowns.index(jet.field)]
+        size = fields[problem.unknowns.index(jet.field)]
         found.append(slope * size / np.prod(lengths ** np.array(jet.orders)))
     return float(max(found)) if np.isfinite(found).all() else 0.0
 
@@ -201,6 +194,4 @@ def grid(problem: Problem, shape: Sequence[int]) -> list[np.ndarray]:
     """Coordinates of a uniform grid over the box, flattened, one array per axis; only those in the region."""
     ticks = [np.linspace(a.lo, a.hi, n) for a, n in zip(problem.axes, shape, strict=True)]
     points = np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1)
-    if problem.region is not None:
-        points = points[problem.region.contains(points[:, :2], 1e-9 * problem.axes[0].length)]
-    return list(points.T)
+    return list(points[problem.contains(points, 1e-9 * problem.axes[0].length)].T)

@@ -194,11 +194,7 @@ def make_plan(
             plan = replace(plan, network=replace(chosen, features=64, width=32))
     else:
         phases, reasons = SCHEDULES[recipe], ()
-    obstacle = {"marching": marching_obstacle, "cells": subdivision_obstacle}.get(recipe, lambda _: None)(
-        problem
-    )
-    if obstacle is None and problem.region is not None and recipe in ("marching", "least-squares"):
-        obstacle = "its domain is not a box"
+    obstacle = OBSTACLES[recipe](problem) if recipe in OBSTACLES else None
     if obstacle:
         other = "cells" if problem.region is not None else "least-squares"
         raise SafeNetError(
@@ -297,8 +293,15 @@ def _structure_reason(problem: Problem) -> str:
     return "; ".join(parts) or "no symmetry in the symbols: harmonics and polynomials on every axis"
 
 
+def least_squares_obstacle(problem: Problem) -> str | None:
+    """Why one linear form cannot serve the whole domain, or None if it can."""
+    return None if problem.region is None else "its domain is not a box"
+
+
 def marching_obstacle(problem: Problem) -> str | None:
     """Why a problem cannot be marched in time, or None if it can."""
+    if problem.region is not None:
+        return least_squares_obstacle(problem)
     time = problem.time
     if time is None:
         return "it has no time axis"
@@ -314,3 +317,10 @@ def marching_obstacle(problem: Problem) -> str | None:
     if size > phase.unknowns:
         return f"a slab would need {size} amplitudes"
     return None
+
+
+OBSTACLES = {
+    "least-squares": least_squares_obstacle,
+    "marching": marching_obstacle,
+    "cells": subdivision_obstacle,
+}

@@ -41,13 +41,14 @@ class Subdivision:
         state = state or Direct(cursor={"cells": first_cells(problem), "poor": 0, "share": math.inf})
         cells = [tuple((float(a), float(b)) for a, b in cell) for cell in state.cursor["cells"]]
         while True:
-            rows = CellRows(problem, cells, self.degree, oversampling(problem))
-            if rows.unknowns > self.unknowns and state.network is not None:
+            size = len(cells) * len(problem.unknowns) * (self.degree + 1) ** len(problem.axes)
+            if size > self.unknowns and state.network is not None:
                 limit = f"the limit of {self.unknowns} amplitudes is reached; a larger --budget raises it"
                 yield replace(state, done=True, reason=limit)
                 return
-            monitor.phase(self.name, f"{len(cells)} cells, {rows.unknowns} amplitudes")
-            start = np.zeros(rows.unknowns)
+            monitor.phase(self.name, f"{len(cells)} cells, {size} amplitudes")
+            rows = CellRows(problem, cells, self.degree, oversampling(problem))
+            start = np.zeros(size)
             if isinstance(state.network, CellForm):
                 start = np.asarray(restricted(state.network, cells).amplitudes).ravel()
             steps = 20 if state.network is None else 6
@@ -56,7 +57,7 @@ class Subdivision:
             )
             current = rows.form(result.amplitudes)
             residual = held_out(problem, current).worst
-            monitor.level(rows.unknowns, residual)
+            monitor.level(size, residual)
             shares = rows.shares(result.amplitudes)
             gained = shares.sum() < 0.9 * state.cursor["share"]
             poor = 0 if gained else int(state.cursor["poor"]) + 1
@@ -124,14 +125,17 @@ def split(problem: Problem, form: CellForm, shares: np.ndarray, share: float) ->
     order = np.argsort(-shares)
     above = np.searchsorted(np.cumsum(shares[order]), share * shares.sum()) + 1
     chosen = set(order[: max(int(above), len(order) // 6, 1)].tolist())
-    sizes = np.sqrt(np.mean(np.asarray(form.amplitudes) ** 2, axis=tuple(range(2, len(problem.axes) + 2))))
-    scale = np.maximum(np.sqrt(np.mean(sizes**2, axis=0)), 1e-300)
+    amplitudes = np.asarray(form.amplitudes)
+    by_field = (0, *range(2, amplitudes.ndim))
+    scale = np.maximum(np.sqrt(np.mean(amplitudes**2, axis=by_field)), 1e-300)
     cells: list[Cell] = []
     for index, cell in enumerate(form.cells):
+        if index not in chosen:
+            cells.append(cell)
+            continue
         parts = [cell]
-        if index in chosen:
-            for axis in _rough_axes(np.asarray(form.amplitudes)[index], scale):
-                parts = [half for part in parts for half in _halves(part, axis)]
+        for axis in _rough_axes(amplitudes[index], scale):
+            parts = [half for part in parts for half in _halves(part, axis)]
         cells += [part for part in parts if _present(problem, part)]
     return cells
 
