@@ -15,7 +15,7 @@ CELLS = (((0.0, 1.0), (0.0, 2.0)), ((1.0, 3.0), (0.0, 1.0)))
 
 @pytest.fixture
 def form():
-    return CellForm(np.random.default_rng(0).normal(size=(2, 2, 5, 5)), CELLS, 4)
+    return CellForm(np.random.default_rng(0).normal(size=(2, 2, 5, 5)), CELLS, (4, 4))
 
 
 def points(count=50):
@@ -62,6 +62,6 @@ def test_a_rounding_beyond_the_edge_is_still_inside(form):
 
 def test_the_spec_makes_a_form_of_the_same_structure(form):
     again = cell_skeleton(2, form.spec())
-    assert (again.cells, again.degree) == (form.cells, form.degree)
+    assert (again.cells, again.degrees) == (form.cells, form.degrees)
     assert np.shape(again.amplitudes) == np.shape(form.amplitudes)
     assert again.parameters == 100

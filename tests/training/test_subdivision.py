@@ -66,7 +66,7 @@ def test_the_jacobian_is_the_derivative_of_the_residual():
     np.testing.assert_allclose(residual, rows.residual(at), rtol=1e-12)
     step = 1e-6
     difference = (rows.residual(at + step * direction) - rows.residual(at - step * direction)) / (2 * step)
-    applied = rows._applied(jacobian, direction)
+    applied = rows.applied(jacobian, direction)
     np.testing.assert_allclose(applied, difference, rtol=1e-6, atol=1e-6 * np.abs(applied).max())
 
 
@@ -74,7 +74,7 @@ def test_the_step_is_that_of_dense_least_squares():
     problem = poisson(sp.sin(3 * x) * sp.exp(y))
     rows = CellRows(problem, [((0.0, 0.5), (0.0, 1.0)), ((0.5, 1.0), (0.0, 1.0))], 5, 1.5)
     jacobian, residual = rows.linearise(np.zeros(rows.unknowns))
-    dense = np.stack([rows._applied(jacobian, unit) for unit in np.eye(rows.unknowns)], axis=1)
+    dense = np.stack([rows.applied(jacobian, unit) for unit in np.eye(rows.unknowns)], axis=1)
     step, minimum = rows.solve(jacobian, residual)
     best = np.linalg.lstsq(dense, -residual)[0]
     assert minimum == pytest.approx(np.linalg.norm(dense @ best + residual), rel=1e-6)

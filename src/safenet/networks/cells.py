@@ -20,9 +20,11 @@ from .linear_form import contract
 Cell = tuple[tuple[float, float], ...]  # lower and upper end along each axis
 
 
-def cell_bases(cell: Cell, degree: int) -> tuple[AxisBasis, ...]:
-    """Chebyshev polynomials of `degree` along each axis of a cell."""
-    return tuple(AxisBasis("chebyshev", degree, low, high) for low, high in cell)
+def cell_bases(cell: Cell, degrees: Sequence[int]) -> tuple[AxisBasis, ...]:
+    """Chebyshev polynomials along each axis of a cell."""
+    return tuple(
+        AxisBasis("chebyshev", degree, low, high) for degree, (low, high) in zip(degrees, cell, strict=True)
+    )
 
 
 def shared_faces(cells: Sequence[Cell], axis: int) -> Iterator[tuple[int, int, Cell]]:
@@ -52,11 +54,11 @@ def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
 
 
 class CellForm(eqx.Module):
-    """Amplitudes (cells, fields, degree + 1, …); where no cell is, outside the domain, the value is nan."""
+    """Amplitudes (cells, fields, degrees + 1 …); where no cell is, outside the domain, the value is nan."""
 
     amplitudes: Float[Array | np.ndarray, ...]
     cells: tuple[Cell, ...] = eqx.field(static=True)
-    degree: int = eqx.field(static=True)
+    degrees: tuple[int, ...] = eqx.field(static=True)
 
     @property
     def parameters(self) -> int:
@@ -69,7 +71,7 @@ class CellForm(eqx.Module):
         value = jnp.asarray(self.amplitudes, point.dtype)[which]
         for axis in range(point.shape[0]):
             low, high = box[which, axis, 0], box[which, axis, 1]
-            unit = AxisBasis("chebyshev", self.degree, -1.0, 1.0)
+            unit = AxisBasis("chebyshev", self.degrees[axis], -1.0, 1.0)
             functions = unit((2 * point[axis] - low - high) / (high - low), 0, jnp)
             value = jnp.tensordot(value, functions, axes=((1,), (0,)))
         return jnp.where(jnp.any(inside), value, jnp.nan)
@@ -100,13 +102,13 @@ class CellForm(eqx.Module):
         """∂^order of the polynomials of one cell, (n, fields), wherever the points are."""
         # Fields last, so that one contraction serves them all.
         amplitudes = np.moveaxis(np.asarray(self.amplitudes)[index], 0, -1)
-        bases = cell_bases(self.cells[index], self.degree)
+        bases = cell_bases(self.cells[index], self.degrees)
         return contract(amplitudes, [basis(points[:, i], order[i]) for i, basis in enumerate(bases)])
 
     def spec(self) -> dict[str, Any]:
         return {
             "kind": "cells",
-            "degree": self.degree,
+            "degrees": list(self.degrees),
             "cells": [[list(ends) for ends in cell] for cell in self.cells],
         }
 
@@ -114,24 +116,25 @@ class CellForm(eqx.Module):
 def cell_skeleton(fields: int, spec: dict[str, Any]) -> CellForm:
     """A cell form of the structure `spec` describes, all amplitudes zero."""
     cells = tuple(tuple((float(low), float(high)) for low, high in cell) for cell in spec["cells"])
-    shape = (len(cells), fields, *[spec["degree"] + 1] * len(cells[0]))
-    return CellForm(np.zeros(shape), cells, spec["degree"])
+    # An earlier version had the same degree along every axis.
+    degrees = tuple(spec["degrees"]) if "degrees" in spec else (spec["degree"],) * len(cells[0])
+    shape = (len(cells), fields, *(degree + 1 for degree in degrees))
+    return CellForm(np.zeros(shape), cells, degrees)
 
 
 def restricted(form: CellForm, cells: Sequence[Cell]) -> CellForm:
     """The same function on smaller cells: each is a part of one of the form's, where it is a polynomial."""
-    degree = form.degree
-    nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-    unit = AxisBasis("chebyshev", degree, -1.0, 1.0)
-    inverse = np.linalg.inv(unit(nodes))
+    units = [AxisBasis("chebyshev", degree, -1.0, 1.0) for degree in form.degrees]
+    nodes = [np.cos(np.pi * (np.arange(unit.size) + 0.5) / unit.size) for unit in units]
+    inverses = [np.linalg.inv(unit(at)) for unit, at in zip(units, nodes, strict=True)]
     middles = np.array([[(low + high) / 2 for low, high in cell] for cell in cells])
     parents = form.locate(middles)
     amplitudes = []
     for cell, parent in zip(cells, parents, strict=True):
         value = np.asarray(form.amplitudes)[parent]
         for axis, ((low, high), (start, end)) in enumerate(zip(cell, form.cells[parent], strict=True)):
-            inner = (low + high) / 2 + (high - low) / 2 * nodes
-            change = inverse @ unit((2 * inner - start - end) / (end - start))
+            inner = (low + high) / 2 + (high - low) / 2 * nodes[axis]
+            change = inverses[axis] @ units[axis]((2 * inner - start - end) / (end - start))
             value = np.moveaxis(np.tensordot(change, np.moveaxis(value, axis + 1, 0), axes=1), 0, axis + 1)
         amplitudes.append(value)
-    return CellForm(np.stack(amplitudes), tuple(cells), degree)
+    return CellForm(np.stack(amplitudes), tuple(cells), form.degrees)
