@@ -192,7 +192,7 @@ def test_weights_start_glorot_uniform_and_biases_at_zero():
         ({"rba_decay": 1.0}, "rba_decay = 1.0", "0.999"),
         ({"weight_grid": (1.0, 0.0)}, "weight_grid = (1.0, 0.0)", "positive"),
         ({"width": 0}, "width = 0", "1"),
-        ({"depth": 0}, "depth = 0", "1"),
+        ({"depth": -1}, "depth = -1", "0"),
         ({"widht": 3}, "'widht'", "'width'"),
     ],
 )

@@ -4,6 +4,7 @@ from .base import Coordinates, Features, Frozen, Joined, UnitBox, Unscaled, box
 from .domain import DomainFeatures, domain_expressions, domain_features
 from .fourier import FourierProducts, fourier_products
 from .normalise import BatchNormalised, PointNormalised, Scaled, normalised
+from .operator import OperatorFeatures, operator_features
 from .radial import Monomials, Radial, radial
 from .random_fourier import RandomFourier, random_fourier
 from .series import Series, series
@@ -17,6 +18,7 @@ __all__ = [
     "Frozen",
     "Joined",
     "Monomials",
+    "OperatorFeatures",
     "PointNormalised",
     "Radial",
     "RandomFourier",
@@ -29,6 +31,7 @@ __all__ = [
     "domain_features",
     "fourier_products",
     "normalised",
+    "operator_features",
     "radial",
     "random_fourier",
     "series",

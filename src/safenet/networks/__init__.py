@@ -3,6 +3,7 @@
 from .basis import AxisBasis
 from .linear_form import LinearForm, Piecewise
 from .methods import METHODS, Method, build, method, network_spec, skeleton
+from .modes import ModalForm
 from .perceptron import Perceptron, perceptron
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "AxisBasis",
     "LinearForm",
     "Method",
+    "ModalForm",
     "Perceptron",
     "Piecewise",
     "build",

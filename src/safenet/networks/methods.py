@@ -23,6 +23,7 @@ from ..features import (
     domain_features,
     fourier_products,
     normalised,
+    operator_features,
     radial,
     random_fourier,
     series,
@@ -33,6 +34,7 @@ from ..problem import Problem
 from .basis import AxisBasis
 from .cells import CellForm, cell_skeleton
 from .linear_form import LinearForm, Piecewise
+from .modes import ModalForm, modal_skeleton
 from .perceptron import ACTIVATIONS, Perceptron, perceptron
 
 WEIGHTINGS = ("fixed", "ntk", "rba")
@@ -54,7 +56,7 @@ class Method:
     domain: bool = True  # features read off the conditions
     # Layers.
     width: int = 50
-    depth: int = 1
+    depth: int = 1  # hidden layers; 0: u = Σ a φ, the linear form
     activation: str = "tanh"
     omega_0: float = 0.0  # > 0: the first layer is sin(ω₀ (W φ + b))
     # More about the features.
@@ -120,11 +122,16 @@ def _series(problem: Problem, chosen: Method, inputs: Features, key: Array, dtyp
     return series(problem, max(1, chosen.features // 2))
 
 
+def _operator(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+    return operator_features(problem, chosen.features, dtype=dtype)
+
+
 EMBEDDINGS: dict[str, Callable[[Problem, Method, Features, Array, DTypeLike], Features]] = {
     "fourier": _fourier,
     "random": _random,
     "radial": _radial,
     "series": _series,
+    "operator": _operator,
 }
 CHOICES: dict[str, tuple[str, ...]] = {
     "frequencies": FREQUENCIES,
@@ -136,7 +143,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "weighting": WEIGHTINGS,
 }
 LEAST = {
-    **{"features": 0, "width": 1, "depth": 1, "degree": 0, "batch": 2},
+    **{"features": 0, "width": 1, "depth": 0, "degree": 0, "batch": 2},
     **{"omega_0": 0.0, "ntk_every": 1, "ntk_points": 1, "rba_rate": 0.0},
 }
 POSITIVE = ("sigma_space", "sigma_time", "bandwidth")
@@ -219,7 +226,7 @@ def _features(problem: Problem, chosen: Method, key: Array, dtype: DTypeLike) ->
 
 def network_spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
     """What is needed, beside the arrays, to build the same network again."""
-    if isinstance(network, (LinearForm, Piecewise, CellForm)):
+    if isinstance(network, (LinearForm, Piecewise, CellForm, ModalForm)):
         return network.spec()
     return {"kind": "perceptron", "method": asdict(chosen), "dtype": dtype}
 
@@ -234,5 +241,7 @@ def skeleton(problem: Problem, spec: dict[str, Any]) -> Any:
         return LinearForm(tuple(jnp.zeros(shape) for shape in shapes), bases)
     if spec["kind"] == "cells":
         return cell_skeleton(len(problem.unknowns), spec)
+    if spec["kind"] == "modes":
+        return modal_skeleton(len(problem.axes), spec)
     pieces = tuple(skeleton(problem, piece) for piece in spec["pieces"])
     return Piecewise(pieces, tuple(spec["breaks"]))

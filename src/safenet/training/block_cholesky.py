@@ -83,9 +83,7 @@ class BlockCholesky:
             found[pivot.neighbours] -= (pivot.panel @ own).reshape(-1, vector.shape[1])
         for pivot in reversed(self.pivots):
             own = found[pivot.cell] - pivot.panel.T @ found[pivot.neighbours].ravel()
-            found[pivot.cell] = solve_triangular(
-                pivot.factor, own, lower=True, trans="T", check_finite=False
-            )
+            found[pivot.cell] = solve_triangular(pivot.factor, own, lower=True, trans="T", check_finite=False)
         return found
 
 

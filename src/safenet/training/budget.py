@@ -15,6 +15,8 @@ import numpy as np
 from ..errors import SafeNetError
 from .direct import LeastSquares, Marching
 from .levenberg import LevenbergMarquardt
+from .modes import Modes
+from .slabs import CellMarching
 from .subdivision import Subdivision
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -50,6 +52,10 @@ def within(phase: Any, work: float, rows: int, parameters: int, linear: bool = F
         return replace(
             phase, unknowns=size, work=min(phase.work, 0.4 * work) if phase.work < 1e200 else phase.work
         )
+    if isinstance(phase, CellMarching):
+        return phase if phase.insist else replace(phase, work=0.4 * work)
+    if isinstance(phase, Modes):
+        return replace(phase, unknowns=_between(300, (0.3 * work / 10) ** (1 / 3), 4000))
     if isinstance(phase, Subdivision):
         # Measured: all levels to n amplitudes take about 1e6 n^1.5 multiplications, a quarter without Newton steps.
         cost = 2.5e5 if linear else 1e6

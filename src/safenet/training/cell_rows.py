@@ -13,11 +13,12 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
 
+from ..derivatives import jets
 from ..networks.basis import AxisBasis
 from ..networks.cells import Cell, CellForm, shared_faces
 from ..problem import Condition, Problem, Relation
@@ -70,6 +71,7 @@ class Group:
     coordinates: dict[sp.Symbol, np.ndarray]
     weights: np.ndarray
     target: np.ndarray
+    known: dict[sp.Symbol, np.ndarray]  # what the polynomials are added to
     size: int  # amplitudes of one field in one cell
     local: np.ndarray | float = 1.0
     values: dict[sp.Symbol, np.ndarray] = field(default_factory=dict)
@@ -81,6 +83,7 @@ class Group:
         for symbol, term in self.formula.terms.items():
             own = amplitudes[self.cells[:, term.side], term.field * self.size : (term.field + 1) * self.size]
             self.values[symbol] = (own @ self.designs[symbol].T) * self.factors[symbol][:, None]
+            self.values[symbol] += self.known.get(symbol, 0.0)
 
     def differentiate(self) -> None:
         with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
@@ -94,7 +97,9 @@ class Group:
 
     def residual(self) -> np.ndarray:
         with np.errstate(all="ignore"):
-            return self.local * self.weights * (evaluate(self.formula.residual, self.values, np) - self.target)
+            return (
+                self.local * self.weights * (evaluate(self.formula.residual, self.values, np) - self.target)
+            )
 
     def jacobian(self, width: int) -> np.ndarray:
         """(piece, point, amplitudes of its cells)"""
@@ -110,6 +115,7 @@ class CellRows:
     """All rows of a problem on `cells`; a Newton system.
 
     With a `span` the cells fill a slab of time, whose start is given by the initial conditions or by a `handover`.
+    With a `base`, a smooth network, the polynomials are what is added to it.
     """
 
     def __init__(
@@ -120,8 +126,9 @@ class CellRows:
         oversampling: float,
         span: tuple[float, float] | None = None,
         handover: Handover | None = None,
+        base: Any = None,
     ) -> None:
-        self.problem, self.cells = problem, tuple(cells)
+        self.problem, self.cells, self.base = problem, tuple(cells), base
         self.axes = len(problem.axes)
         self.degrees = (degrees,) * self.axes if isinstance(degrees, int) else tuple(degrees)
         self.size = math.prod(degree + 1 for degree in self.degrees)
@@ -177,15 +184,19 @@ class CellRows:
             normals = np.stack([piece.normals for piece in pieces if piece.normals is not None])
             coordinates |= {coordinate(name): normals[..., i] for i, name in enumerate(problem.normals)}
         unit = [AxisBasis("chebyshev", degree, -1.0, 1.0) for degree in self.degrees]
-        designs, factors = {}, {}
+        designs, factors, known = {}, {}, {}
         for symbol, term in formula.terms.items():
             at = places[term.side]
             designs[symbol] = products([b(at[:, i], term.orders[i]) for i, b in enumerate(unit)])
             box = self.box[cells[:, term.side]]
             factors[symbol] = np.prod((2 / (box[..., 1] - box[..., 0])) ** np.array(term.orders), axis=1)
+            if self.base is not None:
+                every = np.concatenate([piece.points[term.side] for piece in pieces])
+                jet = np.asarray(jets(self.base, every, [term.orders])[term.orders])
+                known[symbol] = jet[:, term.field].reshape(len(pieces), -1)
         weights = np.stack([piece.weights for piece in pieces])
         target = np.stack([np.broadcast_to(piece.target, piece.weights.shape) for piece in pieces])
-        return Group(formula, cells, designs, factors, coordinates, weights, target, self.size)
+        return Group(formula, cells, designs, factors, coordinates, weights, target, known, self.size)
 
     def _formula(self, relation: Relation) -> Formula:
         value, problem = self.problem.value, self.problem
@@ -245,10 +256,7 @@ class CellRows:
     def _condition(self, condition: Condition) -> Iterator[Group]:
         if self.handover is not None and condition.initial:
             return iter(())
-        if condition.piece:
-            pieces = self._on_piece(condition)
-        else:
-            pieces = self._on_faces(condition)
+        pieces = self._on_piece(condition) if condition.piece else self._on_faces(condition)
         return self._grouped(self._formula(condition), pieces)
 
     def _on_faces(self, condition: Condition) -> Iterator[Piece]:
@@ -256,7 +264,9 @@ class CellRows:
         axes = self.problem.axes
         measure = math.prod(self.lengths[i] for i in condition.free)
         fixed = [i for i in range(self.axes) if i not in condition.free]
-        at = [[0.0 if v is None else float(self.problem.value(v)) for v in place] for place in condition.places]
+        at = [
+            [0.0 if v is None else float(self.problem.value(v)) for v in place] for place in condition.places
+        ]
         touching = [
             [c for c, cell in enumerate(self.cells) if all(_holds(cell[i], p[i], axes[i].hi) for i in fixed)]
             for p in at
@@ -417,7 +427,9 @@ class CellRows:
                     key = pair[i], pair[j]
                     if key[0] < key[1]:
                         continue
-                    part = product[i * self.width : (i + 1) * self.width, j * self.width : (j + 1) * self.width]
+                    part = product[
+                        i * self.width : (i + 1) * self.width, j * self.width : (j + 1) * self.width
+                    ]
                     if key in blocks:
                         blocks[key] += part
                     else:

@@ -16,6 +16,7 @@ import numpy as np
 from ..networks.basis import AxisBasis
 from ..networks.cells import CellForm
 from ..networks.linear_form import Bases, LinearForm, Piecewise
+from ..networks.modes import ModalForm
 from ..problem import Problem
 from ..problem.structure import axis_kinds, middle_parities, named_frequencies
 from .collocation import Collocation, widen
@@ -32,7 +33,7 @@ HOPELESS = 0.3
 class Direct:
     """A linear form on the way: its pieces so far, how well they hold, and where to go on."""
 
-    network: LinearForm | Piecewise | CellForm | None = None
+    network: LinearForm | Piecewise | CellForm | ModalForm | None = None
     residual: float = math.inf
     iterations: int = 0
     evaluations: int = 0

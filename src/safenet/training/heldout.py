@@ -48,11 +48,7 @@ def held_out(
     With a span that does not start at the beginning, initial conditions are not measured.
     """
 
-    def draw(points: int, columns: int) -> np.ndarray:
-        sobol = qmc.Sobol(columns, rng=np.random.default_rng(SEED))
-        return sobol.random_base2(int(np.ceil(np.log2(points))))
-
-    points = inside(problem, range(len(problem.axes)), 2 ** int(np.ceil(np.log2(count))), draw)
+    points = interior_points(problem, count)
     started = True
     if span is not None and problem.time is not None:
         axis = problem.axes[problem.time]
@@ -67,9 +63,19 @@ def held_out(
     for condition in problem.conditions:
         if not started and condition.initial:
             continue
-        at = on_condition(problem, condition, len(points), draw) if condition.piece else points
+        at = on_condition(problem, condition, len(points), _draw) if condition.piece else points
         conditions.append(_relative(problem, network, condition, at, sizes, points))
     return HeldOut(equations, tuple(conditions), jumps(problem, network, points, sizes))
+
+
+def interior_points(problem: Problem, count: int) -> np.ndarray:
+    """At least `count` Sobol points of the domain, (n, axes)."""
+    return inside(problem, range(len(problem.axes)), 2 ** int(np.ceil(np.log2(count))), _draw)
+
+
+def _draw(points: int, columns: int) -> np.ndarray:
+    sobol = qmc.Sobol(columns, rng=np.random.default_rng(SEED))
+    return sobol.random_base2(int(np.ceil(np.log2(points))))
 
 
 def jumps(problem: Problem, network: Any, points: np.ndarray, sizes: np.ndarray) -> float:

@@ -10,12 +10,17 @@ damping is kept just high enough for ρ >= ratio, and a rejected trial is repeat
 D = diag(JᵀJ) is Marquardt's choice: the step follows the units of the parameters, and a network's
 frequencies, weights and amplitudes have different ones. It is floored relative to its largest entry, since
 a parameter on which hardly any row depends (a saturated neuron) would hardly be damped and run away.
+
+With fewer rows than parameters the same step comes from the smaller system of the rows (Woodbury),
+
+    δ = −D⁻¹ Jᵀ (J D⁻¹ Jᵀ + μ I)⁻¹ r.
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.scipy.linalg import cho_solve
@@ -43,6 +48,15 @@ SCALE_FLOOR = 1e-2
 LOWER, RAISE = 4.0, 2.0
 
 
+@runtime_checkable
+class Linearisable(Protocol):
+    """An objective that can hold its Jacobian whole."""
+
+    def jacobian(self, theta: Float[Array, " p"]) -> tuple[Float[Array, "m p"], Float[Array, " m"]]:
+        """J and r, in the order of `rows`."""
+        ...
+
+
 class LevenbergState(State):
     """The damping for the next step, and the losses of the last `patience` steps (a circular buffer).
 
@@ -59,6 +73,8 @@ class LevenbergMarquardt:
 
     Stops as GRADIENT when max|Jᵀr| <= tolerance, as DECREASE when `patience` steps together lowered the
     loss by less than `decrease`, relatively (patience = 0: never), as NO_STEP when no damping helps.
+
+    With `resample` > 0 the run draws new points after every so many steps, where the residual is large.
     """
 
     iterations: int
@@ -68,6 +84,7 @@ class LevenbergMarquardt:
     decrease: float = 1e-3
     patience: int = 10
     trials: int = 12
+    resample: int = 0
     name: ClassVar[str] = "levenberg-marquardt"
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> LevenbergState:
@@ -92,6 +109,20 @@ class LevenbergMarquardt:
             *(jnp.asarray(x, state.theta.dtype) for x in (self.ratio, self.tolerance, self.decrease)),
         )
         return _advance(limits, objective, state, iteration_count(count))
+
+    def refresh(self, objective: Objective, state: LevenbergState) -> LevenbergState:
+        """The same run on a changed objective (new points): the damping stays, best and patience begin anew.
+
+        Losses of two objectives do not compare. Costs one evaluation.
+        """
+        anew = self.start(objective, state.theta)
+        return replace(
+            anew,
+            iteration=state.iteration,
+            evaluations=state.evaluations + 1,
+            damping=state.damping,
+            totals=jnp.full_like(state.totals, jnp.inf),
+        )
 
 
 class Limits(eqx.Module):
@@ -128,12 +159,12 @@ class Trial(eqx.Module):
 
 
 def _step(limits: Limits, objective: Objective, state: LevenbergState) -> LevenbergState:
-    gram, gradient, _ = objective.normal_equations(state.theta)
-    gradient_norm = jnp.max(jnp.abs(gradient))
-    finite = jnp.all(jnp.isfinite(gradient)) & jnp.all(jnp.isfinite(gram))
+    system = linearised(objective, state.theta)
+    gradient_norm = jnp.max(jnp.abs(system.gradient * system.scale))
+    finite = jnp.all(jnp.isfinite(system.gradient)) & jnp.all(jnp.isfinite(system.gram))
     stationary = gradient_norm <= limits.tolerance
 
-    trial = _search(limits, objective, state, gram, gradient, finite & ~stationary)
+    trial = _search(limits, objective, state, system, finite & ~stationary)
     after = moved(state, trial.theta, trial.total, trial.terms, gradient_norm)
     slot = after.iteration % state.totals.size
     slow = state.totals[slot] - after.total < limits.decrease * state.totals[slot]
@@ -154,36 +185,63 @@ def _step(limits: Limits, objective: Objective, state: LevenbergState) -> Levenb
     )
 
 
+class System(eqx.Module):
+    """The linearised rows in the variables √D δ, where μD is μI: the same step, with a μ that rounding bounds.
+
+    `gram` is JᵀJ, or J Jᵀ where that is smaller; `rows` are then J and r.
+    """
+
+    gram: Float[Array, "n n"]
+    gradient: Float[Array, " p"]
+    scale: Float[Array, " p"]
+    rows: tuple[Float[Array, "n p"], Float[Array, " n"]] | None
+
+    def step(self, mu: Float[Array, ""]) -> Float[Array, " p"]:
+        """√D δ(μ); where the Cholesky factor does not exist, NaN."""
+        factor = jnp.linalg.cholesky(self.gram + mu * jnp.eye(self.gram.shape[0], dtype=self.gram.dtype))
+        if self.rows is None:
+            return -cho_solve((factor, True), self.gradient)
+        J, r = self.rows
+        return -(cho_solve((factor, True), r) @ J)
+
+
+def linearised(objective: Objective, theta: Float[Array, " p"]) -> System:
+    """The smaller of the two systems, if the objective can hold its Jacobian whole."""
+    if isinstance(objective, Linearisable) and jax.eval_shape(objective.rows, theta).size < theta.size:
+        J, r = objective.jacobian(theta)
+        scale = _scale(jnp.sum(J**2, axis=0))
+        J = J / scale
+        return System(J @ J.T, r @ J, scale, (J, r))
+    gram, gradient, _ = objective.normal_equations(theta)
+    scale = _scale(jnp.diagonal(gram))
+    return System(gram / (scale[:, None] * scale[None, :]), gradient / scale, scale, None)
+
+
+def _scale(diagonal: Float[Array, " p"]) -> Float[Array, " p"]:
+    """√D; 1 where no row depends on any parameter, which is a stationary point and not a NaN."""
+    largest = jnp.max(diagonal)
+    return jnp.sqrt(jnp.where(largest > 0, jnp.maximum(diagonal, SCALE_FLOOR * largest), 1))
+
+
 def _search(
-    limits: Limits,
-    objective: Objective,
-    state: LevenbergState,
-    gram: Float[Array, "p p"],
-    gradient: Float[Array, " p"],
-    go: Bool[Array, ""],
+    limits: Limits, objective: Objective, state: LevenbergState, system: System, go: Bool[Array, ""]
 ) -> Trial:
     """The first μ of a rising sequence whose step is accepted; without one, theta as it was."""
-    diagonal = jnp.diagonal(gram)
-    scale = jnp.sqrt(jnp.maximum(diagonal, SCALE_FLOOR * jnp.max(diagonal)))
-    # In the variables scale·δ, μD is μI: the same step, with a μ that rounding bounds from below.
-    scaled = gram / (scale[:, None] * scale[None, :])
-    identity = jnp.eye(gradient.size, dtype=gram.dtype)
-    lowest = jnp.finfo(gram.dtype).eps
+    lowest = jnp.finfo(system.gram.dtype).eps
 
     def unfinished(trial: Trial) -> Bool[Array, ""]:
         return go & trial.moves & ~trial.accepted & (trial.count < limits.trials)
 
     def attempt(trial: Trial) -> Trial:
         mu = trial.damping
-        factor = jnp.linalg.cholesky(scaled + mu * identity)
-        step = -cho_solve((factor, True), gradient / scale)
-        solved = jnp.all(jnp.isfinite(step))  # a Cholesky factor that does not exist comes as NaN
-        theta = state.theta + step / scale
+        step = system.step(mu)
+        solved = jnp.all(jnp.isfinite(step))
+        theta = state.theta + step / system.scale
         # A step that rounds to nothing says nothing, and more damping only shortens it.
         moves = jnp.any(theta != state.theta)
         worth = solved & moves
         total, terms = lax.cond(worth, lambda: objective(theta), lambda: (state.total, state.terms))
-        predicted = 0.5 * (step @ (mu * step - gradient / scale))
+        predicted = 0.5 * (step @ (mu * step - system.gradient))
         rho = (state.total - total) / predicted
         accepted = worth & jnp.isfinite(total) & (rho >= limits.ratio)
         # ρ = 1 says that the rows are linear at this length: less damping. At ρ = ratio it stays.

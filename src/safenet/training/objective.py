@@ -6,6 +6,7 @@ With a weighting, λ_k becomes what that has made of it: a number for each term,
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -154,6 +155,11 @@ class PhysicsLoss(eqx.Module):
         field = self.field(theta)
         return tuple(term.residuals(field) for term in self.terms if term.equation)
 
+    def at(self, interior: Float[Array, "n axes"]) -> PhysicsLoss:
+        """The same loss with its equations at other points."""
+        terms = (replace(term, points=interior) if term.equation else term for term in self.terms)
+        return replace(self, terms=tuple(terms))
+
     def traces(self, theta: Float[Array, " p"], count: int) -> Float[Array, " k"]:
         """Tr K/n for each term, K = J Jᵀ: the mean of ‖∂r(x_i)/∂θ‖² over its first `count` points."""
 
@@ -169,27 +175,39 @@ class PhysicsLoss(eqx.Module):
     ) -> tuple[Float[Array, "p p"], Float[Array, " p"], Float[Array, ""]]:
         """JᵀJ, Jᵀr and the loss, summed over blocks of points so that J is never held whole."""
         size = theta.shape[0]
-        gram, gradient = jnp.zeros((size, size), theta.dtype), jnp.zeros(size, theta.dtype)
-        total = jnp.zeros((), theta.dtype)
+        sums = jnp.zeros((size, size), theta.dtype), jnp.zeros(size, theta.dtype), jnp.zeros((), theta.dtype)
+
         for term, weight in zip(self.terms, self.row_weights(), strict=True):
 
-            def value(parameters: Array, point: Array, term: Term = term) -> Array:
-                return term.residual(self.field(parameters), point)
+            def add(sums: Any, block: Any, term: Term = term) -> tuple[Any, None]:
+                gram, gradient, total = sums
+                residual, J = self._linearised(theta, term, *block)
+                return (gram + J.T @ J, gradient + J.T @ residual, total + jnp.sum(residual**2) / 2), None
 
-            def block(carry: Any, part: Any, term: Term = term, value: Any = value) -> tuple[Any, None]:
-                gram, gradient, total = carry
-                points, scale = part
-                residual, jacobian = jax.vmap(jax.value_and_grad(value), (None, 0))(theta, points)
-                residual, jacobian = scale * residual, scale[:, None] * jacobian
-                return (
-                    gram + jacobian.T @ jacobian,
-                    gradient + jacobian.T @ residual,
-                    total + jnp.sum(residual**2) / 2,
-                ), None
+            sums, _ = lax.scan(add, sums, _blocks(term, weight))
+        return sums
 
-            points, scale = _blocks(term, weight)
-            (gram, gradient, total), _ = lax.scan(block, (gram, gradient, total), (points, scale))
-        return gram, gradient, total
+    def jacobian(self, theta: Float[Array, " p"]) -> tuple[Float[Array, "m p"], Float[Array, " m"]]:
+        """J and r whole, in the order of `rows`: for where there are fewer rows than parameters."""
+        J, r = [], []
+        for term, weight in zip(self.terms, self.row_weights(), strict=True):
+            linearised = partial(self._linearised, theta, term)
+            residual, slopes = lax.map(lambda block, at=linearised: at(*block), _blocks(term, weight))
+            count = term.points.shape[0]
+            J.append(slopes.reshape(-1, theta.shape[0])[:count])
+            r.append(residual.reshape(-1)[:count])
+        return jnp.concatenate(J), jnp.concatenate(r)
+
+    def _linearised(
+        self, theta: Float[Array, " p"], term: Term, points: Array, scale: Array
+    ) -> tuple[Float[Array, " n"], Float[Array, "n p"]]:
+        """The rows of a block of points, and their gradients."""
+
+        def value(parameters: Array, point: Array) -> Array:
+            return term.residual(self.field(parameters), point)
+
+        residual, J = jax.vmap(jax.value_and_grad(value), (None, 0))(theta, points)
+        return scale * residual, scale[:, None] * J
 
 
 def _blocks(term: Term, weight: Float[Array, ...]) -> tuple[Array, Array]:

@@ -17,30 +17,20 @@ from typing import Any
 from ..errors import SafeNetError, nearest
 from ..networks.methods import Method, method
 from ..problem import Problem
-from ..problem.structure import axis_kinds, middle_parities
 from .adam import Adam
 from .budget import multiplications_per_second, seconds, within
-from .direct import LeastSquares, Marching, axis_bases, first_modes, unknowns_of
+from .choice import CELL_MARCHES, MARCHES, OBSTACLES, default_schedule
+from .direct import LeastSquares
 from .lbfgs import LBFGS
 from .levenberg import LevenbergMarquardt
+from .modes import Modes
+from .nncg import NNCG
+from .phases import DIRECT, DOUBLE, PHASES, Phase
 from .points import SAMPLERS
-from .subdivision import Subdivision, subdivision_obstacle
+from .ssbroyden import SSBroyden
+from .subdivision import Subdivision
+from .varpro import VariableProjection
 
-Phase = Adam | LBFGS | LevenbergMarquardt | LeastSquares | Marching | Subdivision
-DIRECT = (
-    LeastSquares,
-    Marching,
-    Subdivision,
-)  # phases that build a form; the others move a network's parameters
-PHASES: dict[str, type[Phase]] = {
-    phase.__name__: phase for phase in (Adam, LBFGS, LevenbergMarquardt, *DIRECT)
-}
-# From rough to fine: an answer early, then digits while they are cheap. The first march is never given up.
-MARCHES: tuple[Marching, ...] = (
-    Marching(tail=1e-3, work=1e300),
-    Marching(tail=1e-5, only_above=1e-7),
-    Marching(tail=1e-7, only_above=1e-7),
-)
 SCHEDULES: dict[str, tuple[Phase, ...]] = {
     "paper-1": (Adam(30_000), LBFGS(10_000)),
     # η, a constant in the first phase, is halved in the second Adam.
@@ -53,14 +43,25 @@ SCHEDULES: dict[str, tuple[Phase, ...]] = {
     "paper-4": (Adam(100_000),),
     "least-squares": (LeastSquares(),),
     "marching": MARCHES,
+    "cell-marching": CELL_MARCHES,
     "cells": (Subdivision(),),
+    "modes": (Modes(),),
     "levenberg-marquardt": (LevenbergMarquardt(200),),
+    "adaptive-points": (LevenbergMarquardt(200, resample=20),),
+    "variable-projection": (VariableProjection(100),),
+    "ssbroyden": (Adam(1_000), SSBroyden(20_000)),
+    "nncg": (Adam(11_000), LBFGS(30_000), NNCG(2_000)),
+}
+# What a recipe asks of safe-net where the user says nothing: no hidden layer, or one that a dense matrix can follow.
+NETWORKS: dict[str, dict[str, int]] = {
+    "variable-projection": {"features": 64, "depth": 0},
+    "ssbroyden": {"features": 64, "width": 32},
 }
 # Where a phase gets what those before have left: the iterations in all at which it ends (0: its own count).
 UNTIL: dict[str, tuple[int, ...]] = {"paper-2": (0, 0, 37_000, 0), "paper-3e": (0, 40_000)}
 RATES: dict[str, tuple[float, ...]] = {"paper-2": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)}
 RECIPES: dict[str, str] = {
-    "default": "chosen from the symbols: least squares, marching in time, cells, or Levenberg–Marquardt",
+    "default": "chosen from the symbols: modes, least squares, marching in time, cells, or Levenberg–Marquardt",
     "paper-1": "the paper's schedule 1: 30k Adam, then 10k L-BFGS",
     "paper-2": "schedule 2: Adam and L-BFGS twice, for each of five rates; the lowest training loss wins",
     "paper-3a": "20k Adam, then 20k L-BFGS",
@@ -71,8 +72,14 @@ RECIPES: dict[str, str] = {
     "paper-4": "100k Adam",
     "least-squares": "Gauss–Newton on the linear form, over the whole domain",
     "marching": "Gauss–Newton on the linear form, in slabs of time",
+    "cell-marching": "Gauss–Newton on polynomials in cells, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, split where the remainder is",
+    "modes": "a sum of exact solutions from the dispersion relation, its amplitudes from the conditions",
     "levenberg-marquardt": "200 Levenberg–Marquardt steps on the network",
+    "adaptive-points": "the same, with new points where the residual is large after every 20 steps",
+    "variable-projection": "linear problems: amplitudes by least squares, frequencies by Levenberg–Marquardt",
+    "ssbroyden": "1k Adam, then 20k self-scaled Broyden steps with a dense inverse Hessian",
+    "nncg": "11k Adam, 30k L-BFGS, then 2k NysNewton-CG, the schedule of Rathore et al. (2024)",
 }
 
 
@@ -154,7 +161,8 @@ def make_plan(
 ) -> Plan:
     """Resolve names and options into a plan. `scale` multiplies the iterations of every optimiser; `budget` is a
     time such as `60s`, resolved here, by measuring the machine, into sizes."""
-    chosen = method(method_name, **options)
+    asked = NETWORKS.get(recipe, {}) if method_name == "safe-net" else {}
+    chosen = method(method_name, **(asked | options))
     if recipe not in RECIPES:
         raise SafeNetError(f"there is no recipe {recipe!r}", nearest(recipe, RECIPES))
     if precision not in (None, "float32", "float64"):
@@ -200,10 +208,9 @@ def make_plan(
         raise SafeNetError(
             f"the recipe {recipe} does not suit {problem.name}: {obstacle}", f"use --recipe {other}"
         )
-    if plan.precision == "float32" and any(isinstance(p, LevenbergMarquardt) for p in phases):
-        raise SafeNetError(
-            "Levenberg–Marquardt needs float64", "leave out --precision, or choose a paper recipe"
-        )
+    short = [phase.name for phase in phases if isinstance(phase, DOUBLE)]
+    if plan.precision == "float32" and short:
+        raise SafeNetError(f"{short[0]} needs float64", "leave out --precision, or choose a paper recipe")
     if budget is not None:
         work = seconds(str(budget)) * multiplications_per_second()
         rows = plan.interior * len(problem.equations) + plan.condition * len(problem.conditions)
@@ -233,94 +240,3 @@ def _scaled(phase: Phase, scale: float) -> Phase:
     if isinstance(shorter, Adam) and shorter.patience:
         return replace(shorter, patience=max(1, round(scale * shorter.patience)))
     return shorter
-
-
-def default_schedule(
-    problem: Problem, name: str, given: bool = False
-) -> tuple[tuple[Phase, ...], tuple[str, ...]]:
-    """The phases for a problem, and why.
-
-    on a region of the plane         → polynomials on cells
-    linear                           → least squares on the linear form; marching if that is not resolved
-    nonlinear, with initial values   → marching
-    nonlinear, otherwise             → Newton on the linear form; on cells if that is not resolved
-    and in every case the network by Levenberg–Marquardt if the linear form fails;
-    a method or network options that the user names are trained as they are, by Levenberg–Marquardt.
-    """
-    if name != "safe-net" or given:
-        return SCHEDULES["levenberg-marquardt"], ("a network was asked for: trained by Levenberg–Marquardt",)
-    reasons = [_structure_reason(problem)]
-    phases: list[Phase] = []
-    obstacle = marching_obstacle(problem)
-    if problem.region is not None:
-        reasons = ["a region of the plane: Newton on polynomials in cells, split where the remainder is"]
-        # Without Newton steps a high degree costs little, and what is linear and steady is smooth inside.
-        phases.append(Subdivision(degree=10) if problem.linear and len(problem.axes) == 2 else Subdivision())
-    elif problem.linear:
-        reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
-        phases.append(LeastSquares())
-        if obstacle is None:
-            phases += [replace(march, only_above=1e-6) for march in MARCHES]
-    elif obstacle is None:
-        reasons.append("nonlinear with initial values: Newton on the linear form, slab by slab in time")
-        phases += MARCHES
-    else:
-        reasons.append(f"nonlinear, not marched ({obstacle}): Newton on the linear form, whole domain")
-        phases.append(LeastSquares(general="chebyshev"))
-        if subdivision_obstacle(problem) is None:
-            reasons.append("then, where that is not resolved, in cells")
-            phases.append(Subdivision(only_above=1e-6))
-    # A linear form that misses its equation by a tenth has failed: the nonlinear network may still do it.
-    phases.append(LevenbergMarquardt(150))
-    return tuple(phases), tuple(reasons)
-
-
-MIDDLE = {1: "even about", -1: "odd about"}
-
-
-def _structure_reason(problem: Problem) -> str:
-    words = {
-        "periodic": "periodic in {}",
-        "sine": "odd about the faces of {} (sine series)",
-        "cosine": "even about the faces of {} (cosine series)",
-    }
-    parts = []
-    for i, axis in enumerate(problem.axes):
-        kinds = dict.fromkeys(kinds[i] for kinds in axis_kinds(problem).values())
-        parts += [words[kind].format(axis.name) for kind in kinds if kind in words]
-        signs = dict.fromkeys(signs[i] for signs in middle_parities(problem).values())
-        parts += [f"{MIDDLE[sign]} the middle of {axis.name}" for sign in signs if sign]
-    return "; ".join(parts) or "no symmetry in the symbols: harmonics and polynomials on every axis"
-
-
-def least_squares_obstacle(problem: Problem) -> str | None:
-    """Why one linear form cannot serve the whole domain, or None if it can."""
-    return None if problem.region is None else "its domain is not a box"
-
-
-def marching_obstacle(problem: Problem) -> str | None:
-    """Why a problem cannot be marched in time, or None if it can."""
-    if problem.region is not None:
-        return least_squares_obstacle(problem)
-    time = problem.time
-    if time is None:
-        return "it has no time axis"
-    if not any(problem.time_order(name) for name in problem.unknowns):
-        return "no equation has a time derivative"
-    for condition in problem.conditions:
-        if time not in condition.free and not condition.initial:
-            return f"the condition {condition.text} looks ahead in time"
-    phase = Marching()
-    modes = first_modes(problem, phase.least)
-    modes[time] = phase.degree
-    size = unknowns_of(axis_bases(problem, modes, "chebyshev", (0.0, 1.0)))
-    if size > phase.unknowns:
-        return f"a slab would need {size} amplitudes"
-    return None
-
-
-OBSTACLES = {
-    "least-squares": least_squares_obstacle,
-    "marching": marching_obstacle,
-    "cells": subdivision_obstacle,
-}

@@ -23,9 +23,12 @@ from .checkpoint import fill, leaves, pack, unpack, write_atomically
 from .direct import FAILED, Direct, Marching
 from .heldout import held_out
 from .objective import PhysicsLoss, physics_loss, term_names
+from .phases import DIRECT, Phase
 from .points import sample
 from .progress import Monitor
-from .recipes import DIRECT, Phase, Plan
+from .recipes import Plan
+from .resampling import adaptive_points
+from .slabs import CellMarching
 from .status import CAPACITY, State, Status, sentence
 from .weighting import Weights, weighting
 
@@ -84,6 +87,7 @@ class Run:
         self.residual = float("inf")
         self.theta: Any = None
         self.weights: Weights = None  # as the last phase that adapts them left them
+        self.points: Any = None  # of the equations, where a phase has drawn new ones
         self.winner = -1
         self.exhausted = False
         self.saved = time.monotonic()
@@ -124,7 +128,7 @@ class Run:
         """A later phase of a mixed schedule runs only where the earlier ones left something to do."""
         if self.state is not None:
             return True
-        if isinstance(phase, Marching) and self.exhausted:
+        if isinstance(phase, (Marching, CellMarching)) and self.exhausted:
             return False
         if self.best is None or self.theta is not None:
             return True
@@ -169,8 +173,17 @@ class Run:
         # Only Adam lets the loss rise, and remembers where it began.
         first = float(getattr(state, "first_total", state.total))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
+        rounds = getattr(phase, "resample", 0)
+        points = self.points
         while int(state.status) == Status.RUNNING:
             began = time.monotonic()
+            if rounds:
+                # By the step's number and never by the clock: the same points wherever the run was interrupted.
+                if int(state.iteration) and int(state.iteration) % rounds == 0:
+                    points = self._adaptive_points(loss, state)
+                    loss = loss.at(points)
+                    state = phase.refresh(loss, state)
+                count = min(count, rounds - int(state.iteration) % rounds)
             state, trace = phase.advance(loss, state, count)
             rows = np.asarray(trace.terms)[: int(trace.length)]
             now = time.monotonic()
@@ -179,7 +192,7 @@ class Run:
             record.iterations, record.evaluations = int(state.iteration), int(state.evaluations)
             # Together, with nothing between them: an interruption must not save the rows without the state.
             self.history.append(np.column_stack([np.arange(start + 1, start + len(rows) + 1), rows]))
-            self.state = state
+            self.state, self.points = state, points
             if len(rows):
                 total, *terms = rows[-1].tolist()
                 self.monitor.losses(
@@ -208,7 +221,13 @@ class Run:
             weights = plan.residual_weight, plan.condition_weight
             self._loss = physics_loss(self.problem, network, points, *weights, weighting(plan.network))
         loss, theta = self._loss
+        loss = loss if self.points is None else loss.at(self.points)
         return loss.weighted(self.weights), theta if self.theta is None else self.theta
+
+    def _adaptive_points(self, loss: PhysicsLoss, state: State) -> Any:
+        seed = self.plan.seed, self.index, int(state.iteration)
+        points = adaptive_points(self.problem, loss, state.theta, self.plan.interior, seed)
+        return jnp.asarray(points, state.theta.dtype)
 
     def _candidate(self, network: Any) -> None:
         residual = held_out(self.problem, network).worst
@@ -244,6 +263,8 @@ class Run:
             arrays["history"] = self.history[0]
         if self.theta is not None:
             arrays["theta"] = self.theta
+        if self.points is not None:
+            arrays["points"] = self.points
         arrays |= {f"weights.{k}": v for k, v in leaves(self.weights).items()}
         if self.best is not None:
             facts["best"] = network_spec(self.best, self.plan.network, self.plan.precision)
@@ -276,7 +297,9 @@ class Run:
         self.records = [PhaseRecord(**record) for record in facts["records"]]
         self.residual = float("inf") if facts["residual"] is None else facts["residual"]
         self.history = [arrays["history"]] if "history" in arrays else []
-        self.theta = jnp.asarray(arrays["theta"]) if "theta" in arrays else None
+        self.theta, self.points = (
+            jnp.asarray(arrays[name]) if name in arrays else None for name in ("theta", "points")
+        )
         if group("weights."):
             loss, _ = self._loss_and_theta()
             self.weights = fill(loss.weighting.start(loss), group("weights."))

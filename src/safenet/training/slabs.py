@@ -1,7 +1,7 @@
 """min_a ‖F(u_a)‖ on cells in a slab [t₀, t₀ + h], slab after slab: the direct phase for fronts, layers and kinks.
 
-Space is cut where the amplitudes of a cell do not decay and joined again where they decay more than they need to; the
-length of the next slab follows from how the amplitudes decay in time. So the cells travel with what they resolve.
+Space is cut where the amplitudes of a cell do not decay and joined again where those of the whole would; the length of
+the next slab follows from how the amplitudes decay in time. So the cells travel with what they resolve.
 """
 
 from __future__ import annotations
@@ -16,24 +16,34 @@ from ..networks.basis import AxisBasis
 from ..networks.cells import Cell, CellForm
 from ..problem import Problem
 from .cell_rows import CellRows
+from .collocation import Handover
 from .direct import HOPELESS, Direct
 from .heldout import held_out
 from .newton import Newton, newton
 from .progress import Monitor
-from .subdivision import _halves, first_cells
+from .subdivision import first_cells, halves
 
-SAFETY = 0.3  # aim at this share of the allowed tail: a slab that fails is solved twice
+AIM = 0.3  # at this share of the allowed tail: a slab that misses it is solved again
+# What is not resolved in space is rough, and what is rough changes fast: unless it is well below what time must
+# resolve, time would follow noise.
+SPACE = 0.1
+STEP = 6.0  # multiplications of a Newton step, in units of cells · width³
 
 
 @dataclass(frozen=True)
 class CellMarching:
-    """Polynomials of degree `space` and `time` on cells whose highest amplitudes stay below `tail`, relatively."""
+    """Polynomials of degree `space` and `time` on cells whose highest amplitudes are below `tail` of the largest.
 
-    tail: float = 1e-8
+    Given up early where it would cost more than `work` multiplications or, unless it is to `insist`, where no slab is
+    short enough (a kink at the start).
+    """
+
+    tail: float = 1e-6
+    work: float = 1e12
+    insist: bool = False
     space: int = 12
     time: int = 8
     slabs: int = 16
-    unknowns: int = 40_000  # of one slab
     shortest: float = 1e-5
     only_above: float = 0.0
     name: str = "marching on cells"
@@ -42,132 +52,184 @@ class CellMarching:
         time = problem.time
         assert time is not None
         start, end = problem.axes[time].lo, problem.axes[time].hi
-        degrees = [self.time if i == time else self.space for i in range(len(problem.axes))]
+        duration = end - start
         if state is None:
-            spaces = [cell[:time] for cell in first_cells(problem)]
-            state = Direct(cursor={"t": start, "h": (end - start) / self.slabs, "cells": spaces, "worst": 0.0})
-        cursor = state.cursor
-        t, h, worst = float(cursor["t"]), float(cursor["h"]), float(cursor["worst"])
-        spaces = [tuple((float(a), float(b)) for a, b in cell) for cell in cursor["cells"]]
+            cells = [cell[:time] for cell in first_cells(problem)]
+            state = Direct(
+                cursor={"t": start, "h": duration / self.slabs, "cells": cells, "worst": 0.0, "work": 0.0}
+            )
+        t, h, worst, work = (float(state.cursor[name]) for name in ("t", "h", "worst", "work"))
+        spaces: list[Cell] = [tuple((float(a), float(b)) for a, b in c) for c in state.cursor["cells"]]
         form = state.network if isinstance(state.network, CellForm) else None
         iterations, evaluations = state.iterations, state.evaluations
         while t < end:
             span = (t, end if t + 1.01 * h >= end else t + h)
-            cells = [(*cell, span) for cell in spaces]
-            size = len(cells) * len(problem.unknowns) * math.prod(degree + 1 for degree in degrees)
-            shortest = span[1] - t <= self.shortest * (end - start)
-            if size > self.unknowns:
-                yield replace(state, done=True, given_up=True, reason=f"given up at t = {t:.4g}: a slab would need {size} amplitudes")
-                return
-            monitor.phase(self.name, f"t = {t:.4g} … {span[1]:.4g}, {len(cells)} cells", (t - start) / (end - start))
-            before = None if form is None else self._last(form, t)
-            rows = CellRows(problem, cells, degrees, 1.3, span, None if before is None else _handover(before, time))
-            guess = np.zeros(rows.unknowns) if before is None else _constant(before, rows, t)
-            result = newton(rows, guess, problem.linear, report=monitor.step)
+            h = span[1] - t
+            monitor.phase(
+                self.name, f"t = {t:.4g} … {span[1]:.4g}, {len(spaces)} cells", (t - start) / duration
+            )
+            rows, result = self._slab(problem, monitor, spaces, span, form)
             iterations, evaluations = iterations + result.iterations, evaluations + result.evaluations
-            tails = self._tails(rows, result, time)
-            coarse = tails[:, :time].max(axis=1) > 0.1 * self.tail
-            late = float(tails[:, time].max())
-            ideal = (span[1] - t) * min(2.0, max(0.2, (SAFETY * self.tail / max(late, 1e-300)) ** (1 / self.time)))
-            if not shortest and (not result.converged or late > self.tail):
-                h = (span[1] - t) / 4 if not result.converged else ideal
-                continue
-            if not result.converged:
-                yield replace(state, done=True, given_up=True, reason=f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond")
+            work += result.iterations * len(spaces) * rows.width**3 * STEP
+            if work > self.work * (0.25 + (t - start) / duration):
+                reason = f"given up at t = {t:.4g}: to this accuracy it would cost too much"
+                yield replace(state, done=True, given_up=True, reason=reason)
                 return
-            if coarse.any():
-                spaces = [part for cell, tail, cut in zip(spaces, tails, coarse, strict=True) for part in (self._cut(cell, tail) if cut else [cell])]
-                continue
             slab = rows.form(result.amplitudes)
-            residual = held_out(problem, slab, 256, span).worst
+            tails = _tails(slab)
+            rough, late = tails[:, :time].max() / (SPACE * self.tail), tails[:, time].max() / self.tail
+            ideal = h * float(np.clip((AIM / max(late, 1e-300)) ** (1 / self.time), 0.2, 2))
+            # Either fault shows as the other, too: the greater one is mended first.
+            if result.converged and rough > max(late, 1.0):
+                spaces = self._finer(spaces, tails[:, :time])
+                continue
+            late = math.inf if not result.converged else late
+            if late > 1 and h > self.shortest * duration:
+                h = ideal if result.converged else h / 4
+                continue
+            residual = held_out(problem, slab, 256, span).worst if result.converged else math.inf
+            if late > 1 and (residual > HOPELESS or not self.insist):
+                beyond = (
+                    f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond"
+                )
+                kink = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
+                reason = beyond if residual > HOPELESS else kink
+                yield replace(state, done=True, given_up=True, reason=reason)
+                return
             worst = max(worst, residual)
-            form = slab if form is None else joined(form, slab)
+            form = slab if form is None else _joined(form, slab)
             t, h = span[1], ideal
-            spaces = self._merged(spaces, tails[:, :time])
+            spaces = self._coarser(spaces, slab, t)
             state = Direct(
                 network=form,
                 residual=worst,
                 iterations=iterations,
                 evaluations=evaluations,
-                cursor={"t": t, "h": h, "cells": spaces, "worst": worst},
+                cursor={"t": t, "h": h, "cells": spaces, "worst": worst, "work": work},
                 done=t >= end,
                 reason=f"reached t = {end:g}" if t >= end else "",
             )
             monitor.level(form.parameters, worst)
             yield state
 
-    def _tails(self, rows: CellRows, result: Newton, time: int) -> np.ndarray:
-        """(cells, axes): the highest two amplitudes of each axis, relative to the largest of the field anywhere."""
-        amplitudes = np.abs(np.asarray(rows.form(result.amplitudes).amplitudes))
-        scale = amplitudes.reshape(*amplitudes.shape[:2], -1).max(axis=2).max(axis=0)
-        relative = amplitudes / np.maximum(scale, 1e-300).reshape(1, -1, *[1] * (amplitudes.ndim - 2))
-        return np.stack(
-            [
-                np.moveaxis(relative, i + 2, 0)[-2:].max(axis=0).reshape(len(relative), -1).max(axis=1)
-                for i in range(len(rows.degrees))
-            ],
-            axis=1,
-        )
+    def _slab(
+        self,
+        problem: Problem,
+        monitor: Monitor,
+        spaces: Sequence[Cell],
+        span: tuple[float, float],
+        form: CellForm | None,
+    ) -> tuple[CellRows, Newton]:
+        cells = [(*cell, span) for cell in spaces]
+        degrees = [*[self.space] * len(spaces[0]), self.time]
+        before = None if form is None else _ending(form, span[0])
+        rows = CellRows(problem, cells, degrees, 1.3, span, None if before is None else handed_over(before))
+        guess = np.zeros(rows.unknowns) if before is None else _extrapolated(before, rows, span)
+        return rows, newton(rows, guess, problem.linear, report=monitor.step)
 
-    def _last(self, form: CellForm, t: float) -> CellForm:
-        """The cells that end at t."""
-        box = np.array(form.cells)
-        here = np.flatnonzero(np.abs(box[:, -1, 1] - t) <= 1e-12 * max(abs(t), 1.0))
-        return CellForm(np.asarray(form.amplitudes)[here], tuple(form.cells[i] for i in here), form.degrees)
-
-    def _cut(self, cell: Cell, tails: np.ndarray) -> list[Cell]:
-        parts = [cell]
-        for axis in range(len(cell)):
-            if tails[axis] > 0.1 * self.tail:
-                parts = [half for part in parts for half in _halves(part, axis)]
-        return parts
-
-    def _merged(self, spaces: Sequence[Cell], tails: np.ndarray) -> list[Cell]:
-        """Two halves of a cell become one where the whole, 2^degree times less smooth, is smooth enough."""
-        if len(spaces[0]) > 1:
-            return list(spaces)
-        limit = 0.1 * SAFETY * self.tail / 2.0**self.space
+    def _finer(self, spaces: Sequence[Cell], tails: np.ndarray) -> list[Cell]:
+        """Cells halved along every axis that they do not resolve."""
         found: list[Cell] = []
-        i = 0
-        while i < len(spaces):
-            if i + 1 < len(spaces) and max(tails[i, 0], tails[i + 1, 0]) < limit:
-                (a, b), (c, d) = spaces[i][0], spaces[i + 1][0]
-                if abs((b - a) - (d - c)) < 1e-9 * (d - a):
-                    found.append(((a, d),))
-                    i += 2
-                    continue
-            found.append(spaces[i])
-            i += 1
+        for cell, tail in zip(spaces, tails, strict=True):
+            parts = [cell]
+            for axis in np.flatnonzero(tail > SPACE * self.tail):
+                parts = [half for part in parts for half in halves(part, int(axis))]
+            found += parts
         return found
 
+    def _coarser(self, spaces: Sequence[Cell], slab: CellForm, t: float) -> list[Cell]:
+        """Neighbours of the same size joined where one polynomial serves both at the end of the slab."""
+        cells = list(spaces)
+        for axis in range(len(cells[0])):
+            pairs = _pairs(cells, axis)
+            if not pairs:
+                continue
+            wholes = [_union(cells[a], cells[b]) for a, b in pairs]
+            state = _interpolated(slab, wholes, slab.degrees[:-1], t, 0)
+            scale = _scales(slab)
+            smooth = _tails(CellForm(state, tuple(wholes), slab.degrees[:-1]), scale).max(axis=1)
+            gone: set[int] = set()
+            joined = []
+            for pair, whole, tail in zip(pairs, wholes, smooth, strict=True):
+                if tail < AIM * SPACE * self.tail and not gone & set(pair):
+                    gone |= set(pair)
+                    joined.append(whole)
+            cells = sorted([*(cell for i, cell in enumerate(cells) if i not in gone), *joined])
+        return cells
 
-def _handover(before: CellForm, time: int):
+
+def _scales(form: CellForm) -> np.ndarray:
+    """The largest amplitude of each field in any cell."""
+    amplitudes = np.abs(np.asarray(form.amplitudes))
+    return np.maximum(amplitudes.max(axis=(0, *range(2, amplitudes.ndim))), 1e-300)
+
+
+def _tails(form: CellForm, scale: np.ndarray | None = None) -> np.ndarray:
+    """(cells, axes): the largest of the two highest amplitudes along each axis, relative to the field's."""
+    scale = _scales(form) if scale is None else scale
+    relative = np.abs(np.asarray(form.amplitudes)) / scale.reshape(-1, *[1] * len(form.degrees))
+    highest = (np.moveaxis(relative, i + 2, 1)[:, -2:] for i in range(len(form.degrees)))
+    return np.stack([part.reshape(len(relative), -1).max(axis=1) for part in highest], axis=1)
+
+
+def _pairs(cells: Sequence[Cell], axis: int) -> list[tuple[int, int]]:
+    """Cells of the same size, one behind the other along an axis."""
+    begins = {
+        tuple(ends if i != axis else ends[0] for i, ends in enumerate(c)): k for k, c in enumerate(cells)
+    }
+    found = []
+    for k, cell in enumerate(cells):
+        other = begins.get(tuple(ends if i != axis else ends[1] for i, ends in enumerate(cell)))
+        if other is not None and math.isclose(*(e[1] - e[0] for e in (cell[axis], cells[other][axis]))):
+            found.append((k, other))
+    return found
+
+
+def _union(cell: Cell, other: Cell) -> Cell:
+    return tuple((min(a, c), max(b, d)) for (a, b), (c, d) in zip(cell, other, strict=True))
+
+
+def _ending(form: CellForm, t: float) -> CellForm:
+    """The cells that end at t."""
+    here = [i for i, cell in enumerate(form.cells) if cell[-1][1] == t]
+    return CellForm(np.asarray(form.amplitudes)[here], tuple(form.cells[i] for i in here), form.degrees)
+
+
+def handed_over(before: CellForm) -> Handover:
     def handover(index: int, k: int, points: np.ndarray) -> np.ndarray:
-        orders = tuple(k if i == time else 0 for i in range(points.shape[1]))
+        orders = (*(0,) * (points.shape[1] - 1), k)
         return before.jets(points, [orders])[orders][:, index]
 
     return handover
 
 
-def _constant(before: CellForm, rows: CellRows, t: float) -> np.ndarray:
-    """The state at the slab's start, at every time."""
-    units = [AxisBasis("chebyshev", degree, -1.0, 1.0) for degree in rows.degrees[:-1]]
+def _interpolated(
+    form: CellForm, cells: Sequence[Cell], degrees: Sequence[int], t: float, k: int
+) -> np.ndarray:
+    """The amplitudes of ∂_t^k u at time t on cells of space: (cells, fields, degrees + 1 …)."""
+    units = [AxisBasis("chebyshev", degree, -1.0, 1.0) for degree in degrees]
     nodes = [np.cos(np.pi * (np.arange(unit.size) + 0.5) / unit.size) for unit in units]
-    inverses = [np.linalg.inv(unit(at)) for unit, at in zip(units, nodes, strict=True)]
     grid = np.stack([m.ravel() for m in np.meshgrid(*nodes, indexing="ij")], axis=1)
-    low, high = rows.box[:, :-1, 0], rows.box[:, :-1, 1]
-    points = (low + high)[:, None] / 2 + (high - low)[:, None] / 2 * grid
-    flat = np.concatenate([points, np.full((*points.shape[:2], 1), t)], axis=2).reshape(-1, rows.axes)
-    zero = (0,) * rows.axes
-    values = before.jets(flat, [zero])[zero].reshape(len(rows.cells), *(u.size for u in units), -1)
-    for axis, inverse in enumerate(inverses, 1):
-        values = np.moveaxis(np.tensordot(inverse, values, axes=((1,), (axis,))), 0, axis)
-    amplitudes = np.zeros((len(rows.cells), values.shape[-1], *(degree + 1 for degree in rows.degrees)))
-    amplitudes[..., 0] = np.moveaxis(values, -1, 1)
+    low, high = np.moveaxis(np.array(cells), 2, 0)[:, :, None]
+    points = (low + high) / 2 + (high - low) / 2 * grid
+    at = np.concatenate([points, np.full((*points.shape[:2], 1), t)], axis=2).reshape(-1, len(degrees) + 1)
+    orders = (*(0,) * len(degrees), k)
+    values = form.jets(at, [orders])[orders].reshape(len(cells), *(unit.size for unit in units), -1)
+    for axis, (unit, ticks) in enumerate(zip(units, nodes, strict=True), 1):
+        values = np.moveaxis(np.tensordot(np.linalg.inv(unit(ticks)), values, axes=((1,), (axis,))), 0, axis)
+    return np.moveaxis(values, -1, 1)
+
+
+def _extrapolated(before: CellForm, rows: CellRows, span: tuple[float, float]) -> np.ndarray:
+    """u + (t − t₀) u_t from the slab's start: the first guess."""
+    spaces = [cell[:-1] for cell in rows.cells]
+    value, slope = (_interpolated(before, spaces, rows.degrees[:-1], span[0], k) for k in range(2))
+    rise = (span[1] - span[0]) / 2 * slope
+    amplitudes = np.zeros((*value.shape, rows.degrees[-1] + 1))
+    amplitudes[..., 0], amplitudes[..., 1] = value + rise, rise
     return amplitudes.ravel()
 
 
-def joined(first: CellForm, second: CellForm) -> CellForm:
-    """Both, where one ends and the other begins."""
+def _joined(first: CellForm, second: CellForm) -> CellForm:
     amplitudes = np.concatenate([np.asarray(first.amplitudes), np.asarray(second.amplitudes)])
     return CellForm(amplitudes, first.cells + second.cells, first.degrees)

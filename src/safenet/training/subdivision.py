@@ -85,9 +85,6 @@ class Subdivision:
 
 def subdivision_obstacle(problem: Problem) -> str | None:
     """Why a problem cannot be solved on cells, or None if it can."""
-    for condition in problem.conditions:
-        if len(condition.places) > 1:
-            return f"the condition {condition.text} ties two places together"
     if len(problem.axes) > 3:
         return f"cells of {len(problem.axes)} axes would have too many amplitudes"
     return None
@@ -135,7 +132,7 @@ def split(problem: Problem, form: CellForm, shares: np.ndarray, share: float) ->
             continue
         parts = [cell]
         for axis in _rough_axes(amplitudes[index], scale):
-            parts = [half for part in parts for half in _halves(part, axis)]
+            parts = [half for part in parts for half in halves(part, axis)]
         cells += [part for part in parts if _present(problem, part)]
     return cells
 
@@ -147,7 +144,7 @@ def _rough_axes(amplitudes: np.ndarray, scale: np.ndarray) -> Sequence[int]:
     return [i for i, tail in enumerate(tails) if 3 * tail >= max(tails)]
 
 
-def _halves(cell: Cell, axis: int) -> list[Cell]:
+def halves(cell: Cell, axis: int) -> list[Cell]:
     low, high = cell[axis]
     middle = (low + high) / 2
     return [(*cell[:axis], ends, *cell[axis + 1 :]) for ends in ((low, middle), (middle, high))]

@@ -1,0 +1,145 @@
+"""The default: phases chosen from the symbols, with the reasons; and why a recipe may not suit a problem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..problem import Problem
+from ..problem.structure import axis_kinds, middle_parities
+from .direct import LeastSquares, Marching, axis_bases, first_modes, unknowns_of
+from .levenberg import LevenbergMarquardt
+from .modes import Modes, modes_obstacle
+from .phases import Phase
+from .slabs import CellMarching
+from .subdivision import Subdivision, subdivision_obstacle
+
+# From rough to fine: an answer early, then digits while they are cheap. The first march is never given up.
+MARCHES: tuple[Marching, ...] = (
+    Marching(tail=1e-3, work=1e300),
+    Marching(tail=1e-5, only_above=1e-7),
+    Marching(tail=1e-7, only_above=1e-7),
+)
+CELL_MARCHES: tuple[CellMarching, ...] = (
+    CellMarching(tail=1e-4, work=1e300, insist=True),
+    CellMarching(tail=1e-6, only_above=1e-7),
+    CellMarching(tail=1e-8, only_above=1e-8),
+)
+
+
+def default_schedule(
+    problem: Problem, name: str, given: bool = False
+) -> tuple[tuple[Phase, ...], tuple[str, ...]]:
+    """The phases for a problem, and why.
+
+    on a region of the plane         → polynomials on cells
+    linear, constant coefficients    → exact solutions of the equation, amplitudes from the conditions
+    linear                           → least squares on the linear form; then marching if that is not resolved
+    nonlinear, with initial values   → marching, on cells where space is a line
+    nonlinear, otherwise             → Newton on the linear form; on cells if that is not resolved
+    and in every case the network by Levenberg–Marquardt if the linear form fails;
+    a method or network options that the user names are trained as they are, by Levenberg–Marquardt.
+    """
+    if name != "safe-net" or given:
+        return (LevenbergMarquardt(200),), ("a network was asked for: trained by Levenberg–Marquardt",)
+    reasons = [_structure_reason(problem)]
+    phases: list[Phase] = []
+    marches, obstacle = _marches(problem)
+    if problem.region is not None:
+        reasons = ["a region of the plane: Newton on polynomials in cells, split where the remainder is"]
+        # Without Newton steps a high degree costs little, and what is linear and steady is smooth inside.
+        phases.append(Subdivision(degree=10) if problem.linear and len(problem.axes) == 2 else Subdivision())
+    elif problem.linear:
+        if modes_obstacle(problem) is None:
+            reasons.append(
+                "linear with constant coefficients: exact solutions, their amplitudes from the conditions"
+            )
+            phases.append(Modes())
+        reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
+        phases.append(LeastSquares(only_above=1e-10))
+        phases += [replace(march, only_above=1e-6) for march in marches]
+    elif marches:
+        where = "on cells" if isinstance(marches[0], CellMarching) else "on the linear form"
+        reasons.append(f"nonlinear with initial values: Newton {where}, slab by slab in time")
+        phases += marches
+    else:
+        reasons.append(f"nonlinear, not marched ({obstacle}): Newton on the linear form, whole domain")
+        phases.append(LeastSquares(general="chebyshev"))
+        if subdivision_obstacle(problem) is None:
+            reasons.append("then, where that is not resolved, in cells")
+            phases.append(Subdivision(only_above=1e-6))
+    # A linear form that misses its equation by a tenth has failed: the nonlinear network may still do it.
+    phases.append(LevenbergMarquardt(150))
+    return tuple(phases), tuple(reasons)
+
+
+def _marches(problem: Problem) -> tuple[tuple[Marching | CellMarching, ...], str | None]:
+    """How a problem is marched in time, or why it is not: on a line cells cost little and follow any front."""
+    if cell_marching_obstacle(problem) is None:
+        return CELL_MARCHES, None
+    obstacle = marching_obstacle(problem)
+    return (MARCHES if obstacle is None else ()), obstacle
+
+
+MIDDLE = {1: "even about", -1: "odd about"}
+
+
+def _structure_reason(problem: Problem) -> str:
+    words = {
+        "periodic": "periodic in {}",
+        "sine": "odd about the faces of {} (sine series)",
+        "cosine": "even about the faces of {} (cosine series)",
+    }
+    parts = []
+    for i, axis in enumerate(problem.axes):
+        kinds = dict.fromkeys(kinds[i] for kinds in axis_kinds(problem).values())
+        parts += [words[kind].format(axis.name) for kind in kinds if kind in words]
+        signs = dict.fromkeys(signs[i] for signs in middle_parities(problem).values())
+        parts += [f"{MIDDLE[sign]} the middle of {axis.name}" for sign in signs if sign]
+    return "; ".join(parts) or "no symmetry in the symbols: harmonics and polynomials on every axis"
+
+
+def least_squares_obstacle(problem: Problem) -> str | None:
+    """Why one linear form cannot serve the whole domain, or None if it can."""
+    return None if problem.region is None else "its domain is not a box"
+
+
+def time_obstacle(problem: Problem) -> str | None:
+    """Why a problem cannot be solved from its beginning to its end, or None if it can."""
+    if problem.region is not None:
+        return least_squares_obstacle(problem)
+    if problem.time is None:
+        return "it has no time axis"
+    if not any(problem.time_order(name) for name in problem.unknowns):
+        return "no equation has a time derivative"
+    for condition in problem.conditions:
+        if problem.time not in condition.free and not condition.initial:
+            return f"the condition {condition.text} looks ahead in time"
+    return None
+
+
+def marching_obstacle(problem: Problem) -> str | None:
+    """Why a problem cannot be marched in time with one linear form a slab, or None if it can."""
+    obstacle = time_obstacle(problem)
+    if obstacle:
+        return obstacle
+    phase = Marching()
+    modes = first_modes(problem, phase.least)
+    modes[-1] = phase.degree
+    size = unknowns_of(axis_bases(problem, modes, "chebyshev", (0.0, 1.0)))
+    return f"a slab would need {size} amplitudes" if size > phase.unknowns else None
+
+
+def cell_marching_obstacle(problem: Problem) -> str | None:
+    """Why a problem cannot be marched in time on cells, or None if it can."""
+    obstacle = time_obstacle(problem)
+    return obstacle or (None if len(problem.axes) == 2 else "space is not a line")
+
+
+OBSTACLES = {
+    "least-squares": least_squares_obstacle,
+    "variable-projection": lambda problem: None if problem.linear else "it is not linear",
+    "marching": marching_obstacle,
+    "cell-marching": cell_marching_obstacle,
+    "cells": subdivision_obstacle,
+    "modes": modes_obstacle,
+}

@@ -1,0 +1,80 @@
+"""e = −F′(u)⁻¹ F(u): how far a solution is from the one it stands for, without knowing that one.
+
+One Gauss–Newton step in a richer space than the solution's. For polynomials on cells that is the same cells with a
+degree two higher, which sees what the solution's own rows could not; for any other network, polynomials on a uniform
+grid of cells. What is rougher than the richer space is not seen: an estimate, not a bound.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ..derivatives import jets
+from ..networks.cells import Cell, CellForm
+from ..problem import Problem
+from .cell_rows import CellRows
+from .direct import oversampling
+from .heldout import interior_points
+from .progress import Monitor
+from .slabs import handed_over
+
+RICHER = 2  # two, not one: of a symmetric solution every second amplitude is zero
+# Axes → (cells along each, degree) of the uniform grid: some thousand amplitudes.
+UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
+
+
+def estimated_error(problem: Problem, network: Any, monitor: Monitor | None = None) -> float | None:
+    """‖e‖/‖u‖ over the domain, all fields together; None where there is no way to tell."""
+    (monitor or Monitor()).phase("estimating the error")
+    if isinstance(network, CellForm):
+        error = _on_its_cells(problem, network)
+    elif problem.region is None and len(problem.axes) in UNIFORM:
+        error = _on_a_grid(problem, network)
+    else:
+        return None
+    points = interior_points(problem, 1024)
+    value = (0,) * len(problem.axes)
+    size = float(np.linalg.norm(np.asarray(jets(network, points, [value])[value])))
+    found = float(np.linalg.norm(error.jets(points, [value])[value]) / max(size, 1e-300))
+    return found if np.isfinite(found) else None
+
+
+def _on_its_cells(problem: Problem, form: CellForm) -> CellForm:
+    degrees = tuple(degree + RICHER for degree in form.degrees)
+    start = np.pad(np.asarray(form.amplitudes), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
+    steps = np.zeros_like(start)
+    before: CellForm | None = None
+    for span, indices in _slabs(problem, form):
+        cells = [form.cells[i] for i in indices]
+        rows = CellRows(
+            problem,
+            cells,
+            degrees,
+            oversampling(problem) if span is None else 1.3,
+            span,
+            None if before is None else handed_over(before),
+        )
+        own = start[indices]
+        step = rows.solve(*rows.linearise(own.ravel()))[0].reshape(own.shape)
+        steps[indices] = step
+        before = rows.form(own + step)
+    return CellForm(steps, form.cells, degrees)
+
+
+def _slabs(problem: Problem, form: CellForm) -> list[tuple[tuple[float, float] | None, list[int]]]:
+    """The cells by slabs of time, where they fill one after another; else all of them at once."""
+    spans = sorted({cell[-1] for cell in form.cells})
+    if problem.time is None or any(a[1] != b[0] for a, b in itertools.pairwise(spans)) or len(spans) == 1:
+        return [(None, list(range(len(form.cells))))]
+    return [(span, [i for i, cell in enumerate(form.cells) if cell[-1] == span]) for span in spans]
+
+
+def _on_a_grid(problem: Problem, network: Any) -> CellForm:
+    count, degree = UNIFORM[len(problem.axes)]
+    ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
+    cells: list[Cell] = list(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
+    rows = CellRows(problem, cells, degree, oversampling(problem), base=network)
+    return rows.form(rows.solve(*rows.linearise(np.zeros(rows.unknowns)))[0])

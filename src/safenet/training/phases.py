@@ -1,0 +1,22 @@
+"""What a schedule is made of: optimisers, which move a network's parameters, and direct phases, which build a form."""
+
+from .adam import Adam
+from .direct import LeastSquares, Marching
+from .lbfgs import LBFGS
+from .levenberg import LevenbergMarquardt
+from .modes import Modes
+from .nncg import NNCG
+from .slabs import CellMarching
+from .ssbroyden import SSBroyden
+from .subdivision import Subdivision
+from .varpro import VariableProjection
+
+Optimiser = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt  # VariableProjection is one of the last
+Form = LeastSquares | Marching | CellMarching | Subdivision | Modes
+Phase = Optimiser | Form
+DIRECT = (LeastSquares, Marching, CellMarching, Subdivision, Modes)
+DOUBLE = (SSBroyden, NNCG, LevenbergMarquardt)  # phases that single precision would mislead
+PHASES: dict[str, type[Phase]] = {
+    phase.__name__: phase
+    for phase in (Adam, LBFGS, SSBroyden, NNCG, LevenbergMarquardt, VariableProjection, *DIRECT)
+}

@@ -1,0 +1,83 @@
+"""The estimated error against the true one: within a factor of a few, for forms of every kind, good and bad."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import safenet as sn
+from safenet import library
+from safenet.networks.cells import CellForm
+from safenet.problem import Disc, On, Problem
+from safenet.solution import errors
+from safenet.training.direct import LeastSquares, Marching
+from safenet.training.estimate import estimated_error
+from safenet.training.progress import Monitor
+from safenet.training.slabs import CellMarching
+from safenet.training.subdivision import Subdivision
+
+x, y = sp.symbols("x y")
+u = sp.Function("u")(x, y)
+
+
+def disc(exact):
+    return Problem(
+        sp.Eq(u.diff(x, 2) + u.diff(y, 2), exact.diff(x, 2) + exact.diff(y, 2)),
+        on={x: (-1, 1), y: (-1, 1)},
+        shape=Disc((0, 0), 1),
+        pieces={"rim": "rest"},
+        where=[On("rim", sp.Eq(u, exact))],
+        exact=exact,
+    )
+
+
+CASES = {
+    "slabs": (library.problem("reaction"), CellMarching(tail=1e-4)),
+    "cells": (disc(sp.exp(x) * sp.sin(9 * y)), Subdivision(degree=5, unknowns=700)),
+    "linear form": (library.problem("wave-hard"), LeastSquares(unknowns=600)),
+    "pieces": (library.problem("reaction"), Marching(tail=1e-3)),
+}
+
+
+@pytest.mark.parametrize(("problem", "phase"), CASES.values(), ids=CASES)
+def test_it_is_near_the_true_error(problem, phase):
+    network = list(phase.run(problem, Monitor()))[-1].network
+    true = errors(problem, network).l2re
+    assert 1e-9 < true < 0.1
+    assert 0.1 < estimated_error(problem, network) / true < 10
+
+
+def test_a_solution_that_was_spoilt_is_told_how_far():
+    """A fault of 3% that satisfies the boundary conditions, and so shows only in the equation."""
+    problem = library.problem("helmholtz")
+    good = list(LeastSquares().run(problem, Monitor()))[-1].network
+
+    class Spoilt:
+        def __call__(self, point):
+            raise NotImplementedError
+
+        def jets(self, points, orders):
+            found = good.jets(points, orders)
+            a, b = np.pi * points.T
+            for order, values in found.items():
+                waves = [np.sin(z + k * np.pi / 2) * np.pi**k for z, k in zip((a, b), order, strict=True)]
+                found[order] = values + 0.03 * np.prod(waves, axis=0)[:, None]
+            return found
+
+    spoilt = Spoilt()
+    assert estimated_error(problem, spoilt) == pytest.approx(errors(problem, spoilt).l2re, rel=0.05)
+    assert estimated_error(problem, good) < 1e-9
+
+
+def test_a_trained_network_has_one_too():
+    problem = library.problem("convection")
+    solution = sn.solve(problem, method="pinn", width=8, depth=1, recipe="levenberg-marquardt", scale=0.1)
+    assert 0.2 < estimated_error(problem, solution.network) / solution.error().l2re < 5
+
+
+def test_none_where_there_is_no_way_to_tell():
+    problem = disc(sp.exp(x))
+    network = sn.solve(
+        problem, method="pinn", width=4, depth=1, recipe="levenberg-marquardt", scale=0.01
+    ).network
+    assert not isinstance(network, CellForm)
+    assert estimated_error(problem, network) is None
