@@ -14,7 +14,7 @@ ROOT = Path(safenet.__file__).parent
 ORDER = [
     *("errors", "problem", "reference", "library"),
     *("backend", "derivatives", "features", "networks", "training"),
-    *("solution", "solving", "export", "plot", "describe", "console"),
+    *("solution", "solving", "export", "plot", "describe", "console", "tracking"),
     *("analysis", "bench", "report", "cli"),
 ]
 # Shortcuts a solution offers, imported when asked for: sol.plot(), sol.to_xarray().

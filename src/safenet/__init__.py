@@ -3,6 +3,8 @@
 problem    what is solved            reference   independent solutions       library    the benchmark problems
 features   point → features          networks    features → fields           training   points, loss, optimisers
 solving    problem → solution        solution    call, diff, error, plot, save, load
+tracking   TensorBoard and others    bench       suites, engines, the store of results
+analysis   spectra, kernels, advice
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import features, library, networks, problem, reference, training
+    from . import analysis, bench, features, library, networks, problem, reference, tracking, training
+    from .analysis import spectrum
     from .errors import SafeNetError, SafeNetWarning
     from .networks import METHODS, Method
     from .problem import Box, Disc, On, Polygon, Problem
@@ -42,11 +45,22 @@ _HOMES = {
     "load": "solution",
     "solve": "solving",
     "solve_seeds": "solving",
+    "spectrum": "analysis",
     "resume": "solving",
     "SafeNetError": "errors",
     "SafeNetWarning": "errors",
 }
-_MODULES = ("problem", "reference", "library", "features", "networks", "training")
+_MODULES = (
+    "problem",
+    "reference",
+    "library",
+    "features",
+    "networks",
+    "training",
+    "tracking",
+    "analysis",
+    "bench",
+)
 
 __all__ = [
     "METHODS",
@@ -62,6 +76,8 @@ __all__ = [
     "SafeNetError",
     "SafeNetWarning",
     "Solution",
+    "analysis",
+    "bench",
     "dumps",
     "features",
     "library",
@@ -74,6 +90,8 @@ __all__ = [
     "resume",
     "solve",
     "solve_seeds",
+    "spectrum",
+    "tracking",
     "training",
 ]
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .bench.command import bench, store
 from .errors import SafeNetError, SafeNetWarning, nearest
 
 if TYPE_CHECKING:
     from .problem import Problem
+    from .training.progress import Monitor
 
 app = typer.Typer(
     help="Solve a PDE from its symbols.\n\n"
@@ -155,7 +157,7 @@ def _only_resume(ctx: typer.Context) -> None:
     for parameter in ctx.command.params:
         source = ctx.get_parameter_source(parameter.name or "")
         typed = source is not None and source.name == "COMMANDLINE"
-        if not typed or parameter.name in ("resume", "device", "as_json"):
+        if not typed or parameter.name in ("resume", "device", "as_json", "track"):
             continue
         given = "a problem" if parameter.name == "name" else max(parameter.opts, key=len)
         raise SafeNetError(
@@ -186,6 +188,12 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _both(monitor: Monitor, sink: Monitor | None) -> Monitor:
+    from .tracking import Both
+
+    return monitor if sink is None else Both(monitor, sink)
+
+
 def _check_picture(path: Path) -> None:
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise SafeNetError(f"cannot draw into {path}", "use a name that ends in .png, .pdf or .svg")
@@ -201,8 +209,9 @@ def _save_figure(figure: Any, path: Path) -> None:
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """What there is: problems, methods, recipes."""
+    """What there is: problems, methods, recipes, suites."""
     from . import library
+    from .bench import names, suite
     from .networks.methods import DESCRIPTIONS
     from .training.recipes import RECIPES
 
@@ -211,12 +220,14 @@ def list_(as_json: AsJson = False) -> None:
             "problems": list(library.names()),
             "methods": list(DESCRIPTIONS),
             "recipes": list(RECIPES),
-            "suites": [],
+            "suites": list(names()),
         }
         print(json.dumps(listing))
         return
     titles = {name: library.problem(name).title for name in library.names()}
-    for heading, entries in (("problems", titles), ("methods", DESCRIPTIONS), ("recipes", RECIPES)):
+    suites = {name: suite(name).title for name in names()}
+    kinds = {"problems": titles, "methods": DESCRIPTIONS, "recipes": RECIPES, "suites": suites}
+    for heading, entries in kinds.items():
         print(heading)
         for name, text in entries.items():
             print(f"  {name:<20} {text}")
@@ -287,6 +298,10 @@ def solve(
             "--option", "-O", metavar="NAME=VALUE", help="any other option of a method, e.g. -O k=L"
         ),
     ] = None,
+    track: Annotated[
+        str | None,
+        typer.Option(metavar="SINK", help="tensorboard:DIR, wandb:PROJECT or mlflow:EXPERIMENT"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem; the run folder keeps the solution, the plan and result.json.
@@ -303,11 +318,16 @@ def solve(
     from .solving import solve as solve_problem
 
     cache_compilations()
+    sink = None
+    if track is not None:
+        from .tracking import tracker
+
+        sink = tracker(track)
     if resume is not None:
         from .solution import read_problem
 
         with _on_ctrl_c(_interrupt), ConsoleMonitor(read_problem(resume)) as monitor:
-            solution = continue_run(resume, monitor=monitor)
+            solution = continue_run(resume, monitor=_both(monitor, sink))
         folder = resume
     else:
         if name is None:
@@ -335,7 +355,7 @@ def solve(
                 seed=seed,
                 out=folder,
                 force=force,
-                monitor=monitor,
+                monitor=_both(monitor, sink),
                 precision=precision,
                 budget=budget,
                 scale=scale,
@@ -344,6 +364,8 @@ def solve(
                 sampler=sampler,
                 **options,
             )
+    if sink is not None:
+        sink.close(solution.result)
     if as_json:
         print(json.dumps(solution.result))
     else:
@@ -410,6 +432,82 @@ def plot(
     _check_picture(output)
     _save_figure(load(run).plot(), output)
     print(output)
+
+
+@app.command()
+def spectrum(
+    subject: Annotated[
+        str, typer.Argument(metavar="RUN|P", help="a run folder, a library problem or a .toml file")
+    ],
+    method: Annotated[str, typer.Option(help="of a problem: whose network (safenet list)")] = "safe-net",
+    adam: Annotated[
+        int, typer.Option(metavar="N", help="of a problem: after N iterations of Adam (0: untrained)")
+    ] = 0,
+    operator: Annotated[str | None, typer.Option(help="hessian or gauss-newton")] = None,
+    terms: Annotated[bool, typer.Option("--terms", help="also each term of the loss")] = False,
+    seen_by: Annotated[
+        str | None, typer.Option(metavar="OPTIMISER", help="also as lbfgs or levenberg sees it")
+    ] = None,
+    dense: Annotated[
+        bool | None, typer.Option("--dense/--lanczos", help="all eigenvalues, or Lanczos quadrature")
+    ] = None,
+    probes: Annotated[int | None, typer.Option(help="random vectors of the quadrature (the paper: 100)")] = None,
+    steps: Annotated[int | None, typer.Option(help="Lanczos steps of each (the paper: 200)")] = None,
+    points: Annotated[int | None, typer.Option(help="points inside the domain")] = None,
+    condition_points: Annotated[int | None, typer.Option(help="points on each condition")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="of the network and the probes")] = 0,
+    settings: Parameter = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-O", metavar="NAME=VALUE", help="an option of the method, e.g. -O width=20"),
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or gpu")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="F.png", help="draw the spectral densities")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Why does it train? Eigenvalues of the loss's curvature, tangent kernels, and what they advise.
+
+    On a CPU large networks are sampled coarsely; --points, --probes and --steps ask for more.
+    """
+    if picture is not None:
+        _check_picture(picture)
+    if device is not None:
+        _use_device(device)
+    from .analysis import spectrum as analyse
+    from .backend import cache_compilations
+    from .solution import load
+
+    cache_compilations()
+    given: dict[str, Any] = {"method": method, "adam": adam, **_options(more or [])}
+    a_run = (Path(subject) / "plan.json").is_file()
+    if a_run and (adam or more or settings or method != "safe-net"):
+        raise SafeNetError(
+            f"{subject} is a run, which has its own network",
+            "leave out --method, --adam, --option and --set, or name a problem",
+        )
+    analysis = analyse(
+        load(subject) if a_run else _problem(subject, settings),
+        operator=operator,
+        terms=terms,
+        optimiser=seen_by,
+        dense=dense,
+        probes=probes,
+        steps=steps,
+        interior=points,
+        condition=condition_points,
+        seed=seed,
+        say=lambda text: print(text, file=sys.stderr),
+        **given,
+    )
+    print(json.dumps(analysis.to_json()) if as_json else analysis)
+    if picture is not None:
+        _save_figure(analysis.plot(), picture)
+
+
+app.command("bench")(bench)
+app.add_typer(store, name="store")
 
 
 def main() -> None:

@@ -241,6 +241,15 @@ def errors(problem: Problem, network: Any) -> Errors:
     measured = held_out(problem, network)
     if not problem.has_reference:
         return Errors(None, None, {}, None, measured)
+    points, truth = reference_values(problem)
+    values = evaluate_network(network, points, (0,) * points.shape[1])
+    fields = {name: relative_error(values[:, i], truth[:, i]) for i, name in enumerate(problem.unknowns)}
+    pooled = relative_error(values, truth)
+    return Errors(pooled, float(np.abs(values - truth).max()), fields, problem.reference_accuracy, measured)
+
+
+def reference_values(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """The points of the protocol's grid and the reference there, (n, fields), where it has a value."""
     axes = len(problem.axes)
     shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (9,) * axes
     coordinates = grid(problem, shape)
@@ -249,14 +258,11 @@ def errors(problem: Problem, network: Any) -> Errors:
     truth = np.stack([np.asarray(exact[name]).ravel() for name in problem.unknowns], axis=1)
     # Where a solution has no value (a pressure at a corner), there is nothing to compare with.
     known = np.isfinite(truth).all(axis=1)
-    values = evaluate_network(network, np.stack(coordinates, axis=1)[known], (0,) * axes)
-    truth = truth[known]
-    fields = {name: _relative(values[:, i], truth[:, i]) for i, name in enumerate(problem.unknowns)}
-    pooled = _relative(values, truth)
-    return Errors(pooled, float(np.abs(values - truth).max()), fields, problem.reference_accuracy, measured)
+    return np.stack(coordinates, axis=1)[known], truth[known]
 
 
-def _relative(values: np.ndarray, truth: np.ndarray) -> float:
+def relative_error(values: np.ndarray, truth: np.ndarray) -> float:
+    """‖u − u*‖/‖u*‖; where u* = 0, the root mean square of u."""
     size = np.linalg.norm(truth)
     return float(np.linalg.norm(values - truth) / (size if size > 0 else np.sqrt(truth.size)))
 

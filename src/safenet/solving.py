@@ -64,12 +64,7 @@ def solve_seeds(
     By default together on a GPU and one after another on a CPU, where that is faster.
     """
     plans = [make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options) for seed in seeds]
-    began = time.monotonic()
-    # The seeds of one variant run together: they differ in numbers only.
-    variants = zip(*(plan.candidates for plan in plans), strict=True)
-    trials = zip(*(train_seeds(problem, variant, monitor, together) for variant in variants), strict=True)
-    each = (time.monotonic() - began) / max(len(plans), 1)
-    return [_measured(problem, plan, trial, each) for plan, trial in zip(plans, trials, strict=True)]
+    return carry_out_seeds(problem, plans, monitor, together)
 
 
 def resume(folder: str | Path, *, monitor: Monitor | None = None) -> Solution:
@@ -123,10 +118,7 @@ def carry_out(
     began = time.monotonic()
     trials: list[Trained] = []
     for number, candidate in enumerate(plan.candidates, 1):
-        inside = folder
-        if folder is not None and plan.variants:
-            inside = folder / f"candidate-{number}"
-            inside.mkdir(exist_ok=True)
+        inside = None if folder is None else _candidate_folder(folder, plan, number)
         trials.append(train(problem, candidate, monitor, inside, resuming))
         if trials[-1].interrupted:
             break
@@ -134,6 +126,40 @@ def carry_out(
     if folder is not None:
         solution.save(folder)
     return solution
+
+
+def carry_out_seeds(
+    problem: Problem,
+    plans: Sequence[Plan],
+    monitor: Monitor | None = None,
+    together: bool | None = None,
+    folders: Sequence[Path] = (),
+    watchers: Sequence[Monitor] = (),
+) -> list[Solution]:
+    """`carry_out` for plans that differ in their seed only; with a folder each, going on from what is saved there."""
+    began = time.monotonic()
+    trials: list[list[Trained]] = [[] for _ in plans]
+    # The seeds of one variant run together: they differ in numbers only.
+    for number, variant in enumerate(zip(*(plan.candidates for plan in plans), strict=True), 1):
+        inside = [_candidate_folder(folder, plans[0], number) for folder in folders]
+        for mine, trained in zip(
+            trials, train_seeds(problem, variant, monitor, together, inside, watchers), strict=True
+        ):
+            mine.append(trained)
+    each = (time.monotonic() - began) / max(len(plans), 1)
+    solutions = [_measured(problem, plan, mine, each) for plan, mine in zip(plans, trials, strict=True)]
+    for solution, folder in zip(solutions, folders, strict=False):
+        solution.save(folder)
+    return solutions
+
+
+def _candidate_folder(folder: Path, plan: Plan, number: int) -> Path:
+    """Where a candidate of a plan is saved: beside the others, or in the run folder itself if it is the only one."""
+    if not plan.variants:
+        return folder
+    inside = folder / f"candidate-{number}"
+    inside.mkdir(exist_ok=True)
+    return inside
 
 
 def chosen(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> int:

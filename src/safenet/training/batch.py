@@ -19,7 +19,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -36,26 +38,41 @@ from .recipes import Plan
 from .run import Run, Trained, train
 from .status import CAPACITY, State, Status, Trace
 
+SAVE_EVERY = 20.0  # seconds: all seeds are written one after another, while the device waits
+
 
 def train_seeds(
-    problem: Problem, plans: Sequence[Plan], monitor: Monitor | None = None, together: bool | None = None
+    problem: Problem,
+    plans: Sequence[Plan],
+    monitor: Monitor | None = None,
+    together: bool | None = None,
+    folders: Sequence[Path] = (),
+    watchers: Sequence[Monitor] = (),
 ) -> list[Trained]:
     """Carry out plans that differ in their seed only: `together` where that is possible; by default where it pays.
 
-    An interruption is not caught: what has no folder to go on from is lost with it.
+    With a folder for each seed they save there, and go on from what is saved there. `monitor` watches all of them,
+    one of the `watchers` each its own. An interruption is not caught: without folders, what was done is lost.
     """
     together = jax.default_backend() != "cpu" if together is None else together
-    if len(plans) < 2 or not together or not _batches(plans[0]):
-        return [train(problem, plan, monitor) for plan in plans]
-    runs = [Run(problem, plan, Monitor(), None) for plan in plans]
-    for _ in plans[0].phases:
-        going = [run for run in runs if not run._diverged()]
-        if going:
-            _carry_out(going, monitor or Monitor())
+    places: Sequence[Path | None] = folders or [None] * len(plans)
+    monitor = monitor or Monitor()
+    if len(plans) < 2 or not together or not batches(plans[0]):
+        alone = zip(plans, watchers or [monitor] * len(plans), places, strict=True)
+        return [train(problem, plan, mine, folder, folder is not None) for plan, mine, folder in alone]
+    each = zip(plans, watchers or [Monitor()] * len(plans), places, strict=True)
+    runs = [Run(problem, plan, mine, folder) for plan, mine, folder in each]
+    for run in runs:
+        if run.folder is not None:
+            run.restore()
+    # A kill may have come between two seeds' saving: those behind go first.
+    while going := [run for run in runs if run.index < len(run.plan.phases) and not run._diverged()]:
+        _carry_out([run for run in going if run.index == min(r.index for r in going)], monitor)
     return [run.carry_out() for run in runs]
 
 
-def _batches(plan: Plan) -> bool:
+def batches(plan: Plan) -> bool:
+    """Whether several seeds of it can be one program."""
     return plan.network.weighting != "ntk" and all(isinstance(phase, (Adam, LBFGS)) for phase in plan.phases)
 
 
@@ -98,24 +115,60 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
         return longest.advance(eqx.combine(arrays, static), state, count)
 
     monitor.phase(longest.name, f"{len(runs)} seeds, compiling")
-    first = state = start(arrays, jnp.stack(thetas), ahead)
+    first = start(arrays, jnp.stack(thetas), ahead)
+    begins = [
+        _counted(run.state, ahead[i]) if isinstance(run.state, State) else jax.tree.map(itemgetter(i), first)
+        for i, run in enumerate(runs)
+    ]
+    state = jax.tree.map(lambda *same: jnp.stack(same), *begins)
+    spent = [run._record(phase.name).seconds for run, phase in zip(runs, phases, strict=True)]
     rows: list[list[np.ndarray]] = [[] for _ in runs]
     names = term_names(runs[0].problem)
+    for run, phase in zip(runs, phases, strict=True):
+        run.monitor.phase(phase.name, "compiling")
+
+    def own(i: int) -> State:
+        return _counted(jax.tree.map(itemgetter(i), state), -ahead[i])
+
     while np.any(np.asarray(state.status) == Status.RUNNING):
         state, trace = advance(arrays, state)
-        for mine, terms, length in zip(rows, np.asarray(trace.terms), np.asarray(trace.length), strict=True):
-            mine.append(terms[:length])
-        if len(rows[0][-1]):
-            total, *terms = rows[0][-1][-1].tolist()
-            told = dict(zip(names, terms, strict=True))
-            monitor.losses(int(state.iteration[0]), longest.iterations, total, told)
-    seconds = (time.monotonic() - began) / len(runs)
+        for i, (length, terms) in enumerate(
+            zip(np.asarray(trace.length), np.asarray(trace.terms), strict=True)
+        ):
+            rows[i].append(terms[:length])
+            if length:
+                run, now = runs[i], int(state.iteration[i] - ahead[i])
+                total, *values = rows[i][-1][-1].tolist()
+                told = dict(zip(names, values, strict=True))
+                run.monitor.losses(now, phases[i].iterations, total, told)
+                run.monitor.network(partial(losses[i].field, state.theta[i]))
+                if i == 0:
+                    monitor.losses(now, phases[i].iterations, total, told)
+        each = (time.monotonic() - began) / len(runs)
+        if runs[0].folder is not None and time.monotonic() - runs[0].saved > SAVE_EVERY:
+            for i, run in enumerate(runs):
+                if sum(map(len, rows[i])):  # else it has stopped, and waits for the others
+                    _save(run, own(i), np.concatenate(rows[i]), spent[i] + each)
+                    rows[i] = []
+    each = (time.monotonic() - began) / len(runs)
     for i, (run, phase, mine) in enumerate(zip(runs, phases, rows, strict=True)):
-        begin, end = (_counted(jax.tree.map(itemgetter(i), tree), -ahead[i]) for tree in (first, state))
         history = np.concatenate(mine) if mine else np.empty((0, 1 + len(names)))
-        run._optimise(Told(phase.name, phase.iterations, begin, end, history))
-        run.records[-1].seconds = seconds
-        run.index, run.state = run.index + 1, None
+        begin = _counted(begins[i], -ahead[i])
+        watcher, run.monitor = run.monitor, Monitor()  # it was told
+        run._optimise(Told(phase.name, phase.iterations, begin, own(i), history))
+        run.records[-1].seconds = spent[i] + each
+        run.monitor, run.index, run.state = watcher, run.index + 1, None
+
+
+def _save(run: Run, state: State, rows: np.ndarray, seconds: float) -> None:
+    """In the middle of a phase, as the run itself would: the rows with the state."""
+    record = run.records[-1]
+    record.seconds, record.iterations = seconds, int(state.iteration)
+    record.evaluations = int(state.evaluations)
+    end = sum(r.iterations for r in run.records)
+    run.history.append(np.column_stack([np.arange(end - len(rows) + 1, end + 1), rows]))
+    run.state = state
+    run.save(force=True)
 
 
 def _counted(state: Any, ahead: Any) -> Any:

@@ -1,0 +1,129 @@
+"""case = (problem, plan); its name is the SHA-256 of both: the same content is the same case, wherever it was run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import MISSING, dataclass, fields
+from functools import cache, cached_property
+from typing import Any
+
+from .. import library
+from ..networks.methods import METHODS, Method
+from ..problem import Problem
+from ..problem.toml import dumps, loads
+from ..training.recipes import Plan, make_plan
+
+# Raised when the same configuration would give another result: what was measured before then no longer counts.
+PROTOCOL = 1
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of a suite: a problem with its parameters and the plan with every number that decides the result."""
+
+    problem: Problem
+    plan: Plan
+
+    @cached_property
+    def configuration(self) -> dict[str, Any]:
+        """All that decides the result, as JSON, defaults and all: what a worker is given and a row keeps."""
+        plan = json.loads(self.plan.to_json())
+        del plan["reasons"]  # they decide nothing, nor does a title
+        return {"protocol": PROTOCOL, "problem": _statement(self.problem), "plan": plan}
+
+    @cached_property
+    def id(self) -> str:
+        return content_id(self._essence(self.plan.seed))
+
+    @cached_property
+    def group(self) -> str:
+        """The same for all seeds of a configuration: they can run as one program."""
+        return content_id(self._essence(None))
+
+    def _essence(self, seed: int | None) -> dict[str, Any]:
+        """The configuration without what is as ever: an option that a later version adds renames no earlier case."""
+        plan = self.configuration["plan"]
+        phases = zip(self.plan.phases, plan["phases"], strict=True)
+        lean = {name: plan[name] for name in changed(self.plan) if name in plan} | {
+            "network": {name: plan["network"][name] for name in changed(self.plan.network)},
+            "phases": [{name: said[name] for name in ("phase", *changed(phase))} for phase, said in phases],
+            "seed": seed,
+        }
+        return self.configuration | {"plan": lean}
+
+    @cached_property
+    def variant(self) -> dict[str, Any]:
+        """What differs from the method and the recipe as they are named."""
+        return _variant(self.problem, self.plan)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a row repeats of its case, to be found by."""
+        plan = self.plan
+        return {
+            "problem": self.problem.name,
+            "method": plan.method,
+            "recipe": plan.recipe,
+            "seed": plan.seed,
+            "variant": self.variant,
+            "precision": plan.precision,
+            "configuration": self.configuration,
+        }
+
+    @property
+    def label(self) -> str:
+        """wave · pinn · paper-1 · depth=2 · seed 0"""
+        plan, parameters = self.plan, ""
+        if self.problem.name in library.names():
+            usual = library.problem(self.problem.name).parameters
+            changed = {k.name: v for k, v in self.problem.parameters.items() if usual.get(k) != v}
+            parameters = "".join(f" {name}={value}" for name, value in changed.items())
+        words = [self.problem.name + parameters, plan.method, plan.recipe]
+        words += [f"{name}={value}" for name, value in self.variant.items()]
+        return " · ".join([*words, f"seed {plan.seed}"])
+
+    @staticmethod
+    def of(configuration: dict[str, Any]) -> Case:
+        """The case of a configuration, with the library's reference where the problem is one of the library's."""
+        problem = library.with_library_reference(loads(configuration["problem"]))
+        return Case(problem, Plan.from_json(json.dumps(configuration["plan"])))
+
+
+def changed(declared: Any) -> dict[str, Any]:
+    """The fields of a dataclass that are not at their defaults."""
+    usual = {
+        item.name: item.default_factory() if item.default_factory is not MISSING else item.default
+        for item in fields(declared)
+    }
+    return {name: getattr(declared, name) for name in usual if getattr(declared, name) != usual[name]}
+
+
+def content_id(configuration: dict[str, Any]) -> str:
+    """SHA-256 of the canonical JSON: sorted keys, no spaces."""
+    text = json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@cache
+def _statement(problem: Problem) -> str:
+    return re.sub(r"^title = .*\n", "", dumps(problem), flags=re.MULTILINE)
+
+
+def _variant(problem: Problem, plan: Plan) -> dict[str, Any]:
+    usual = make_plan(problem, method_name=plan.method, recipe=plan.recipe, seed=plan.seed)
+    named = METHODS[plan.method]
+    differs: dict[str, Any] = {
+        item.name: getattr(plan.network, item.name)
+        for item in fields(Method)
+        # Against both: the default recipe may choose other sizes than the method's.
+        if getattr(plan.network, item.name)
+        not in (getattr(named, item.name), getattr(usual.network, item.name))
+    }
+    for name in ("precision", "interior", "condition", "sampler"):
+        if getattr(plan, name) != getattr(usual, name):
+            differs[name] = getattr(plan, name)
+    if (plan.phases, plan.until) != (usual.phases, usual.until):
+        differs["iterations"] = "+".join(str(getattr(phase, "iterations", 1)) for phase in plan.phases)
+    return differs

@@ -1,0 +1,159 @@
+"""problems × methods × recipes × options × seeds, as a TOML file: the product of its lists, or of those of its parts.
+
+title = "Depth on two problems"
+problems = ["wave", { name = "convection", beta = 30 }, "mine.toml"]
+methods = ["safe-net-literal", "pinn"]
+recipes = ["paper-1"]
+seeds = 5                          # 0 … 4, or a list
+options = { depth = [1, 2, 4] }    # of `sn.solve`; a list is a grid
+
+[smoke]                            # what `--scale smoke` puts in place of the above
+seeds = 1
+options = { depth = [1, 2], scale = 0.01, interior = 500 }
+
+[[part]]                           # several products: each has the lists above where it has none of its own
+methods = ["rff"]
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import library
+from ..errors import SafeNetError, nearest
+from ..problem import Problem
+from ..problem.toml import read
+
+if TYPE_CHECKING:
+    from .case import Case
+
+SCALES = ("full", "smoke")
+LISTS = ("problems", "methods", "recipes")
+KEYS = (*LISTS, "seeds", "options")
+FOLDER = resources.files(__package__).joinpath("suites")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cases as data; `place` is where files that it names are looked for."""
+
+    name: str
+    title: str
+    labels: tuple[str, ...]
+    parts: tuple[Mapping[str, Any], ...]
+    smoke: Mapping[str, Any]
+    place: Path
+
+    def cases(self, scale: str = "full", only: str = "") -> list[Case]:
+        """Every case once, all configurations of the first seed before those of the second.
+
+        `only` keeps the cases whose label has all of its words.
+        """
+        if scale not in SCALES:
+            raise SafeNetError(f"there is no scale {scale!r}", nearest(scale, SCALES))
+        parts = [{**part, **self.smoke} if scale == "smoke" else part for part in self.parts]
+        found = {case.id: case for part in parts for case in self._product(part)}
+        cases = sorted(found.values(), key=lambda case: case.plan.seed)
+        return [case for case in cases if all(word in case.label for word in only.split())]
+
+    def _product(self, part: Mapping[str, Any]) -> Iterator[Case]:
+        from ..training.recipes import make_plan
+        from .case import Case
+
+        seeds = part["seeds"]
+        problems = [self._problem(entry) for entry in part["problems"]]
+        grid = {key: value if isinstance(value, list) else [value] for key, value in part["options"].items()}
+        for problem, name, recipe, values in product(
+            problems, part["methods"], part["recipes"], product(*grid.values())
+        ):
+            options = dict(zip(grid, values, strict=True))
+            try:
+                plan = make_plan(problem, method_name=name, recipe=recipe, **options)
+            except (SafeNetError, TypeError) as error:
+                where = f"{self.name}: {problem.name} · {name} · {recipe}"
+                raise SafeNetError(f"{where}: {getattr(error, 'message', error)}", _remedy(error)) from None
+            for seed in range(seeds) if isinstance(seeds, int) else seeds:
+                yield Case(problem, replace(plan, seed=seed))
+
+    def _problem(self, entry: Any) -> Problem:
+        """A name of the library, a file, or a table with `name` and values for parameters."""
+        table = dict(entry) if isinstance(entry, dict) else {"name": entry}
+        name = table.pop("name", None)
+        if not isinstance(name, str):
+            raise SafeNetError(
+                f"{self.name}: a problem has no name", 'e.g. { name = "convection", beta = 30 }'
+            )
+        if name.endswith(".toml"):
+            return library.with_library_reference(read(self.place / name).with_parameters(**table))
+        return library.problem(name, **table)
+
+
+def _remedy(error: Exception) -> str:
+    return str(getattr(error, "remedy", "")) or "see `safenet solve --help` for the options"
+
+
+def names() -> tuple[str, ...]:
+    """The built-in suites."""
+    return tuple(sorted(entry.name.removesuffix(".toml") for entry in FOLDER.iterdir()))
+
+
+def suite(name: str | Path) -> Suite:
+    """A built-in suite by its name, or one from a file."""
+    path = Path(name)
+    if str(name) in names():
+        return loads(FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8"), str(name), Path())
+    if path.suffix != ".toml":
+        raise SafeNetError(
+            f"there is no suite {str(name)!r}", f"{nearest(str(name), names())}; a file ends in .toml"
+        )
+    try:
+        return loads(path.read_text(encoding="utf-8"), path.stem, path.parent)
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot read {path}: {obstacle.strerror}", "check the path") from None
+
+
+def loads(text: str, name: str, place: Path) -> Suite:
+    """A suite from its text."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SafeNetError(f"the suite {name} is no TOML: {error}", "see docs/benchmarks.md") from None
+    head = {key: document.pop(key) for key in KEYS if key in document}
+    title, labels = document.pop("title", name), tuple(document.pop("labels", ()))
+    smoke, parts = document.pop("smoke", {}), document.pop("part", [{}])
+    if document:
+        raise SafeNetError(f"the suite {name} has an unknown key {next(iter(document))!r}", _known(document))
+    for table in (*parts, smoke):
+        for key in table:
+            if key not in KEYS:
+                raise SafeNetError(f"the suite {name} has an unknown key {key!r}", nearest(key, KEYS))
+    whole = [{"seeds": 1, "options": {}, **head, **part} for part in parts]
+    for part in whole:
+        _check(part, name)
+    _check({**whole[0], **smoke}, name)
+    return Suite(name, title, labels, tuple(whole), smoke, place)
+
+
+def _known(document: Mapping[str, Any]) -> str:
+    return nearest(next(iter(document)), ("title", "labels", "smoke", "part", *KEYS))
+
+
+def _check(part: Mapping[str, Any], name: str) -> None:
+    """Every list is there and is a list; seeds are a number or a list of numbers."""
+    for key in LISTS:
+        if not isinstance(part.get(key), list) or not part[key]:
+            raise SafeNetError(f"the suite {name} has no list of {key}", f'e.g. {key} = ["…"]')
+    seeds = part["seeds"]
+    whole = [seeds] if isinstance(seeds, int) else seeds
+    if not isinstance(whole, list) or not whole or not all(type(seed) is int and seed >= 0 for seed in whole):
+        raise SafeNetError(
+            f"the suite {name} has seeds = {seeds!r}", "give a number, or a list such as [0, 1]"
+        )
+    if not isinstance(part["options"], dict):
+        raise SafeNetError(f"the suite {name} has no table of options", "e.g. options = { depth = [1, 2] }")

@@ -1,0 +1,128 @@
+"""`safenet bench` and `safenet store`: options in, a summary out; no logic of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import SafeNetError
+
+StoreFolder = Annotated[Path, typer.Argument(metavar="DIR", help="a folder made by `safenet bench --out`")]
+
+
+def bench(
+    name: Annotated[
+        str | None, typer.Argument(metavar="SUITE", help="a built-in suite (--list) or a .toml file")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="the folder of the store")] = Path("runs/bench"),
+    scale: Annotated[str, typer.Option(help="full, or smoke: small and soon done")] = "full",
+    engine: Annotated[str, typer.Option(help="local or dask")] = "local",
+    address: Annotated[str | None, typer.Option(metavar="tcp://…", help="of the Dask scheduler")] = None,
+    resource: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GPU=1", help="what a Dask worker must have; seeds then run together"),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="processes (default: by cores or GPUs, and memory)")
+    ] = None,
+    only: Annotated[str, typer.Option(metavar="WORDS", help="cases whose label has all of these words")] = "",
+    minutes: Annotated[
+        float | None, typer.Option(min=0, help="stop after this time; the same command goes on")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="try failed cases once more")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="name the cases and do nothing")] = False,
+    list_suites: Annotated[bool, typer.Option("--list", help="name the built-in suites")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON")] = False,
+) -> None:
+    """Carry out what is missing of a suite; kill it whenever you like: the same command goes on.
+
+    Several processes may share one --out. `safenet store` exports and merges what came of it.
+    """
+    from .catalogue import names, suite
+
+    if list_suites:
+        for known in names():
+            print(f"  {known:<20} {suite(known).title}")
+        return
+    if name is None:
+        raise SafeNetError("no suite was given", "e.g. safenet bench paper-main --scale smoke, or --list")
+    if dry_run:
+        for case in suite(name).cases(scale, only):
+            print(case.id, case.label)
+        return
+    from .progress import shown
+    from .running import run
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # the workers are to be ended, too
+    with shown() as progress:
+        summary = run(
+            name,
+            out,
+            scale=scale,
+            only=only,
+            engine=engine,
+            workers=workers,
+            address=address,
+            resources=_resources(resource or []),
+            minutes=minutes,
+            retry=retry,
+            progress=progress,
+        )
+    if as_json:
+        print(json.dumps(vars(summary)))
+        return
+    more = "" if summary.complete else "; the same command goes on"
+    print(f"{summary.done} of {summary.cases} cases are in {out}, {summary.failed} of them failed{more}")
+
+
+def _resources(given: list[str]) -> dict[str, float]:
+    """GPU=1 → {"GPU": 1.0}"""
+    try:
+        return {name: float(count) for name, count in (text.split("=") for text in given)}
+    except ValueError:
+        raise SafeNetError(
+            f"--resource {' '.join(given)} is not of the form NAME=NUMBER", "e.g. GPU=1"
+        ) from None
+
+
+store = typer.Typer(
+    help="What benchmarks left: export and merge.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@store.command("export")
+def export_store(
+    place: StoreFolder,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help=".jsonl, .csv or .parquet")],
+    history: Annotated[
+        bool, typer.Option("--history/--no-history", help="loss and error curves, in .jsonl")
+    ] = True,
+) -> None:
+    """All rows as a file: .jsonl is complete and can be merged, .csv and .parquet are a table."""
+    from .exchange import export
+    from .store import Store
+
+    with Store(place, create=False) as rows:
+        print(f"{export(rows, output, history)} rows in {output}")
+
+
+@store.command("merge")
+def merge_stores(
+    place: StoreFolder,
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="FROM…", help="other folders, .db or .jsonl files")
+    ],
+) -> None:
+    """Take over what is missing here; what is here stays as it is."""
+    from .exchange import merge
+    from .store import Store
+
+    with Store(place) as rows:
+        for source in sources:
+            print(f"{merge(rows, source)} rows from {source}")

@@ -1,0 +1,168 @@
+"""Worker processes on this machine: each takes a task, answers with rows, and may die without taking others along.
+
+A worker that loses its master ends at once, in the middle of whatever it does: the run folder has the checkpoint.
+So there is one way to stop, whether by Ctrl-C, a time limit or the power, and it is used all the time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ..errors import SafeNetError
+
+MEMORY = 2.5e9  # bytes that a worker may need: XLA's compiler and a Jacobian
+
+
+class WorkerDeathError(Exception):
+    """The process ended without an answer."""
+
+
+class Worker:
+    """A process that answers a line of JSON with a line of JSON."""
+
+    def __init__(self, threads: int, log: Path, extra: dict[str, str]) -> None:
+        self.log = log
+        # NPROC is XLA's own limit; the others are those of NumPy's and SciPy's libraries.
+        limits = dict.fromkeys(
+            ("NPROC", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads
+        )
+        variables = os.environ | {name: str(count) for name, count in limits.items()}
+        source = str(Path(__file__).parents[2])
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+        variables |= extra
+        with log.open("ab") as words:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "safenet.bench.worker"],
+                env=variables,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                start_new_session=True,  # Ctrl-C on the terminal is the master's to answer
+            )
+
+    def read(self) -> Any:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line.endswith(b"\n"):
+            code = self.process.wait()
+            how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+            raise WorkerDeathError(f"the process ended {how}; its words are in {self.log}")
+        return json.loads(line)
+
+    def ask(self, task: dict[str, Any]) -> Any:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(task).encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError:
+            pass  # it is dead, which the reading will tell
+        return self.read()
+
+    def kill(self) -> None:
+        """End it, whatever it does: who waits for its answer is told so."""
+        self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        self.kill()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):  # what was on its way to a dead process
+                if pipe is not None:
+                    pipe.close()
+
+
+class Local:
+    """An engine of `workers` processes; by default one for each core, or for each GPU, as far as memory goes."""
+
+    def __init__(self, folder: Path, workers: int | None = None) -> None:
+        self.logs = folder / "logs"
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self._lock, self._all, self._closed = threading.Lock(), set[Worker](), False
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._idle: dict[int, Worker] = {}
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.threads = cores
+        self._gpus: list[str] = []  # one for each worker, if there are several
+        # The first one says what there is; the master itself never wakes a GPU.
+        first, hello = self._start(0)
+        self.together = hello["platform"] != "cpu"
+        most = hello["devices"] if self.together else max(1, min(cores, int(memory() // MEMORY)))
+        self.slots = workers if workers is not None else most
+        if self.slots < 1:
+            raise SafeNetError(f"{workers} workers are too few", "give at least 1")
+        self.threads = max(1, cores // self.slots)
+        if self.slots == 1:
+            self._idle[0] = first
+        else:
+            self._stop(first)  # it has the threads and the GPUs of all
+            if self.together:
+                named = os.environ.get("CUDA_VISIBLE_DEVICES")
+                gpus = named.split(",") if named else [str(i) for i in range(hello["devices"])]
+                self._gpus = [gpus[i % len(gpus)] for i in range(self.slots)]
+        for number in range(self.slots):
+            self._free.put(number)
+        self._pool = ThreadPoolExecutor(self.slots)
+
+    def submit(self, task: dict[str, Any]) -> Future[list[dict[str, Any]]]:
+        return self._pool.submit(self._answer, task)
+
+    def _answer(self, task: dict[str, Any]) -> list[dict[str, Any]]:
+        number = self._free.get()
+        try:
+            worker = self._idle.pop(number, None) or self._start(number)[0]
+            try:
+                answer = worker.ask(task)
+            except WorkerDeathError:
+                self._stop(worker)
+                raise
+            self._idle[number] = worker
+            return list(answer)
+        finally:
+            self._free.put(number)
+
+    def _start(self, number: int) -> tuple[Worker, dict[str, Any]]:
+        with self._lock:
+            if self._closed:
+                raise WorkerDeathError("the engine is closed")
+            extra = {"CUDA_VISIBLE_DEVICES": self._gpus[number]} if self._gpus else {}
+            worker = Worker(self.threads, self.logs / f"worker-{number}.log", extra)
+            self._all.add(worker)
+        try:
+            return worker, worker.read()
+        except WorkerDeathError as death:
+            self._stop(worker)
+            raise SafeNetError(f"no worker could be started: {death}", "see that file") from None
+
+    def _stop(self, worker: Worker) -> None:
+        worker.close()
+        with self._lock:
+            self._all.discard(worker)
+
+    def close(self) -> None:
+        """End all processes, whatever they do."""
+        with self._lock:
+            self._closed, workers = True, list(self._all)
+        for worker in workers:
+            worker.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for worker in workers:
+            worker.close()
+
+
+def memory() -> float:
+    """Bytes that are free on this machine, as far as it says so."""
+    try:
+        lines = Path("/proc/meminfo").read_text("utf-8").splitlines()
+        available = next(line for line in lines if line.startswith("MemAvailable"))
+        return 1024.0 * int(available.split()[1])
+    except (OSError, StopIteration, ValueError):
+        return float("inf")

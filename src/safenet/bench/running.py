@@ -1,0 +1,182 @@
+"""suite → store: claim, hand out, write down, until nothing is missing or the time is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..errors import SafeNetError, nearest
+from ..training.batch import batches
+from .case import Case
+from .catalogue import Suite
+from .catalogue import suite as read_suite
+from .store import FAILED, Row, Store
+
+BEAT = 10.0  # seconds between two renewals of the leases
+ENGINES = ("local", "dask")
+
+
+class Engine(Protocol):
+    """Where work is done: `slots` tasks at a time, `together` if the seeds of a configuration are one task."""
+
+    together: bool
+
+    @property
+    def slots(self) -> int: ...
+
+    def submit(self, task: dict[str, Any]) -> Future[list[dict[str, Any]]]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a suite stands: cases in all, with a result, failed (counted among them), and done by this call."""
+
+    cases: int
+    done: int
+    failed: int
+    new: int
+
+    @property
+    def complete(self) -> bool:
+        return self.done == self.cases
+
+
+Progress = Callable[[str, list[Case], list[Row], int, int], None]  # event, cases, rows, done, in all
+
+
+def run(
+    suite: str | Path | Suite,
+    out: str | Path,
+    *,
+    scale: str = "full",
+    only: str = "",
+    engine: str | Engine = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    resources: dict[str, float] | None = None,
+    minutes: float | None = None,
+    retry: bool = False,
+    progress: Progress | None = None,
+) -> Summary:
+    """Carry out what is missing of a suite in the store at `out`; after `minutes`, stop and leave the rest resumable.
+
+    `retry` takes failed cases once more. `only` keeps cases by words of their label. Ctrl-C, a kill or the limit
+    lose nothing: what was finished is stored, what was running goes on from its checkpoint with the next call.
+    """
+    deadline = time.monotonic() + (60 * minutes if minutes is not None else float("inf"))
+    chosen = suite if isinstance(suite, Suite) else read_suite(suite)
+    cases = {case.id: case for case in chosen.cases(scale, only)}
+    if not cases:
+        raise SafeNetError(f"no case of {chosen.name} has {only!r} in its label", "see --dry-run")
+    folder = Path(out)
+    with Store(folder) as store:
+        loop = _Loop(store, cases, folder / "runs", retry, progress or _silent)
+        if loop.missing():
+            working = (
+                engine if not isinstance(engine, str) else start(engine, folder, workers, address, resources)
+            )
+            try:
+                loop.drive(working, deadline)
+            finally:
+                working.close()
+                store.release()
+        outcomes = [outcome for id, outcome in store.outcomes().items() if id in cases]
+        return Summary(len(cases), len(outcomes), outcomes.count(FAILED), loop.new)
+
+
+def start(
+    name: str, folder: Path, workers: int | None, address: str | None, resources: dict[str, float] | None
+) -> Engine:
+    if name == "local":
+        from .local import Local
+
+        return Local(folder, workers)
+    if name == "dask":
+        from .cluster import Cluster
+
+        return Cluster(folder, address, resources)
+    raise SafeNetError(f"there is no engine {name!r}", nearest(name, ENGINES))
+
+
+def _silent(event: str, cases: list[Case], rows: list[Row], done: int, total: int) -> None:
+    pass
+
+
+class _Loop:
+    """The one who asks: the only one that touches the store."""
+
+    def __init__(
+        self, store: Store, cases: dict[str, Case], runs: Path, retry: bool, progress: Progress
+    ) -> None:
+        self.store, self.cases, self.runs, self.retry, self.progress = store, cases, runs, retry, progress
+        self.tried: set[str] = set()
+        self.new = 0
+
+    def missing(self) -> list[str]:
+        """What has no result, or failed and is to be tried again, once."""
+        outcomes = self.store.outcomes()
+        if self.retry:
+            outcomes = {k: v for k, v in outcomes.items() if v != FAILED or k in self.tried}
+        return [id for id in self.cases if id not in outcomes]
+
+    def drive(self, engine: Engine, deadline: float) -> None:
+        pending: dict[Future[list[dict[str, Any]]], dict[str, int]] = {}
+        beat = time.monotonic()
+        while time.monotonic() < deadline:
+            while len(pending) < engine.slots and (claimed := self._claim(engine.together)):
+                pending[engine.submit(self._task(claimed, engine.together))] = claimed
+                self._tell("began", claimed, [])
+            if not pending and not self.missing():
+                return
+            left = max(0.0, deadline - time.monotonic())
+            if not pending:  # what is missing is with another process, which may die: look again
+                time.sleep(min(1.0, left))
+            ended, _ = wait(pending, timeout=min(BEAT, left), return_when=FIRST_COMPLETED)
+            for future in ended:
+                claimed = pending.pop(future)
+                rows = self._rows(future, claimed)
+                self.new += self.store.add(rows)
+                self._tell("ended", claimed, rows)
+            if time.monotonic() - beat > BEAT:
+                self.store.renew()
+                beat = time.monotonic()
+
+    def _claim(self, together: bool) -> dict[str, int]:
+        groups: dict[str, list[str]] = {}
+        for id in self.missing():
+            case = self.cases[id]
+            groups.setdefault(case.group if together and batches(case.plan) else id, []).append(id)
+        claimed = self.store.claim(groups.values(), self.retry)
+        self.tried |= claimed.keys()
+        return claimed
+
+    def _task(self, claimed: dict[str, int], together: bool) -> dict[str, Any]:
+        entries = [
+            {"id": id, "attempt": attempt, "configuration": self.cases[id].configuration}
+            for id, attempt in claimed.items()
+        ]
+        return {"folder": str(self.runs.absolute()), "together": together, "cases": entries}
+
+    def _rows(self, future: Future[list[dict[str, Any]]], claimed: dict[str, int]) -> list[Row]:
+        """The answer; or, if the worker has none, rows that say so."""
+        try:
+            return [Row.from_json(data) for data in future.result()]
+        except SafeNetError:
+            raise  # no worker could be had: not the fault of a case
+        except CancelledError:
+            raise SafeNetError("the cluster dropped its tasks", "see its scheduler; then go on") from None
+        except Exception as error:
+            died: dict[str, Any] = {"outcome": FAILED, "stop_reason": str(error), "environment": {}}
+            return [
+                Row(id=id, attempt=attempt, **self.cases[id].facts, **died) for id, attempt in claimed.items()
+            ]
+
+    def _tell(self, event: str, claimed: dict[str, int], rows: list[Row]) -> None:
+        done = len(self.cases) - len(self.missing())
+        self.progress(event, [self.cases[id] for id in claimed], rows, done, len(self.cases))

@@ -1,0 +1,254 @@
+"""id → what came of it: an append-only SQLite file, with leases so that several processes share the work.
+
+A row is written once and never changed (triggers refuse it); a case that failed may be tried again, which is a further
+row. A lease says who is at a case until when: its owner renews it, and that of a killed process ends by itself, at once
+where the process can be asked for. A transaction is whole or not there, whenever the power goes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..errors import SafeNetError
+from .history import unpacked
+
+FILE = "store.db"
+LEASE = 90.0  # seconds until the case of a silent process is free again
+FAILED = "failed"  # the outcome of a case that gave no solution: an error, or a process that died
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS results (
+  id TEXT NOT NULL, attempt INTEGER NOT NULL,
+  problem TEXT, method TEXT, recipe TEXT, seed INTEGER, variant TEXT,
+  outcome TEXT, l2re REAL, errors TEXT, residual REAL, seconds REAL,
+  iterations INTEGER, evaluations INTEGER, parameters INTEGER, precision TEXT, device TEXT, stop_reason TEXT,
+  finished REAL, configuration TEXT, environment TEXT, result TEXT, history BLOB,
+  PRIMARY KEY (id, attempt)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS leases (id TEXT PRIMARY KEY, owner TEXT, expires REAL) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS unchanged BEFORE UPDATE ON results BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER IF NOT EXISTS kept BEFORE DELETE ON results BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came of one case. `l2re` is pooled over the fields, `errors` has each; None without a reference.
+
+    `result` is result.json and what else was measured; `history` holds loss and error by iteration (`curves`).
+    """
+
+    id: str
+    problem: str
+    method: str
+    recipe: str
+    seed: int
+    variant: dict[str, Any]
+    outcome: str
+    stop_reason: str
+    configuration: dict[str, Any]
+    environment: dict[str, Any]
+    finished: float = field(default_factory=time.time)
+    attempt: int = 1
+    l2re: float | None = None
+    errors: dict[str, float | None] = field(default_factory=dict)
+    residual: float | None = None
+    seconds: float | None = None
+    iterations: int | None = None
+    evaluations: int | None = None
+    parameters: int | None = None
+    precision: str | None = None
+    device: str | None = None
+    result: dict[str, Any] = field(default_factory=dict)
+    history: bytes | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        history = None if self.history is None else base64.b64encode(self.history).decode()
+        return {name: getattr(self, name) for name in COLUMNS} | {"history": history}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Row:
+        history = data.get("history")
+        return Row(**data | {"history": None if history is None else base64.b64decode(history)})
+
+    @property
+    def curves(self) -> dict[str, np.ndarray]:
+        """`loss`: iteration, total, terms…; `error`: iteration, L2RE. Thinned; empty if there was nothing."""
+        return unpacked(self.history)
+
+
+COLUMNS = tuple(item.name for item in fields(Row))
+JSON = ("variant", "errors", "configuration", "environment", "result")
+
+
+class Store:
+    """The results in a folder. Opened by any number of processes; used by one thread each."""
+
+    def __init__(self, place: str | Path, create: bool = True) -> None:
+        """`place` is a folder, or the file itself."""
+        path = Path(place)
+        self.path = path if path.suffix == ".db" else path / FILE
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        try:
+            if create:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            elif not self.path.is_file():
+                raise SafeNetError(
+                    f"there is no store in {place}", "`safenet bench SUITE --out DIR` makes one"
+                )
+            self._database = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+            self._database.row_factory = sqlite3.Row
+            # A write-ahead log: readers and a writer at once, and a kill in the middle costs nothing.
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = FULL")
+            with self._transaction():
+                for statement in SCHEMA.split(";\n"):
+                    if statement.strip():
+                        self._database.execute(statement)
+        except (OSError, sqlite3.Error) as obstacle:
+            raise SafeNetError(
+                f"cannot open the store {self.path}: {obstacle}", "choose another --out"
+            ) from None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._database.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All or nothing, and nobody else writes meanwhile."""
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    # ---- results
+
+    def rows(self, ids: Iterable[str] | None = None) -> list[Row]:
+        """The last row of every case, or of those in `ids`, in their order."""
+        last = "SELECT * FROM results r WHERE attempt = (SELECT max(attempt) FROM results WHERE id = r.id)"
+        found = {row["id"]: _row(row) for row in self._database.execute(f"{last} ORDER BY finished")}
+        return list(found.values()) if ids is None else [found[id] for id in ids if id in found]
+
+    def every(self) -> Iterator[Row]:
+        """All rows, the earlier attempts too."""
+        return map(_row, self._database.execute("SELECT * FROM results ORDER BY finished, id, attempt"))
+
+    def outcomes(self) -> dict[str, str]:
+        """The outcome of every case that has one: that of its last attempt."""
+        listing = "SELECT id, outcome FROM results ORDER BY attempt"
+        return {row["id"]: row["outcome"] for row in self._database.execute(listing)}
+
+    def add(self, rows: Sequence[Row]) -> int:
+        """Write rows and end their leases; a row that is there already stays as it is. How many were new."""
+        with self._transaction():
+            before = self._database.total_changes
+            marks = ", ".join("?" * len(COLUMNS))
+            self._database.executemany(
+                f"INSERT OR IGNORE INTO results ({', '.join(COLUMNS)}) VALUES ({marks})", map(_values, rows)
+            )
+            new = self._database.total_changes - before
+            self._database.executemany("DELETE FROM leases WHERE id = ?", [(row.id,) for row in rows])
+        return new
+
+    def merge(self, rows: Iterable[Row]) -> int:
+        """Take over what is missing here, or failed here and not there. How many rows were new."""
+        outcomes = self.outcomes()
+        news: list[Row] = []
+        for row in rows:
+            here = outcomes.get(row.id)
+            if here is None or (here == FAILED and row.outcome != FAILED):
+                news.append(replace(row, attempt=self.attempts(row.id) + 1))
+                outcomes[row.id] = row.outcome
+        return self.add(news)
+
+    def attempts(self, id: str) -> int:
+        return int(self._database.execute("SELECT count(*) FROM results WHERE id = ?", (id,)).fetchone()[0])
+
+    def intact(self) -> bool:
+        """SQLite's own check of the whole file."""
+        return bool(self._database.execute("PRAGMA integrity_check").fetchone()[0] == "ok")
+
+    # ---- leases
+
+    def claim(self, groups: Iterable[Sequence[str]], retry: bool = False) -> dict[str, int]:
+        """Of the first group with any: the cases that are neither done nor at work elsewhere, now leased to us.
+
+        With each goes the number of its attempt, decided now: whoever else would finish the same one writes nothing.
+        """
+        with self._transaction():
+            self._end_dead_leases()
+            taken = {row["id"] for row in self._database.execute("SELECT id FROM leases")}
+            done = {id for id, outcome in self.outcomes().items() if not (retry and outcome == FAILED)}
+            for group in groups:
+                free = [id for id in group if id not in done and id not in taken]
+                if free:
+                    until = time.time() + LEASE
+                    self._database.executemany(
+                        "INSERT INTO leases VALUES (?, ?, ?)", [(id, self.owner, until) for id in free]
+                    )
+                    return {id: self.attempts(id) + 1 for id in free}
+        return {}
+
+    def renew(self) -> None:
+        """We are still at it."""
+        with self._transaction():
+            until = time.time() + LEASE
+            self._database.execute("UPDATE leases SET expires = ? WHERE owner = ?", (until, self.owner))
+
+    def release(self) -> None:
+        """Give back what we have not finished."""
+        with self._transaction():
+            self._database.execute("DELETE FROM leases WHERE owner = ?", (self.owner,))
+
+    def _end_dead_leases(self) -> None:
+        self._database.execute("DELETE FROM leases WHERE expires < ?", (time.time(),))
+        for row in self._database.execute("SELECT DISTINCT owner FROM leases").fetchall():
+            if _dead(row["owner"]):
+                self._database.execute("DELETE FROM leases WHERE owner = ?", (row["owner"],))
+
+
+def _dead(owner: str) -> bool:
+    """Whether a process of this machine is known to have ended; one elsewhere is waited for until its lease ends."""
+    host, pid, _ = owner.rsplit(":", 2)
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return False
+
+
+def _row(found: sqlite3.Row) -> Row:
+    values = {name: found[name] for name in COLUMNS}
+    return Row(**values | {name: json.loads(values[name]) for name in JSON})
+
+
+def _values(row: Row) -> tuple[Any, ...]:
+    return tuple(json.dumps(getattr(row, name)) if name in JSON else getattr(row, name) for name in COLUMNS)

@@ -1,0 +1,174 @@
+"""task → rows: carry out the cases of a task, each in a run folder, and measure them. What an engine hands to a worker.
+
+A case that was stopped, by whatever, goes on from its folder's checkpoint; one that had ended there is only read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import traceback
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import safenet
+
+from ..backend import device_name
+from ..errors import SafeNetError, SafeNetWarning
+from ..solution import POOLED, Solution
+from ..solving import carry_out, carry_out_seeds, prepare, resume
+from ..training.checkpoint import unpack
+from .case import Case
+from .history import packed, thinned
+from .store import FAILED, Row
+from .watch import Watch
+
+
+def work(task: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows, as JSON, of `task["cases"]`: each {id, attempt, configuration}; `together` seeds are one program."""
+    warnings.simplefilter("ignore", SafeNetWarning)  # a result names them itself
+    jobs = [Job(entry, Path(task["folder"])) for entry in task["cases"]]
+    left = [job for job in jobs if not job.ended]
+    rows: list[Row] = []
+    if task["together"] and len(left) > 1:
+        try:
+            rows = _seeds(left)
+        except Exception:  # such as too little memory for all of them: one after another they have it
+            print(traceback.format_exc(), file=sys.stderr, flush=True)
+    stored = {row.id for row in rows}
+    rows += [_alone(job) for job in jobs if job.id not in stored]
+    return [row.to_json() for row in rows]
+
+
+class Job:
+    """A case, the number of the attempt at it, and its folder."""
+
+    def __init__(self, entry: dict[str, Any], root: Path) -> None:
+        self.case, self.attempt = Case.of(entry["configuration"]), entry["attempt"]
+        self.id = entry["id"]
+        self.folder = root / (self.id if self.attempt == 1 else f"{self.id}-{self.attempt}")
+        self.watch = Watch(self.case.problem, self.folder)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run came to its end, and only the row was not written."""
+        try:
+            result = json.loads((self.folder / "result.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return False
+        return bool(result.get("outcome") != "interrupted")
+
+    def row(self, **values: Any) -> Row:
+        return Row(id=self.id, attempt=self.attempt, device=device_name(), **self.case.facts, **values)
+
+
+def _alone(job: Job) -> Row:
+    """One case; whatever goes wrong with it is what came of it."""
+    try:
+        if not job.ended:
+            _trained(job, _solved(job))
+        return _measured(job)
+    except Exception as error:
+        lines = traceback.format_exc()
+        print(lines, file=sys.stderr, flush=True)
+        reason = error.message if isinstance(error, SafeNetError) else f"{type(error).__name__}: {error}"
+        told = {"outcome": FAILED, "stop_reason": reason, "result": {"traceback": lines}}
+        return job.row(environment=environment(), **told)
+
+
+def _solved(job: Job) -> Solution:
+    if (job.folder / "plan.json").is_file():
+        try:
+            return resume(job.folder, monitor=job.watch)
+        except SafeNetError as error:
+            print(f"starts again: {error}", file=sys.stderr, flush=True)  # its checkpoint is damaged
+    prepare(job.folder, job.case.problem, job.case.plan, force=True)
+    return carry_out(job.case.problem, job.case.plan, job.watch, job.folder)
+
+
+def _seeds(jobs: list[Job]) -> list[Row]:
+    """All seeds of a configuration as one program."""
+    for job in jobs:
+        job.watch.share /= len(jobs)
+        if not (job.folder / "plan.json").is_file():
+            prepare(job.folder, job.case.problem, job.case.plan, force=True)
+    solutions = carry_out_seeds(
+        jobs[0].case.problem,
+        [job.case.plan for job in jobs],
+        together=True,
+        folders=[job.folder for job in jobs],
+        watchers=[job.watch for job in jobs],
+    )
+    for job, solution in zip(jobs, solutions, strict=True):
+        _trained(job, solution)
+    return [_measured(job, len(jobs)) for job in jobs]
+
+
+def _trained(job: Job, solution: Solution) -> None:
+    """Keep what was learnt and not how: the network, and as much of the history as a plot can show."""
+    print(f"trained {job.id} {job.case.label}", file=sys.stderr, flush=True)
+    job.watch.save(solution)
+    solution.history = thinned(solution.history)
+    solution.save(job.folder)
+    for checkpoint in (job.folder / "checkpoint.npz", *job.folder.glob("candidate-*")):
+        shutil.rmtree(checkpoint) if checkpoint.is_dir() else checkpoint.unlink(missing_ok=True)
+
+
+def _measured(job: Job, together: int = 1) -> Row:
+    """The row of a run that came to its end, from its folder."""
+    result = json.loads((job.folder / "result.json").read_text("utf-8"))
+    arrays, _ = unpack(job.folder / "solution.npz")
+    l2re = result["l2re"]
+    fields = l2re if isinstance(l2re, dict) else {}
+    seen = job.watch.saved()
+    return job.row(
+        outcome=result["outcome"],
+        stop_reason=result["stop_reason"],
+        environment=environment() | {"together": together},
+        l2re=fields[POOLED] if fields else l2re,
+        errors=fields,
+        residual=result["residual"],
+        # Looking at the error is our doing, not the method's.
+        seconds=max(0.0, result["seconds"] - seen["spent"]),
+        iterations=result["iterations"],
+        evaluations=result["evaluations"],
+        parameters=result["parameters"],
+        result=result | {"pace": seen["pace"]},
+        history=packed(arrays["history"], seen["error"]),
+    )
+
+
+@cache
+def environment() -> dict[str, Any]:
+    """On what it ran: enough to ask why two machines differ."""
+    return {
+        "device": device_name(),
+        "jax": jax.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "safenet": safenet.__version__,
+        "commit": commit(),
+    }
+
+
+def commit() -> str | None:
+    """Of the source that runs: SAFENET_COMMIT where the source travelled without its history, else git's word."""
+    if "SAFENET_COMMIT" in os.environ:
+        return os.environ["SAFENET_COMMIT"]
+    words = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=10"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,55 @@
+"""The process behind `local.py`: a line of JSON in, a line of JSON out, until the input ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from typing import Any
+
+
+def main() -> None:
+    # What a library prints must not get between the answers.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            tasks.put(json.loads(line))
+        os._exit(0)  # the master is gone, and with it the reason to go on
+
+    threading.Thread(target=listen, daemon=True).start()
+
+    def say(answer: Any) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    import jax
+
+    from ..backend import cache_compilations
+    from .work import work
+
+    cache_compilations()
+    devices = jax.devices()
+    say({"platform": devices[0].platform, "devices": len(devices)})
+    former = None
+    while True:
+        task = tasks.get()
+        # The programs of one configuration are of no use to the next, and there may be hundreds of them.
+        if (kind := _kind(task)) != former:
+            jax.clear_caches()
+        former = kind
+        say(work(task))
+
+
+def _kind(task: dict[str, Any]) -> tuple[Any, ...]:
+    """What seeds have in common."""
+    configuration = task["cases"][0]["configuration"]
+    return configuration["problem"], configuration["plan"] | {"seed": None}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""A real cluster of processes: one worker is killed in the middle of a case, which is done once all the same."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from test_engines import SUITE, cache, place  # noqa: F401
+
+import safenet
+from safenet.bench.running import run
+from safenet.bench.store import Store
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def cluster(place):  # noqa: F811
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with distributed.LocalCluster(**options, resources={"GPU": 1}, silence_logs=50) as cluster:
+        yield cluster
+
+
+# Dask's own loops, when a worker is shot.
+@pytest.mark.filterwarnings("ignore")
+def test_a_case_whose_worker_is_killed_is_done_by_another_and_stored_once(place, cluster):  # noqa: F811
+    (place / "mine.toml").write_text(SUITE.replace("seeds = 6", "seeds = 3"))
+    killed = []
+
+    def kill():
+        """As soon as a case is under way: whoever writes its checkpoint."""
+        while not (found := list(place.glob("out/runs/*/plan.json"))):
+            time.sleep(0.02)
+        time.sleep(0.5)
+        with distributed.Client(cluster.scheduler_address) as client:
+            busy = {address for address, keys in client.processing().items() if keys}
+            pids = client.run(os.getpid)
+            killed.append(pids[min(busy)])
+            os.kill(killed[0], signal.SIGKILL)
+        assert found
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    summary = run(place / "mine.toml", place / "out", engine="dask", address=cluster.scheduler_address)
+    thread.join()
+    assert killed
+    assert (summary.cases, summary.done, summary.failed, summary.new) == (3, 3, 0, 3)
+    with Store(place / "out") as store:
+        assert store.intact()
+        rows = list(store.every())
+        assert len({row.id for row in rows}) == len(rows) == 3
+        assert {row.iterations for row in rows} == {5000}
+    # Nothing is left to do, and no cluster is needed to know it.
+    assert run(place / "mine.toml", place / "out", engine="dask", address="tcp://127.0.0.1:1").new == 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_where_a_worker_has_the_resource_the_seeds_of_a_configuration_are_one_task(place, cluster):  # noqa: F811
+    words = {"engine": "dask", "address": cluster.scheduler_address, "scale": "smoke"}
+    assert run(place / "mine.toml", place / "out", **words, resources={"GPU": 1}).new == 2
+    with Store(place / "out") as store:
+        assert [row.environment["together"] for row in store.rows()] == [2, 2]
+
+
+def test_an_engine_without_a_scheduler_says_so(place):  # noqa: F811
+    with pytest.raises(safenet.SafeNetError, match="--address"):
+        run(place / "mine.toml", place / "out", engine="dask")
+    with pytest.raises(safenet.SafeNetError, match="did you mean 'dask'"):
+        run(place / "mine.toml", place / "out", engine="dusk")

@@ -1,0 +1,283 @@
+"""Suites expand to what the paper has, cases are named by their content, and the printed numbers fit both."""
+
+import dataclasses
+import random
+
+import pytest
+
+from safenet import METHODS, RECIPES, SafeNetError, bench, library
+from safenet.bench.case import Case, changed
+from safenet.bench.catalogue import loads
+from safenet.training.adam import Adam
+from safenet.training.lbfgs import LBFGS
+from safenet.training.recipes import Plan, make_plan
+
+WAVE = library.problem("wave")
+
+
+def parsed(text, tmp_path):
+    return loads(text, "mine", tmp_path)
+
+
+# ---- the built-in suites
+
+
+@pytest.mark.parametrize(
+    ("name", "methods", "problems", "others", "seeds"),
+    [
+        ("paper-main", 8, 9, 1, 5),
+        ("paper-schedule-2", 8, 9, 1, 5),
+        ("paper-schedule-3", 8, 8, 5, 5),
+        ("paper-schedule-4", 8, 8, 1, 5),
+        ("paper-optimisers", 1, 8, 8, 5),
+        ("paper-activation", 1, 8, 5, 5),
+        ("paper-features", 1, 8, 13, 5),
+        ("paper-frequencies", 1, 8, 3, 5),
+        ("paper-amplitudes", 1, 8, 4, 5),
+        ("paper-depth", 1, 8, 6, 5),
+        ("paper-normalisation", 1, 8, 2, 5),
+        ("paper-domain", 2, 8, 2, 5),
+        ("paper-nh-heat", 8, 1, 1, 5),
+        ("paper-parameters", 8, 1, 1, 1),
+    ],
+)
+def test_a_suite_has_as_many_cases_as_its_table_in_the_paper(name, methods, problems, others, seeds):
+    cases = bench.suite(name).cases()
+    assert len(cases) == methods * problems * others * seeds
+    assert len({case.id for case in cases}) == len(cases)
+    assert len({case.group for case in cases}) == len(cases) // seeds
+    assert len({case.plan.method for case in cases}) == methods
+    assert len({case.problem.name for case in cases}) == problems
+
+
+@pytest.mark.parametrize("name", bench.names())
+def test_every_suite_has_a_smoke_scale_that_is_small(name):
+    suite = bench.suite(name)
+    smoke = suite.cases("smoke")
+    assert suite.title
+    assert 0 < len(smoke) <= 16
+    for case in smoke:
+        iterations = sum(getattr(phase, "iterations", 0) for phase in case.plan.phases)
+        if case.plan.recipe != "default":
+            assert iterations <= 3000
+            assert case.plan.interior <= 4000
+
+
+def test_the_first_seed_of_everything_comes_before_the_second():
+    seeds = [case.plan.seed for case in bench.suite("paper-main").cases()]
+    assert seeds == sorted(seeds)
+
+
+def test_the_main_comparison_at_full_scale_is_the_protocol():
+    for case in bench.suite("paper-main").cases():
+        plan = case.plan
+        assert (plan.precision, plan.interior, plan.condition, plan.sampler) == (
+            *("float32", 20_000, 2_000),
+            "uniform",
+        )
+        assert plan.phases == (Adam(30_000), LBFGS(10_000))
+
+
+# ---- what a suite file may say
+
+
+FILE = """
+title = "Mine"
+problems = ["wave", { name = "convection", beta = 30 }, "decay.toml"]
+methods = ["pinn"]
+recipes = ["paper-4"]
+seeds = [3, 1]
+options = { depth = [1, 2], width = 8 }
+[[part]]
+[[part]]
+methods = ["rff"]
+problems = ["wave"]
+seeds = 1
+options = {}
+[smoke]
+seeds = 1
+"""
+DECAY = """
+name = "decay"
+unknowns = ["u"]
+equations = ["u_t = -k*u"]
+conditions = ["u(0) = 1"]
+domain = { t = [0, 1] }
+parameters = { k = 3 }
+"""
+
+
+def test_a_file_names_problems_files_parameters_grids_and_parts(tmp_path):
+    (tmp_path / "decay.toml").write_text(DECAY)
+    (tmp_path / "mine.toml").write_text(FILE)
+    suite = bench.suite(tmp_path / "mine.toml")
+    cases = suite.cases()
+    assert len(cases) == 3 * 2 * 2 + 1
+    assert {case.plan.seed for case in cases} == {0, 1, 3}
+    assert {case.plan.network.depth for case in cases if case.plan.method == "pinn"} == {1, 2}
+    assert any(case.problem == library.problem("convection", beta=30) for case in cases)
+    assert any("convection beta=30" in case.label for case in cases)
+    assert [case.plan.method for case in suite.cases(only="rff")] == ["rff"]
+    assert len(suite.cases(only="wave depth=2")) == 2  # the default depth of pinn is 4
+    assert {case.plan.seed for case in suite.cases("smoke")} == {0}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("problems =", "problem ="), ["problem", "problems"]),
+        (('"pinn"', '"pin"'), ["pin", "did you mean 'pinn'"]),
+        (('"paper-4"', '"paper-9"'), ["paper-9"]),
+        (("depth =", "deepth ="), ["deepth", "depth"]),
+        (("[3, 1]", "[-1]"), ["seeds", "[-1]"]),
+        (("[3, 1]", "true"), ["seeds"]),
+        (('methods = ["pinn"]', 'methods = "pinn"'), ["list of methods"]),
+        (("[smoke]", "[smok]"), ["smok", "smoke"]),
+        (("title", "= title"), ["TOML"]),
+        (('"convection"', '"convektion"'), ["convektion", "convection"]),
+    ],
+    ids=lambda value: value[1] if isinstance(value, tuple) else "",
+)
+def test_a_wrong_suite_is_refused_with_its_name_and_a_remedy(change, words, tmp_path):
+    (tmp_path / "decay.toml").write_text(DECAY)
+    with pytest.raises(SafeNetError) as caught:
+        parsed(FILE.replace(*change, 1), tmp_path).cases()
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_an_unknown_suite_or_scale_is_refused():
+    with pytest.raises(SafeNetError, match="paper-main"):
+        bench.suite("paper-mian")
+    with pytest.raises(SafeNetError, match="smoke"):
+        bench.suite("smoke").cases("tiny")
+
+
+# ---- a case is its content
+
+
+def case(seed=0, method="pinn", recipe="paper-1", problem=WAVE, **options):
+    return Case(problem, make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options))
+
+
+def test_the_name_of_a_case_does_not_depend_on_order_or_on_how_a_default_is_said():
+    assert case(depth=2, width=9).id == case(width=9, depth=2).id
+    assert case(precision="float32", activation="tanh", interior=20_000).id == case().id
+    again = Case.of(case().configuration)
+    assert again.id == case().id
+    shuffled = list(case().configuration["plan"].items())
+    random.Random(0).shuffle(shuffled)
+    assert Case.of(case().configuration | {"plan": dict(shuffled)}).id == case().id
+
+
+OTHERS = {
+    "features": 64, "frequencies": "gaussian", "amplitudes": "decay", "normalise": "batch", "domain": True,
+    "width": 49, "depth": 3, "activation": "sine", "omega_0": 2.0, "embedding": "radial", "k": "L",
+    "scaled": False, "sigma_space": 2.0, "sigma_time": 2.0, "bandwidth": 2.0, "degree": 1, "batch": 64,
+    "weighting": "rba", "ntk_every": 10, "ntk_points": 10, "rba_decay": 0.9, "rba_rate": 0.1,
+    "weight_grid": (0.5,),
+}  # fmt: skip
+
+
+def test_every_option_changes_the_name():
+    variants = [case(**{name: value}) for name, value in OTHERS.items()]
+    variants += [case(seed=1), case(method="rff"), case(recipe="paper-3a"), case(precision="float64")]
+    variants += [case(interior=100), case(condition=100), case(sampler="sobol"), case(scale=0.5)]
+    variants += [case(problem=library.problem("wave", c=3)), case(problem=library.problem("diffusion"))]
+    assert len({variant.id for variant in [*variants, case()]}) == len(variants) + 1
+    # All options of a method are here: one that is added must be, too.
+    assert OTHERS.keys() == {item.name for item in dataclasses.fields(METHODS["pinn"])}
+
+
+def test_seeds_share_a_group_and_nothing_else():
+    assert case(seed=1).group == case(seed=2).group
+    assert case(seed=1).id != case(seed=2).id
+    assert case(depth=2).group != case().group
+
+
+def test_a_title_is_no_content():
+    titled = library.problem("wave")
+    assert titled.title
+    assert "title" not in case(problem=titled).configuration["problem"]
+
+
+def test_a_configuration_is_a_plan_to_carry_out():
+    again = Case.of(case(depth=2, scale=0.1).configuration)
+    assert again.problem == WAVE
+    assert dataclasses.replace(again.plan, reasons=()) == case(depth=2, scale=0.1).plan
+
+
+def test_the_defaults_that_no_name_repeats_are_those_of_the_first_results():
+    """A default that changes changes results and no name: then PROTOCOL must be raised, and this list with it."""
+    defaults = {
+        Plan: {"interior": 20_000, "condition": 2_000, "residual_weight": 1.0, "condition_weight": 100.0},
+        Adam: {"rate": 1e-3, "decay": 0.9, "every": 2000, "patience": 0},
+        LBFGS: {"tolerance": 1e-10},
+        type(METHODS["pinn"]): {"features": 128, "width": 50, "depth": 1, "activation": "tanh", "batch": 512},
+    }
+    for kind, values in defaults.items():
+        known = {item.name: item.default for item in dataclasses.fields(kind)}
+        assert {name: known[name] for name in values} == values
+
+
+def test_changed_fields_are_those_that_differ():
+    assert changed(Adam(5)) == {"iterations": 5}
+    assert changed(Adam(5, rate=1e-2)) == {"iterations": 5, "rate": 1e-2}
+
+
+# ---- what the paper prints
+
+
+def test_the_printed_numbers_belong_to_problems_methods_and_recipes_that_exist():
+    tables = bench.tables()
+    assert sum(len(table.cells) for table in tables) > 800
+    for table in tables:
+        assert table.suite in bench.names()
+        for cell in table.cells:
+            assert cell.problem in library.names()
+            assert cell.method in METHODS
+            assert cell.recipe is None or cell.recipe in RECIPES
+            assert cell.value is None or cell.value > 0
+
+
+def test_every_printed_error_has_its_case_in_the_suite():
+    for table in bench.tables():
+        if table.quantity != "l2re":
+            continue
+        found = {(c.problem.name, c.plan.method, c.plan.recipe, c.plan.network) for c in _cases(table.suite)}
+        for cell in table.cells:
+            network = dataclasses.replace(METHODS[cell.method], **cell.options)
+            assert (cell.problem, cell.method, cell.recipe, network) in found, (table.label, cell)
+
+
+def _cases(name, known={}):  # noqa: B006  (a cache)
+    return known.setdefault(name, bench.suite(name).cases())
+
+
+def test_some_printed_numbers_read_from_the_paper_by_eye():
+    cells = {(t.label, c.problem, c.method, c.recipe): c.value for t in bench.tables() for c in t.cells}
+    assert cells["optimizer_comparison_config1", "wave", "safe-net-literal", "paper-1"] == 1.21e-3
+    assert cells["optimizer_comparison_config1", "burgers", "w-pinn", "paper-1"] is None
+    assert cells["optimizer_comparison_config2", "backstep", "rbf-p", "paper-2"] == 2.12e-1
+    assert cells["tab:optimizer_comparison_alternatives_rbfp", "heat2d", "rbf-p", "paper-3c"] == 8.12e-3
+    assert cells["tab:adam_only_results", "wave", "pinn", "paper-4"] == 2.03e-1
+    assert cells["tab:nh-heat", "nh-heat", "rba-pinn", "paper-2"] == 3.22e-4
+    # The two numbers that it prints for the same run.
+    assert cells["optimizer_comparison_config1", "allen-cahn", "safe-net-literal", "paper-1"] == 1.97e-3
+    assert cells["l2re adam lbfgs squared safenet", "allen-cahn", "safe-net-literal", "paper-1"] == 9.97e-4
+
+
+def test_the_reductions_of_eigenvalues_are_the_quotients_of_the_eigenvalues():
+    """The paper's two tables agree with each other to the digits printed: a check of how they were copied."""
+    end = next(t for t in bench.tables() if t.quantity == "lambda_max" and "100k" in t.title)
+    values = {(c.problem, c.method): c.value for c in end.cells}
+    for cell in next(t for t in bench.tables() if t.label == "tab:eigenvalue_reduction").cells:
+        quotient = values[cell.problem, cell.method] / values[cell.problem, "safe-net-literal"]
+        assert quotient == pytest.approx(cell.value, rel=0.06)
+
+
+def test_claims_and_quotations_are_whole():
+    assert len({claim.name for claim in bench.claims()}) == len(bench.claims()) > 15
+    assert all(claim.suite in bench.names() and claim.text.endswith(".") for claim in bench.claims())
+    for quotation in bench.quoted():
+        assert all(len(values) == len(quotation.columns) for _, values in quotation.rows)
