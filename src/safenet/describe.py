@@ -158,6 +158,10 @@ def result_text(solution: Solution, folder: Path) -> str:
     result = solution.result
     lines = [f"{solution.problem.name}: {result['outcome']}"]
     lines.extend(_error_lines(solution))
+    if result.get("estimate") is not None:
+        lines.append(
+            f"  error           {result['estimate']:.0e} (relative, estimated without the reference)"
+        )
     lines += [f"  warning         {text}" for text in result.get("warnings", ())]
     residual = result["residual"]
     if residual is None:

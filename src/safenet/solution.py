@@ -23,6 +23,7 @@ from .networks.methods import network_spec, skeleton
 from .problem import Problem
 from .problem.toml import dumps, read
 from .training.checkpoint import fill, leaves, pack, unpack, write_atomically
+from .training.estimate import estimated_error
 from .training.heldout import HeldOut, grid, held_out
 from .training.recipes import Plan
 
@@ -128,6 +129,10 @@ class Solution:
     def error(self) -> Errors:
         """The error against the reference on the evaluation grid, and the held-out residual."""
         return errors(self.problem, self.network)
+
+    def estimate(self) -> float | None:
+        """The error ‖e‖/‖u‖ estimated from the equations and conditions alone; None where there is no way to tell."""
+        return estimated_error(self.problem, self.network)
 
     def plot(self) -> Figure:
         """Field, reference and error where known, and the loss history."""

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from .problem.toml import dumps
 from .solution import Solution, errors, errors_json, read_plan, read_problem, undamaged
 from .training.batch import train_seeds
 from .training.checkpoint import unpack, write_atomically
+from .training.estimate import estimated_error
 from .training.progress import Monitor
 from .training.recipes import Plan, make_plan
 from .training.run import Trained, train
@@ -123,6 +125,11 @@ def carry_out(
         if trials[-1].interrupted:
             break
     solution = _measured(problem, plan, trials, time.monotonic() - began)
+    if plan.recipe == "default" and solution.result["outcome"] != "interrupted":
+        # Interrupted, the estimate is missing; the solution is not.
+        with suppress(KeyboardInterrupt):
+            solution.result["estimate"] = estimated_error(problem, solution.network, monitor)
+            solution.result["wall_seconds"] = round(time.monotonic() - began, 3)
     if folder is not None:
         solution.save(folder)
     return solution
@@ -225,6 +232,7 @@ def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) 
         "l2re": {k: _number(v) for k, v in l2re.items()} if isinstance(l2re, dict) else _number(l2re),
         "max_error": _number(measured.max_error),
         "reference_accuracy": measured.floor,
+        "estimate": None,
         "residual": _number(measured.held_out.worst),
         "parameters": trained.network.parameters,
         "iterations": sum(record.iterations for record in trained.records),

@@ -69,11 +69,7 @@ def renamed(problem, name):
             ["periodic in x", "linear"],
         ),
         (library.problem("reaction"), [CellMarching, LevenbergMarquardt], ["nonlinear", "slab", "cells"]),
-        (
-            library.problem("burgers"),
-            [CellMarching, LevenbergMarquardt],
-            ["odd about the faces of x", "nonlinear"],
-        ),
+        (library.problem("burgers"), [CellMarching, LevenbergMarquardt], ["nonlinear", "follow"]),
         (
             library.problem("nh-heat"),
             [Modes, LeastSquares, CellMarching, LevenbergMarquardt],

@@ -41,7 +41,7 @@ def multiplications_per_second() -> float:
     return matrix.size * matrix.shape[1] / best
 
 
-def within(phase: Any, work: float, rows: int, parameters: int, linear: bool = False) -> Any:
+def within(phase: Any, work: float, rows: int, parameters: int) -> Any:
     """The phase with the sizes that `work` multiplications allow; estimates, so it aims and does not promise."""
     if isinstance(phase, LeastSquares):
         # QR of 3.25 n rows, twice over for the Newton steps, all smaller levels together an eighth more.
@@ -57,9 +57,8 @@ def within(phase: Any, work: float, rows: int, parameters: int, linear: bool = F
     if isinstance(phase, Modes):
         return replace(phase, unknowns=_between(300, (0.3 * work / 10) ** (1 / 3), 4000))
     if isinstance(phase, Subdivision):
-        # Measured: all levels to n amplitudes take about 1e6 n^1.5 multiplications, a quarter without Newton steps.
-        cost = 2.5e5 if linear else 1e6
-        return replace(phase, unknowns=_between(1000, (0.7 * work / cost) ** (2 / 3), 40_000))
+        # Measured: all levels to n amplitudes take about 1.5e7 n multiplications.
+        return replace(phase, unknowns=_between(1000, 0.7 * work / 1.5e7, 200_000))
     if isinstance(phase, LevenbergMarquardt):
         # Jacobian and trials run at a third of the rate of a bare product.
         step = 3 * (rows + 2 * parameters) * parameters**2

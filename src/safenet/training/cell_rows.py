@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
+from scipy.linalg import LinAlgError
 
 from ..derivatives import jets
 from ..networks.basis import AxisBasis
@@ -408,7 +409,10 @@ class CellRows:
         scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         for (i, j), block in gram.items():
             block *= scale[i][:, None] * scale[j]
-        factor = BlockCholesky(gram, len(self.cells), RIDGE)
+        try:
+            factor = BlockCholesky(gram, len(self.cells), RIDGE)
+        except LinAlgError:
+            return np.full(self.unknowns, np.nan), math.nan
         step = np.zeros(self.unknowns)
         remainder = residual
         for _ in range(2):  # the second wins back digits that squaring the condition lost

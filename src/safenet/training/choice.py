@@ -57,9 +57,13 @@ def default_schedule(
         reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
         phases.append(LeastSquares(only_above=1e-10))
         phases += [replace(march, only_above=1e-6) for march in marches]
+    elif marches and isinstance(marches[0], CellMarching):
+        reasons = [
+            "nonlinear with initial values: Newton on cells that follow the solution, slab by slab in time"
+        ]
+        phases += marches
     elif marches:
-        where = "on cells" if isinstance(marches[0], CellMarching) else "on the linear form"
-        reasons.append(f"nonlinear with initial values: Newton {where}, slab by slab in time")
+        reasons.append("nonlinear with initial values: Newton on the linear form, slab by slab in time")
         phases += marches
     else:
         reasons.append(f"nonlinear, not marched ({obstacle}): Newton on the linear form, whole domain")

@@ -215,7 +215,7 @@ def make_plan(
         work = seconds(str(budget)) * multiplications_per_second()
         rows = plan.interior * len(problem.equations) + plan.condition * len(problem.conditions)
         parameters = plan.network.features * plan.network.width + plan.network.depth * plan.network.width**2
-        phases = tuple(within(phase, work, rows, parameters, problem.linear) for phase in phases)
+        phases = tuple(within(phase, work, rows, parameters) for phase in phases)
         reasons = (*reasons, f"sizes for a budget of {budget} on this machine")
     if plan.variants:
         measure = {"loss": "final training loss", "residual": "held-out residual"}[plan.select]

@@ -66,7 +66,9 @@ class CellMarching:
             span = (t, end if t + 1.01 * h >= end else t + h)
             h = span[1] - t
             monitor.phase(
-                self.name, f"t = {t:.4g} … {span[1]:.4g}, {len(spaces)} cells", (t - start) / duration
+                self.name,
+                f"t = {t:.4g} … {span[1]:.4g}, {len(spaces)} {'cell' if len(spaces) == 1 else 'cells'}",
+                (t - start) / duration,
             )
             rows, result = self._slab(problem, monitor, spaces, span, form)
             iterations, evaluations = iterations + result.iterations, evaluations + result.evaluations

@@ -31,7 +31,7 @@ class Subdivision:
     """
 
     degree: int = 6
-    unknowns: int = 20_000
+    unknowns: int = 40_000
     share: float = 0.3
     tolerance: float = 1e-10
     only_above: float = 0.0

@@ -1,0 +1,124 @@
+"""How accurate is `safenet solve P`, how long does it take, and does it know how accurate it is?
+
+    python benchmarks/accuracy.py results/accuracy.json --machine "two cores" [--seeds 5] [--only TEXT] [--minutes 9]
+
+Default solves of every problem with a known solution: error, estimated error, held-out residual, seconds. What the
+file holds for the machine is not run again. The exact solution scores and is not read before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+# relative L2 error: the paper's best of any method, the best published, our aim on an H200 and on two cores
+AIMS: dict[str, tuple[float | None, float | None, float, float]] = {
+    "wave": (9.8e-4, 1e-11, 1e-10, 1e-10),
+    "wave-hard": (None, None, 1e-6, 1e-6),
+    "convection": (3.8e-3, None, 1e-10, 1e-10),
+    "convection-50": (None, 5.4e-6, 1e-8, 1e-6),
+    "reaction": (8.8e-3, 2.9e-5, 1e-8, 1e-6),
+    "diffusion": (8.2e-5, None, 1e-10, 1e-10),
+    "nh-heat": (2.1e-4, None, 1e-9, 1e-9),
+    "heat2d": (3.6e-4, 6.2e-2, 1e-8, 1e-6),
+    "burgers": (2.9e-4, 1.6e-8, 1e-8, 1e-5),
+    "allen-cahn": (7.3e-5, 9.4e-7, 1e-6, 1e-4),
+    "backstep": (2.1e-1, 8.2e-2, 5e-3, 5e-2),
+}
+OTHERS = ("convection-30", "reaction-10", "heat-bump", "burgers-two", "helmholtz", "four-holes", "cavity")
+# In no table of anyone: files of the repository with an exact solution.
+EXAMPLES = ("kdv", "kdv-periodic", "klein-gordon", "poisson-neumann")
+
+
+def measure(name: str, seed: int) -> dict[str, Any]:
+    import safenet as sn
+
+    path = Path(__file__).parents[1] / "examples" / f"{name}.toml"
+    problem = sn.read(path) if name in EXAMPLES else sn.library.problem(name)
+    began = time.perf_counter()
+    result = sn.solve(problem, seed=seed).result
+    seconds = time.perf_counter() - began
+    l2re = result["l2re"]
+    kept = ("estimate", "reference_accuracy", "residual", "parameters", "outcome", "stop_reason")
+    return {
+        "l2re": l2re["pooled"] if isinstance(l2re, dict) else l2re,
+        "seconds": round(seconds, 2),
+        **{key: result[key] for key in kept},
+        "phases": [
+            {key: phase[key] for key in ("name", "residual", "seconds", "outcome")}
+            for phase in result["phases"]
+        ],
+    }
+
+
+def summary(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians over the seeds, and the last run's phases."""
+    medians = {
+        key: statistics.median(run[key] for run in runs)
+        for key in ("l2re", "estimate", "residual", "seconds", "parameters")
+        if all(run[key] is not None for run in runs)
+    }
+    paper, published, *aims = AIMS.get(name, (None, None))
+    # Below the accuracy of the reference the quotient would compare with the reference's own error.
+    floor = runs[0]["reference_accuracy"] or 0.0
+    ratio = medians["estimate"] / medians["l2re"] if {"l2re", "estimate"} <= medians.keys() else None
+    return {
+        **medians,
+        "estimate/l2re": ratio if ratio and medians["l2re"] > max(2 * floor, 1e-14) else None,
+        "seeds": len(runs),
+        "spread": [min(run["l2re"] for run in runs), max(run["l2re"] for run in runs)],
+        "paper": paper,
+        "published": published,
+        "aims": aims,
+        "outcome": runs[-1]["outcome"],
+        "stop_reason": runs[-1]["stop_reason"],
+        "phases": runs[-1]["phases"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--machine", required=True, help="what the results are kept under")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    given = parser.parse_args()
+    import jax
+
+    store = json.loads(given.store.read_text()) if given.store.exists() else {"machines": {}}
+    machine = store["machines"].setdefault(given.machine, {"runs": {}})
+    machine |= {
+        "command": f'python benchmarks/accuracy.py results/accuracy.json --machine "{given.machine}"',
+        "commit": os.environ.get("COMMIT", ""),
+        "device": str(jax.devices()[0].device_kind),
+        "cores": os.cpu_count(),
+        "date": datetime.date.today().isoformat(),
+    }
+    deadline = time.monotonic() + 60 * given.minutes
+    for name in (*AIMS, *OTHERS, *EXAMPLES):
+        if given.only not in name or name in machine["runs"]:
+            continue
+        runs = []
+        for seed in range(given.seeds):
+            if time.monotonic() > deadline:
+                break
+            runs.append(measure(name, seed))
+        if runs:
+            machine["runs"][name] = found = summary(name, runs)
+            given.store.write_text(json.dumps(store, indent=1))
+            print(
+                f"{name:<16} {found['l2re']:.1e}  estimated {found.get('estimate', float('nan')):.1e}  "
+                f"{found['seconds']:.1f} s  {len(runs)} seeds",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
