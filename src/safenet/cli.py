@@ -451,7 +451,9 @@ def spectrum(
     dense: Annotated[
         bool | None, typer.Option("--dense/--lanczos", help="all eigenvalues, or Lanczos quadrature")
     ] = None,
-    probes: Annotated[int | None, typer.Option(help="random vectors of the quadrature (the paper: 100)")] = None,
+    probes: Annotated[
+        int | None, typer.Option(help="random vectors of the quadrature (the paper: 100)")
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Lanczos steps of each (the paper: 200)")] = None,
     points: Annotated[int | None, typer.Option(help="points inside the domain")] = None,
     condition_points: Annotated[int | None, typer.Option(help="points on each condition")] = None,
@@ -459,7 +461,9 @@ def spectrum(
     settings: Parameter = None,
     more: Annotated[
         list[str] | None,
-        typer.Option("--option", "-O", metavar="NAME=VALUE", help="an option of the method, e.g. -O width=20"),
+        typer.Option(
+            "--option", "-O", metavar="NAME=VALUE", help="an option of the method, e.g. -O width=20"
+        ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu or gpu")] = None,
     picture: Annotated[

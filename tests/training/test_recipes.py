@@ -75,7 +75,7 @@ def renamed(problem, name):
             [Modes, LeastSquares, CellMarching, LevenbergMarquardt],
             ["no symmetry", "linear"],
         ),
-        (POISSON, [Modes, LeastSquares, LevenbergMarquardt], ["linear"]),
+        (POISSON, [Modes, LeastSquares, Subdivision, LevenbergMarquardt], ["linear"]),
         (BRATU, [LeastSquares, Subdivision, LevenbergMarquardt], ["nonlinear", "no time axis", "cells"]),
         (AHEAD, [LeastSquares, Subdivision, LevenbergMarquardt], ["nonlinear", "looks ahead", "cells"]),
     ],

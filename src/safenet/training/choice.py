@@ -33,7 +33,7 @@ def default_schedule(
 
     on a region of the plane         → polynomials on cells
     linear, constant coefficients    → exact solutions of the equation, amplitudes from the conditions
-    linear                           → least squares on the linear form; then marching if that is not resolved
+    linear                           → least squares on the linear form; marching or cells if that is not resolved
     nonlinear, with initial values   → marching, on cells where space is a line
     nonlinear, otherwise             → Newton on the linear form; on cells if that is not resolved
     and in every case the network by Levenberg–Marquardt if the linear form fails;
@@ -57,6 +57,8 @@ def default_schedule(
         reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
         phases.append(LeastSquares(only_above=1e-10))
         phases += [replace(march, only_above=1e-6) for march in marches]
+        if not marches and subdivision_obstacle(problem) is None:
+            phases.append(Subdivision(degree=10 if len(problem.axes) == 2 else 6, only_above=1e-6))
     elif marches and isinstance(marches[0], CellMarching):
         reasons = [
             "nonlinear with initial values: Newton on cells that follow the solution, slab by slab in time"

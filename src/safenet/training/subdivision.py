@@ -17,7 +17,7 @@ from ..networks.cells import Cell, CellForm, restricted
 from ..problem import Problem
 from ..problem.edges import Segment
 from .cell_rows import CellRows
-from .direct import Direct, oversampling
+from .direct import FAILED, Direct, oversampling
 from .heldout import held_out
 from .newton import newton
 from .progress import Monitor
@@ -59,8 +59,10 @@ class Subdivision:
             residual = held_out(problem, current).worst
             monitor.level(size, residual)
             shares = rows.shares(result.amplitudes)
+            # A thin layer shows no gain before its cells are as thin; a linear problem can afford to get there.
+            unresolved = problem.linear and FAILED < residual < math.inf
             gained = shares.sum() < 0.9 * state.cursor["share"]
-            poor = 0 if gained else int(state.cursor["poor"]) + 1
+            poor = 0 if gained or unresolved else int(state.cursor["poor"]) + 1
             cells = split(problem, current, shares, self.share)
             finite = bool(np.isfinite(result.amplitudes).all())
             state = Direct(

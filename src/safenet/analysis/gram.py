@@ -1,0 +1,147 @@
+"""G_ij = ∫ φ_i φ_j over the domain: how far features are from orthonormal, where the paper takes G = diag(c²).
+
+The tangent kernel of u = wᵀφ is φ(x)·φ(x'), and the nonzero eigenvalues of its integral operator are those of G. The
+paper predicts the squared amplitudes c², all 1 at the start, and so a condition of 1, as if the products of sines and
+cosines were orthonormal. On [0, 1] sin(πx) and cos(2πx) are not even orthogonal.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..features import Features, FourierProducts, Joined
+from ..problem import Problem
+from ..training.points import sample
+from ..training.progress import Monitor
+from .curvature import widened
+
+NODES = 32  # Gauss points of an axis, beside those that the frequencies need
+SAMPLE = 16_384  # points where there is no product of intervals to integrate over
+
+
+@dataclass(frozen=True)
+class Gram:
+    """G and, of Fourier products, the squares of their amplitudes."""
+
+    matrix: np.ndarray
+    squared_amplitudes: np.ndarray | None = None
+
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """Largest first."""
+        return np.maximum(np.linalg.eigvalsh(self.matrix)[::-1], 0.0)
+
+    @property
+    def condition(self) -> float:
+        """Infinite where the features depend on each other, up to rounding."""
+        values = self.eigenvalues
+        rounding = len(values) * np.finfo(float).eps * values[0]
+        return float(values[0] / values[-1]) if values[-1] > rounding else math.inf
+
+    def to_json(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "features": len(self.matrix),
+            "largest": float(self.eigenvalues[0]),
+            "smallest": float(self.eigenvalues[-1]),
+            "condition": self.condition if math.isfinite(self.condition) else None,
+        }
+        if self.squared_amplitudes is not None:
+            squares = np.sort(self.squared_amplitudes)
+            facts["squared_amplitudes"] = {"largest": float(squares[-1]), "smallest": float(squares[0])}
+            facts["predicted_condition"] = float(squares[-1] / squares[0]) if squares[0] > 0 else None
+        return facts
+
+
+def feature_grams(problem: Problem, network: Any) -> dict[str, Gram]:
+    """`features`: all that the first layer sees; `fourier`: the products alone, before anything normalises them."""
+    features = getattr(network, "features", None)
+    if not isinstance(features, Features):
+        return {}
+    found = {"features": Gram(_gram(features, problem))}
+    products = fourier_products_of(network)
+    if products is not None:
+        squares = np.asarray(products.amplitude, dtype=float).ravel() ** 2
+        found["fourier"] = Gram(_gram(products, problem), squares)
+    return found
+
+
+def fourier_products_of(network: Any) -> FourierProducts | None:
+    """The Fourier products of a network (they come first among its features), None if it has none."""
+    features: Any = getattr(network, "features", None)
+    while hasattr(features, "inner"):
+        features = features.inner
+    first = features.parts[0] if isinstance(features, Joined) else features
+    return first if isinstance(first, FourierProducts) else None
+
+
+def _gram(features: Features, problem: Problem) -> np.ndarray:
+    points, weights = quadrature(problem, _highest(features))
+    values = np.asarray(_values(features, jnp.asarray(points)))
+    gram: np.ndarray = (values * weights[:, None]).T @ values
+    return gram
+
+
+@eqx.filter_jit
+def _values(features: Features, points: Float[Array, "n axes"]) -> Float[Array, "n features"]:
+    return jax.vmap(widened(features))(points)
+
+
+def _highest(features: Any) -> np.ndarray:
+    """The highest frequency along each axis, 0 where none is known."""
+    found = [
+        np.abs(np.asarray(part.omega)).max(axis=0)
+        for part in jax.tree.leaves(features, is_leaf=lambda node: isinstance(node, FourierProducts))
+        if isinstance(part, FourierProducts)
+    ]
+    return np.max(found, axis=0) if found else np.zeros(1)
+
+
+def quadrature(problem: Problem, highest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights over the domain: Gauss's on a box (to rounding for products of waves), else a Sobol sample."""
+    lengths = [axis.length for axis in problem.axes]
+    # ∫ e^{iκx} over a length L needs κL/4 Gauss points and some; a product of two waves has κ = 2ω.
+    counts = [
+        NODES + math.ceil(w * L / 2) for w, L in zip(np.resize(highest, len(lengths)), lengths, strict=True)
+    ]
+    if problem.region is not None or math.prod(counts) > 16 * SAMPLE:
+        points = sample(problem, SAMPLE, 1, "sobol", 0).interior
+        area = math.prod(lengths) if problem.region is None else problem.region.area * math.prod(lengths[2:])
+        return points, np.full(len(points), area / len(points))
+    rules = [np.polynomial.legendre.leggauss(count) for count in counts]
+    nodes = [axis.lo + axis.length * (x + 1) / 2 for axis, (x, _) in zip(problem.axes, rules, strict=True)]
+    weights = [length * w / 2 for length, (_, w) in zip(lengths, rules, strict=True)]
+    points = np.array(list(itertools.product(*nodes)))
+    return points, np.array([math.prod(parts) for parts in itertools.product(*weights)])
+
+
+class FollowGram(Monitor):
+    """Watches a solve: (iteration, Gram of the Fourier products), at the first look and every `every` iterations.
+
+    sn.solve(problem, …, monitor=FollowGram(problem, every=1000)); `records` then has the eigenvalues of the kernel
+    of u = wᵀφ beside the squared amplitudes that the paper predicts for them, along training.
+    """
+
+    def __init__(self, problem: Problem, every: int = 1000) -> None:
+        self.problem, self.every = problem, every
+        self.records: list[tuple[int, Gram]] = []
+        self._iteration = 0
+
+    def losses(self, iteration: int, total: int, loss: float, terms: Any) -> None:
+        self._iteration = iteration
+
+    def network(self, current: Any) -> None:
+        if self.records and self._iteration < self.records[-1][0] + self.every:
+            return
+        grams = feature_grams(self.problem, current())
+        if "fourier" in grams:
+            self.records.append((self._iteration, grams["fourier"]))

@@ -1,0 +1,131 @@
+"""K = J Jᵀ, J = ∂r/∂θ: the tangent kernel, by which gradient flow moves residuals, ṙ = −K r.
+
+In the eigenvectors of K each component of the residual decays by itself, as e^{−κ_i t}: the largest κ sets the largest
+stable step, and what lies along the small ones is learnt last. With the rows r of the loss, ½‖r‖², the nonzero κ are
+the eigenvalues of the Gauss–Newton matrix JᵀJ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..training.objective import PhysicsLoss, Term
+
+POINTS = 128  # of each term
+ITERATIONS = 10_000  # of gradient descent, for what they would leave of the loss
+DAMPING = 1e-6  # γ/κ_max of the effective dimension
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The rows r (n,) and their Jacobian J (n, p)."""
+
+    residual: np.ndarray
+    jacobian: np.ndarray
+
+    @property
+    def matrix(self) -> np.ndarray:
+        return self.jacobian @ self.jacobian.T
+
+    @cached_property
+    def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = np.linalg.eigh(self.matrix)
+        return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """κ_1 ≥ κ_2 ≥ … ≥ 0"""
+        return self._eigen[0]
+
+    @property
+    def condition(self) -> float:
+        """κ_max/κ_min; where the smallest is rounding, with n ε κ_max in its place."""
+        values = self.eigenvalues
+        floor = len(values) * np.finfo(float).eps * values[0]
+        return float(values[0] / max(values[-1], floor)) if values[0] > 0 else float("inf")
+
+    def effective_dimension(self, damping: float = DAMPING) -> float:
+        """Σ κ_i/(κ_i + γ), γ = damping · κ_max: how many directions the kernel has above γ."""
+        values = self.eigenvalues
+        return float(np.sum(values / (values + damping * values[0]))) if values[0] > 0 else 0.0
+
+    @property
+    def alignment(self) -> np.ndarray:
+        """(v_i·r)²/‖r‖²: the share of the residual along each eigenvector, largest eigenvalue first."""
+        size = float(self.residual @ self.residual)
+        shares: np.ndarray = (self._eigen[1].T @ self.residual) ** 2
+        return shares / size if size > 0 else shares
+
+    def remaining(self, iterations: int = ITERATIONS) -> float:
+        """Σ_i (v_i·r)²/‖r‖² (1 − κ_i/κ_max)^2n: what n steps of gradient descent at the rate 1/κ_max leave of ‖r‖²."""
+        if not self.eigenvalues[0] > 0:
+            return 1.0
+        return float(self.alignment @ (1 - self.eigenvalues / self.eigenvalues[0]) ** (2 * iterations))
+
+    @property
+    def stiffest(self) -> np.ndarray:
+        """Jᵀv_1/‖Jᵀv_1‖: the direction of the parameters along which the loss curves most."""
+        direction = self.jacobian.T @ self._eigen[1][:, 0]
+        return direction / np.linalg.norm(direction)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rows": len(self.residual),
+            "kappa_max": float(self.eigenvalues[0]),
+            "condition": self.condition if np.isfinite(self.condition) else None,
+            "effective_dimension": self.effective_dimension(),
+            "remaining": self.remaining(),
+        }
+
+
+def tangent_kernels(
+    loss: PhysicsLoss, theta: Float[Array, " p"], names: tuple[str, ...], points: int = POINTS
+) -> dict[str, Kernel]:
+    """The kernel of the whole `loss` and of each of its terms, at the first `points` points of each.
+
+    Rows are weighted, √(w/n) r, as if those points were all there are.
+    """
+    found = {}
+    for name, term, weight in zip(names, loss.terms, loss.row_weights(), strict=True):
+        total = term.points.shape[0]
+        count = min(points, total)
+        residual, jacobian = (np.asarray(part) for part in _rows(loss, theta, term, count))
+        scale = np.sqrt(total / count) * np.asarray(term.row_scale(weight))[:count]
+        found[name] = Kernel(scale * residual, scale[:, None] * jacobian)
+    whole = Kernel(
+        np.concatenate([kernel.residual for kernel in found.values()]),
+        np.concatenate([kernel.jacobian for kernel in found.values()]),
+    )
+    return {"loss": whole, **found}
+
+
+@eqx.filter_jit
+def _rows(loss: PhysicsLoss, theta: Array, term: Term, count: int) -> tuple[Array, Array]:
+    def value(parameters: Array, point: Array) -> Array:
+        return term.residual(loss.field(parameters), point)
+
+    return jax.vmap(jax.value_and_grad(value), (None, 0))(theta, term.points[:count])
+
+
+def field_kernel(
+    loss: PhysicsLoss, theta: Float[Array, " p"], points: Float[Array, "n axes"], field: int = 0
+) -> Kernel:
+    """∇u(x_i)·∇u(x_j)/n: the kernel of the network itself, as an integral operator over the points."""
+    values, jacobian = (np.asarray(part) for part in _field_rows(loss, theta, points, field))
+    scale = 1 / np.sqrt(len(values))
+    return Kernel(scale * values, scale * jacobian)
+
+
+@eqx.filter_jit
+def _field_rows(loss: PhysicsLoss, theta: Array, points: Array, field: int) -> tuple[Array, Array]:
+    def value(parameters: Array, point: Array) -> Array:
+        return loss.field(parameters)(point)[field]
+
+    return jax.vmap(jax.value_and_grad(value), (None, 0))(theta, points)

@@ -1,0 +1,63 @@
+"""Σ_i f(λ_i)/p ≈ 1/n_v Σ_j Σ_k τ_jk² f(θ_jk): stochastic Lanczos quadrature (Golub and Meurant; Ubaru et al., 2017).
+
+For a probe v, ‖v‖ = 1, m Lanczos steps give a tridiagonal matrix T. Its eigenvalues θ_k are nodes and the squares
+τ_k² of the first entries of its eigenvectors are weights of a quadrature for the spectral density that v sees; the
+mean over random probes is the spectral density of A. The extreme nodes are the extreme eigenvalues, to many digits.
+
+The iteration is matfree's, with full re-orthogonalisation: without it, rounding brings copies of converged eigenvalues,
+and a density with copies is wrong. T is solved by LAPACK's solver for symmetric tridiagonal matrices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from matfree import decomp
+from scipy.linalg import eigh_tridiagonal
+
+from ..errors import SafeNetError
+from .curvature import in_batches
+
+PROBES, STEPS = 100, 200  # the paper's
+
+
+def lanczos_quadrature(
+    A: Any, probes: int = PROBES, steps: int = STEPS, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights, each (probes, steps), of a symmetric A: a pytree with a `size` that multiplies vectors.
+
+    Where a Krylov space ends early (a matrix of low rank), the nodes beyond have weight zero.
+    """
+    if probes < 1 or steps < 1:
+        raise SafeNetError(f"{probes} probes of {steps} steps are too few", "give at least one of each")
+    steps = min(steps, A.size)
+    diagonals, neighbours = _tridiagonal(A, _probes(A.size, probes, seed), steps)
+    nodes, weights = np.empty((probes, steps)), np.empty((probes, steps))
+    for j, (alpha, beta) in enumerate(zip(np.asarray(diagonals), np.asarray(neighbours), strict=True)):
+        nodes[j], vectors = eigh_tridiagonal(alpha, beta)
+        weights[j] = vectors[0] ** 2
+    # What follows a breakdown is coupled to the probe by rounding alone, and a weight is a square.
+    weights[weights < np.finfo(float).eps ** 1.5] = 0.0
+    return nodes, weights / weights.sum(axis=1, keepdims=True)
+
+
+def _probes(size: int, count: int, seed: int) -> Float[Array, "count size"]:
+    """Random directions: Gaussian vectors of length one, so that the density integrates to one for each of them."""
+    v = jax.random.normal(jax.random.key(seed), (count, size), jnp.float64)
+    return v / jnp.linalg.norm(v, axis=1, keepdims=True)
+
+
+@eqx.filter_jit
+def _tridiagonal(A: Any, probes: Float[Array, "n p"], steps: int) -> tuple[Array, Array]:
+    lanczos = decomp.tridiag_sym(steps, reortho="full", materialize=False, custom_vjp=False)
+
+    def one(v: Array) -> tuple[Array, Array]:
+        _, diagonals, *_ = lanczos(A, v)
+        return diagonals
+
+    return in_batches(one, probes)

@@ -1,0 +1,294 @@
+"""solution → spectra, kernels, Gram matrices, and what they say: the one door to this folder.
+
+sn.spectrum(solution)                                   of a trained network
+sn.spectrum(problem, method="pinn", adam=3000)          of a method's network after so many iterations of Adam
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..errors import SafeNetError, nearest
+from ..networks import LinearForm, Perceptron
+from ..networks.methods import build
+from ..problem import Problem
+from ..solution import Solution
+from ..solving import solve
+from ..training.objective import PhysicsLoss, physics_loss, term_names
+from ..training.points import Points, sample
+from ..training.recipes import Plan, make_plan
+from ..training.weighting import NTK, weighting
+from .curvature import DENSE, curvature, widened
+from .density import Spectrum, eigenvalue_spectrum, quadrature_spectrum
+from .diagnosis import Advice, FrequencyShares, diagnose, frequency_shares
+from .gram import Gram, feature_grams
+from .kernel import Kernel, tangent_kernels
+from .lanczos import PROBES, STEPS
+from .preconditioned import seen_by_lbfgs, seen_by_levenberg
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PARTS = {
+    "Piecewise": "slabs of time, each solved by itself",
+    "CellForm": "cells with a polynomial in each",
+    "ModalForm": "exact solutions of the equations, fitted to the conditions alone",
+}
+OPTIMISERS = ("lbfgs", "levenberg")
+ADAM = 100_000  # iterations of the schedule that is cut short to those asked for
+# A product of a vector with the Hessian of 6.8k parameters at 1000 points takes a tenth of a second on two cores.
+# On a CPU, unless asked otherwise, this many points, probes of steps, and parameters for all eigenvalues:
+CPU_POINTS, CPU_QUADRATURE, CPU_DENSE = (500, 50), (4, 30), 1000
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What was measured at one θ. `spectra` has `loss` first, then the terms asked for, then what optimisers see."""
+
+    problem: str
+    method: str
+    what: str
+    parameters: int
+    points: tuple[int, int]
+    loss: float
+    spectra: dict[str, Spectrum]
+    kernels: dict[str, Kernel]
+    grams: dict[str, Gram]
+    frequencies: FrequencyShares | None
+    advice: list[Advice]
+    seconds: float
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def lambda_max(self) -> float:
+        return self.spectra["loss"].lambda_max
+
+    @property
+    def lambda_min(self) -> float:
+        return self.spectra["loss"].lambda_min
+
+    @property
+    def condition(self) -> float:
+        return self.spectra["loss"].condition
+
+    def plot(self) -> Figure:
+        """The spectral densities, and the eigenvalues of the tangent kernels."""
+        from .picture import plot
+
+        return plot(self)
+
+    def to_json(self) -> dict[str, Any]:
+        whole = self.spectra["loss"].to_json()
+        shares = self.frequencies
+        return {
+            "problem": self.problem,
+            "method": self.method,
+            "what": self.what,
+            **whole,
+            "parameters": self.parameters,
+            "points": list(self.points),
+            "loss": self.loss,
+            "spectra": {name: spectrum.to_json() for name, spectrum in self.spectra.items()},
+            "kernels": {name: kernel.to_json() for name, kernel in self.kernels.items()},
+            "grams": {name: gram.to_json() for name, gram in self.grams.items()},
+            "stiffest_frequencies": shares.leading() if shares is not None else None,
+            "advice": [advice.to_json() for advice in self.advice],
+            "notes": self.notes,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.problem}, {self.method}: {self.what}"]
+        lines.append(
+            f"  loss            {self.loss:.3e}, {self.parameters} parameters, "
+            f"{self.points[0]} points and {self.points[1]} on each condition"
+        )
+        for name, spectrum in self.spectra.items():
+            how = "exact" if spectrum.exact else "{} probes of {} steps".format(*spectrum.nodes.shape)
+            lines.append(
+                f"  {name:<15} λ from {spectrum.lambda_min:.3e} to {spectrum.lambda_max:.3e}, "
+                f"condition {spectrum.condition:.1e} ({spectrum.operator}, {how})"
+            )
+        for name, kernel in self.kernels.items():
+            lines.append(
+                f"  kernel          {name}: κ_max {kernel.eigenvalues[0]:.3e}, condition {kernel.condition:.1e}, "
+                f"{kernel.effective_dimension():.0f} of {len(kernel.residual)} directions, "
+                f"{kernel.remaining():.0%} left by gradient descent"
+            )
+        for name, gram in self.grams.items():
+            lines.append(f"  Gram matrix     {name}: condition {gram.condition:.3g} ({len(gram.matrix)})")
+        lines += [f"  note            {note}" for note in self.notes]
+        lines += [f"  advice          {advice}" for advice in self.advice] or [
+            "  advice          none: no rule applies"
+        ]
+        return "\n".join(lines)
+
+
+def spectrum(
+    subject: Solution | Problem,
+    *,
+    operator: str | None = None,
+    terms: bool = False,
+    optimiser: str | None = None,
+    dense: bool | None = None,
+    probes: int | None = None,
+    steps: int | None = None,
+    interior: int | None = None,
+    condition: int | None = None,
+    seed: int = 0,
+    method: str = "safe-net",
+    adam: int = 0,
+    say: Callable[[str], None] = lambda text: None,
+    **options: Any,
+) -> Analysis:
+    """The spectrum of the loss at a solution's parameters, its tangent kernels, and a diagnosis.
+
+    `operator`: hessian (default) or gauss-newton. `terms`: also of each term. `optimiser`: also what lbfgs or levenberg
+    sees. `dense`: all eigenvalues (at most 10,000 parameters), or Lanczos quadrature with `probes` (100) of `steps`
+    (200). On a CPU the defaults are smaller; the result says what was used. For a problem: of the network of `method`
+    (with `options` as in `solve`) after `adam` iterations. `say` hears what is being computed.
+    """
+    began = time.monotonic()
+    if optimiser not in (None, *OPTIMISERS):
+        raise SafeNetError(
+            f"there is no optimiser {optimiser!r} to look through", nearest(str(optimiser), OPTIMISERS)
+        )
+    if isinstance(subject, Problem):
+        subject = _network(subject, method, adam, seed, say, options)
+    on_cpu = jax.default_backend() == "cpu"
+    counts = _points(subject.plan, interior, condition, on_cpu)
+    points = sample(subject.problem, *counts, subject.plan.sampler, subject.plan.seed)
+    loss, theta, what, notes = loss_of(subject, points)
+    size = int(theta.shape[0])
+    linear = isinstance(subject.network, LinearForm) and subject.problem.linear
+    # A loss that is quadratic in θ has no other Hessian, and JᵀJ costs less.
+    chosen = operator or ("gauss-newton" if linear else "hessian")
+    default = CPU_QUADRATURE if on_cpu else (PROBES, STEPS)
+    quadrature = (default[0] if probes is None else probes, default[1] if steps is None else steps)
+    limit = CPU_DENSE if on_cpu and chosen == "hessian" else DENSE
+    exact = (size <= limit and probes is None and steps is None) if dense is None else dense
+
+    def measured(name: str, A: Any) -> Spectrum:
+        say(f"spectrum of {name}")
+        if exact:
+            return eigenvalue_spectrum(chosen, A.dense())
+        return quadrature_spectrum(chosen, A, *quadrature, seed)
+
+    spectra = {"loss": measured("the loss", curvature(loss, theta, chosen))}
+    names = term_names(subject.problem)
+    if terms:
+        spectra |= {name: measured(name, curvature(loss, theta, chosen, i)) for i, name in enumerate(names)}
+    if optimiser == "lbfgs":
+        seen, facts = seen_by_lbfgs(loss, theta, chosen)
+        spectra |= {
+            "where L-BFGS is": measured("where L-BFGS is", seen.A),
+            "seen by L-BFGS": measured("L-BFGS", seen),
+        }
+        notes.append(
+            f"L-BFGS made {facts['steps']} steps to a loss of {facts['loss']:.3e} and has {facts['pairs']} pairs"
+        )
+    if optimiser == "levenberg":
+        spectra["seen by Levenberg–Marquardt"] = measured("Levenberg", seen_by_levenberg(loss, theta, chosen))
+        notes.append("Levenberg–Marquardt with the damping μ = 0.01 that it starts from")
+    say("tangent kernels")
+    kernels = tangent_kernels(loss, theta, names)
+    frequencies = frequency_shares(loss, theta, kernels["loss"].stiffest)
+    rounding = _rounding(subject, points, loss, theta)
+    stiffness = {name: float(kernels[name].eigenvalues[0]) for name in names}
+    return Analysis(
+        problem=subject.problem.name,
+        method=subject.plan.method,
+        what=what,
+        parameters=size,
+        points=counts,
+        loss=float(loss(theta)[0]),
+        spectra=spectra,
+        kernels=kernels,
+        grams=feature_grams(subject.problem, subject.network),
+        frequencies=frequencies,
+        advice=diagnose(stiffness, len(subject.problem.equations), frequencies, kernels["loss"], rounding),
+        seconds=time.monotonic() - began,
+        notes=notes,
+    )
+
+
+def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"], str, list[str]]:
+    """The loss that a solution's plan means, at its parameters, in float64; what that is, and what to know about it."""
+    network, plan = solution.network, solution.plan
+    if not isinstance(network, (Perceptron, LinearForm)):
+        raise SafeNetError(
+            f"this run's solution is made of {PARTS.get(type(network).__name__, 'parts')}: there is no one loss whose "
+            "spectrum could be taken",
+            "analyse a network (safenet spectrum PROBLEM --method safe-net --adam 1000), or one linear form "
+            "(solve with --recipe least-squares)",
+        )
+    loss, theta = _loss(solution, widened(network), points)
+    notes = [f"analysed in float64, trained in {plan.precision}"] if plan.precision != "float64" else []
+    if isinstance(loss.weighting, NTK):
+        loss = loss.weighted(loss.adapt(theta, None, jnp.asarray(0, jnp.int32)))
+        notes.append("with the weights that the tangent kernel gives at these parameters")
+    elif plan.network.weighting == "rba":
+        notes.append(
+            "with the plan's weights: those of residual-based attention belong to points of the past"
+        )
+    if isinstance(network, LinearForm):
+        return loss, theta, "the amplitudes of the linear form, in which the network is linear", notes
+    return loss, theta, "all parameters of the network", notes
+
+
+def _loss(solution: Solution, network: Any, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"]]:
+    plan = solution.plan
+    winner: dict[str, Any] = next((c for c in solution.result.get("candidates", ()) if c["chosen"]), {})
+    weight = winner.get("residual_weight", plan.residual_weight)
+    return physics_loss(
+        solution.problem, network, points, weight, plan.condition_weight, weighting(plan.network)
+    )
+
+
+def _points(plan: Plan, interior: int | None, condition: int | None, on_cpu: bool) -> tuple[int, int]:
+    most = CPU_POINTS if on_cpu else (plan.interior, plan.condition)
+    asked = interior or min(plan.interior, most[0]), condition or min(plan.condition, most[1])
+    if min(asked) < 1:
+        raise SafeNetError(f"{min(asked)} points are too few", "give at least 1")
+    return asked
+
+
+def _network(
+    problem: Problem, method: str, adam: int, seed: int, say: Callable[[str], None], options: dict[str, Any]
+) -> Solution:
+    """The network of a method as it starts, or after `adam` iterations of the paper's Adam."""
+    if adam < 0:
+        raise SafeNetError(f"{adam} iterations of Adam are too few", "give 0 for the untrained network")
+    scale = max(adam, 1) / ADAM
+    if adam:
+        say(f"{adam} iterations of Adam")
+        return solve(problem, method=method, recipe="paper-4", seed=seed, scale=scale, **options)
+    plan = make_plan(problem, method_name=method, recipe="paper-4", seed=seed, scale=scale, **options)
+    network = build(problem, plan.network, key=jax.random.key(seed), dtype=jnp.dtype(plan.precision))
+    return Solution(problem, network, plan)
+
+
+def _rounding(
+    solution: Solution, points: Points, loss: PhysicsLoss, theta: Float[Array, " p"]
+) -> float | None:
+    """‖g₃₂ − g₆₄‖/‖g₆₄‖ of a network trained in float32; None for others."""
+    if solution.plan.precision != "float32" or solution.plan.network.weighting != "fixed":
+        return None
+    narrow, start = _loss(solution, solution.network, points)
+    exact = np.asarray(_gradient(loss, theta))
+    rounded = np.asarray(_gradient(narrow, start), dtype=float)
+    return float(np.linalg.norm(rounded - exact) / np.linalg.norm(exact))
+
+
+@eqx.filter_jit
+def _gradient(loss: PhysicsLoss, theta: Float[Array, " p"]) -> Float[Array, " p"]:
+    return jax.grad(lambda parameters: loss(parameters)[0])(theta)

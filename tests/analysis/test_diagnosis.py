@@ -1,0 +1,110 @@
+"""Every piece of advice: the quantity that asks for it is measured, and following it lowers the loss."""
+
+import json
+
+import numpy as np
+import pytest
+
+import safenet as sn
+from safenet.analysis import diagnose
+from safenet.analysis.diagnosis import ROUGH, STIFF
+
+SIZES = {"interior": 200, "condition": 40, "sampler": "sobol", "precision": "float64"}
+SMALL = {"method": "pinn", "depth": 2, "width": 8}
+QUICK = {"operator": "gauss-newton", "interior": 200, "condition": 40}
+
+# The heat equation with its equation multiplied by 30, as a change of units would.
+SCALED_HEAT = """
+name = "scaled-heat"
+unknowns = ["u"]
+equations = ["30*(u_t - u_xx) = 0"]
+conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+domain = { x = [0, 1], t = [0, 0.1] }
+exact = { u = "exp(-pi**2*t)*sin(pi*x)" }
+"""
+
+
+def adam(problem, iterations, **options):
+    return sn.solve(problem, recipe="paper-4", scale=iterations / 100_000, **SIZES, **options)
+
+
+def the(analysis, about):
+    (advice,) = [advice for advice in analysis.advice if advice.about == about]
+    assert advice.value > advice.threshold
+    return advice
+
+
+def abouts(analysis):
+    return [advice.about for advice in analysis.advice]
+
+
+@pytest.mark.slow
+def test_a_stiff_equation_of_high_frequencies_wants_smaller_amplitudes():
+    problem = sn.library.diffusion()
+    network = {"method": "safe-net-literal", "features": 32, "width": 12, "normalise": "none"}
+    analysis = sn.spectrum(problem, **QUICK, precision="float64", **network)
+    advice = the(analysis, "amplitudes")
+    assert "decay" in advice.change
+    assert "weights" not in abouts(analysis)
+    # The frequencies that it names are from the upper half of ω = ℓπ/2, ℓ ≤ 8.
+    assert all(omega[0] > 4 * np.pi / 2 for omega in analysis.frequencies.leading(2))
+    before = adam(problem, 300, **network)
+    after = adam(problem, 300, **network, amplitudes="decay")
+    assert after.history[-1, 1] < 0.2 * before.history[-1, 1]
+    assert after.result["l2re"] < before.result["l2re"]
+    # Followed, it is not given again.
+    followed = sn.spectrum(problem, **QUICK, precision="float64", **network, amplitudes="decay")
+    assert "amplitudes" not in abouts(followed)
+
+
+@pytest.mark.slow
+def test_a_stiff_equation_without_high_frequencies_wants_a_smaller_weight():
+    problem = sn.loads(SCALED_HEAT)
+    analysis = sn.spectrum(problem, **QUICK, precision="float64", **SMALL)
+    advice = the(analysis, "weights")
+    weight = 1 / advice.value
+    assert f"{weight:.1g}" in advice.change
+    before = adam(problem, 500, **SMALL)
+    after = adam(problem, 500, **SMALL, weight_grid=(weight,))
+    # The totals have other weights: what was starved, the conditions, and the error tell.
+    assert np.all(after.history[-1, 3:] < 0.5 * before.history[-1, 3:])
+    assert after.result["l2re"] < 0.5 * before.result["l2re"]
+    followed = sn.spectrum(after, **QUICK)
+    assert "weights" not in abouts(followed)
+
+
+@pytest.mark.slow
+def test_flat_directions_want_a_second_order_optimiser():
+    problem = sn.library.convection()
+    by_adam = adam(problem, 100, **SMALL)
+    advice = the(sn.spectrum(by_adam, **QUICK), "optimiser")
+    assert "levenberg" in advice.change
+    levenberg = sn.solve(problem, recipe="levenberg-marquardt", scale=0.5, **SIZES, **SMALL)
+    assert levenberg.result["iterations"] <= by_adam.result["iterations"]
+    assert levenberg.history[-1, 1] < 1e-3 * by_adam.history[-1, 1]
+
+
+@pytest.mark.slow
+def test_a_gradient_lost_in_rounding_wants_float64():
+    problem = sn.library.convection()
+    sizes = {**SIZES, "recipe": "paper-3b", "scale": 0.025}  # 250 Adam, 750 L-BFGS
+    narrow = sn.solve(problem, **{**sizes, "precision": "float32"}, **SMALL)
+    analysis = sn.spectrum(narrow, **QUICK)
+    assert the(analysis, "precision").change == "--precision float64"
+    wide = sn.solve(problem, **sizes, **SMALL)
+    # Compared where float32 ended; it may have stalled before its 1000 iterations.
+    last = len(narrow.history) - 1
+    assert wide.history[last, 1] < 0.5 * narrow.history[last, 1]
+    assert "precision" not in abouts(sn.spectrum(wide, **QUICK))
+    # An untrained network's gradient is large, and float32 is good enough for it.
+    assert "precision" not in abouts(sn.spectrum(problem, **QUICK, precision="float32", **SMALL))
+
+
+@pytest.mark.parametrize(
+    ("equation", "rounding", "expected"),
+    [(STIFF - 1, ROUGH / 2, []), (STIFF + 1, None, ["weights"]), (1.0, 2 * ROUGH, ["precision"])],
+)
+def test_a_rule_speaks_beyond_its_threshold_only(equation, rounding, expected):
+    advice = diagnose({"equation": equation, "u(0, t)": 1.0}, 1, rounding=rounding)
+    assert [item.about for item in advice] == expected
+    assert all(json.dumps(item.to_json()) for item in advice)
