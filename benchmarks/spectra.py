@@ -63,7 +63,7 @@ class Study:
         self.found: dict[str, Any] = json.loads(store.read_text()) if store.exists() else {}
         self.found |= {
             "what": "Adam alone, float32; spectra in float64 on the same points; seed 0",
-            "command": f"python benchmarks/spectra.py {store} --scale {scale:g}",
+            "command": f"python benchmarks/spectra.py results/{store.name} --scale {scale:g}",
             "commit": os.environ.get("COMMIT", ""),
             "device": str(jax.devices()[0].device_kind),
             "jax": jax.__version__,

@@ -139,4 +139,4 @@ def test_without_a_reference_nothing_is_said_of_an_error():
     text = result_text(sn.solve(sn.loads(DECAY.replace("exact", "#"))), Path("runs/decay"))
     assert "L2RE" not in text
     assert "largest error" not in text
-    assert re.search(r"residual +\d\.\d\de-\d\d", text)
+    assert re.search(r"residual +\d\.\d\de[+-]\d\d", text)

@@ -350,7 +350,7 @@ def test_a_run_folder_is_toml_json_and_plain_arrays(tmp_path, sound):
         assert isinstance(json.loads((tmp_path / name).read_text()), dict)
     with np.load(tmp_path / "solution.npz", allow_pickle=False) as data:
         assert all(data[name].dtype != object for name in data.files)
-        assert json.loads(data["facts"].tobytes())["network"]["kind"] == "linear-form"
+        assert json.loads(data["facts"].tobytes())["network"]["kind"] == "modes"
     with zipfile.ZipFile(tmp_path / "solution.npz") as archive:
         assert all(name.endswith(".npy") for name in archive.namelist())
 

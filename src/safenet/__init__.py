@@ -4,7 +4,7 @@ problem    what is solved            reference   independent solutions       lib
 features   point → features          networks    features → fields           training   points, loss, optimisers
 solving    problem → solution        solution    call, diff, error, plot, save, load
 tracking   TensorBoard and others    bench       suites, engines, the store of results
-analysis   spectra, kernels, advice
+analysis   spectra, kernels, advice   report      tables, figures and claims on one page
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import analysis, bench, features, library, networks, problem, reference, tracking, training
+    from . import analysis, bench, features, library, networks, problem, reference, report, tracking, training
     from .analysis import spectrum
     from .errors import SafeNetError, SafeNetWarning
     from .networks import METHODS, Method
@@ -60,6 +60,7 @@ _MODULES = (
     "tracking",
     "analysis",
     "bench",
+    "report",
 )
 
 __all__ = [
@@ -87,6 +88,7 @@ __all__ = [
     "problem",
     "read",
     "reference",
+    "report",
     "resume",
     "solve",
     "solve_seeds",

@@ -17,6 +17,7 @@ import typer
 
 from .bench.command import bench, store
 from .errors import SafeNetError, SafeNetWarning, nearest
+from .report.command import report
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -512,6 +513,7 @@ def spectrum(
 
 app.command("bench")(bench)
 app.add_typer(store, name="store")
+app.command("report")(report)
 
 
 def main() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -126,13 +126,27 @@ def carry_out(
             break
     solution = _measured(problem, plan, trials, time.monotonic() - began)
     if plan.recipe == "default" and solution.result["outcome"] != "interrupted":
-        # Interrupted, the estimate is missing; the solution is not.
-        with suppress(KeyboardInterrupt):
-            solution.result["estimate"] = estimated_error(problem, solution.network, monitor)
-            solution.result["wall_seconds"] = round(time.monotonic() - began, 3)
+        try:
+            known = _former_estimate(folder) if resuming and folder is not None else None
+            if known is None:
+                known = estimated_error(problem, solution.network, monitor)
+            solution.result["estimate"] = known
+        except KeyboardInterrupt:
+            solution.result |= {
+                "outcome": "interrupted",
+                "stop_reason": "Interrupted while the error was estimated; "
+                "the solution is complete, and the estimate can be resumed.",
+            }
+        solution.result["wall_seconds"] = round(time.monotonic() - began, 3)
     if folder is not None:
         solution.save(folder)
     return solution
+
+
+def _former_estimate(folder: Path) -> float | None:
+    """What a finished run says of itself."""
+    path = folder / "result.json"
+    return json.loads(path.read_text()).get("estimate") if path.exists() else None
 
 
 def carry_out_seeds(

@@ -105,7 +105,7 @@ def test_solutions_of_seeds_are_those_of_solve():
 
 def test_direct_phases_and_kernel_weights_run_one_after_another():
     together = solve_seeds(DECAY, SEEDS, together=True)
-    assert [solution.result["phases"][0]["name"] for solution in together] == ["least squares"] * 2
+    assert [solution.result["phases"][0]["name"] for solution in together] == ["modes"] * 2
     network = method("pinn", width=3, depth=1, weighting="ntk")
     plan = dataclasses.replace(SMALL, network=network, phases=(Adam(2),))
     alone = train(DECAY, dataclasses.replace(plan, seed=3))

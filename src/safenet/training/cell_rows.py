@@ -28,6 +28,7 @@ from ..problem.jets import Orders, coordinate
 from .block_cholesky import BlockCholesky
 from .collocation import Handover
 from .heldout import largest, local_size
+from .threads import one_thread
 
 RIDGE = 1e-13  # of JᵀJ with columns of norm one: where a cut cell leaves a polynomial undetermined
 STEEPNESS = 10.0  # a jump of the k-th derivative counts as (h/10)^k of a jump of the value
@@ -381,9 +382,10 @@ class CellRows:
 
     def linearise(self, amplitudes: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """The Jacobian of every group, and the residual of all."""
-        self._weigh(amplitudes)
-        residual = np.concatenate([group.residual().ravel() for group in self.groups])
-        return [group.jacobian(self.width) for group in self.groups], residual
+        with one_thread():
+            self._weigh(amplitudes)
+            residual = np.concatenate([group.residual().ravel() for group in self.groups])
+            return [group.jacobian(self.width) for group in self.groups], residual
 
     def residual(self, amplitudes: np.ndarray) -> np.ndarray:
         """Weighted as the points last were."""
@@ -402,6 +404,10 @@ class CellRows:
 
     def solve(self, jacobian: list[np.ndarray], residual: np.ndarray) -> tuple[np.ndarray, float]:
         """−(JᵀJ)⁻¹ Jᵀr by a factorisation in blocks, and one refinement with the same factor."""
+        with one_thread():
+            return self._solve(jacobian, residual)
+
+    def _solve(self, jacobian: list[np.ndarray], residual: np.ndarray) -> tuple[np.ndarray, float]:
         gram = self._gram(jacobian)
         if not all(np.isfinite(block).all() for block in gram.values()):
             return np.full(self.unknowns, np.nan), math.nan

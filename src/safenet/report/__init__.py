@@ -1,0 +1,38 @@
+"""The page: every claim, table and figure of the paper with ours beside it, from stores and their exports.
+
+report.write(["runs/main", "results/schedule-1.jsonl"], page="page.html", markdown="tables.md", latex="tables.tex")
+report.ledger(report.read(["runs/main"]))      # claim, finding, verdict
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .judging import Entry, ledger
+    from .results import Results, read
+    from .writing import write
+
+# Imported when first used: the command line need not wait for JAX.
+_HOMES = {
+    "Entry": "judging",
+    "Results": "results",
+    "ledger": "judging",
+    "read": "results",
+    "write": "writing",
+}
+
+__all__ = ["Entry", "Results", "ledger", "read", "write"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

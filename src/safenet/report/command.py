@@ -1,0 +1,36 @@
+"""`safenet report`: options in, files out; no logic of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR…", help="folders of `safenet bench`, .db, .jsonl exports, spectra as .json"
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="F.html", help="the page, in one file")
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="F.md", help="the tables as Markdown")] = None,
+    latex: Annotated[Path | None, typer.Option(metavar="F.tex", help="the tables as LaTeX")] = None,
+) -> None:
+    """Every claim, table and figure of the paper, with what was measured beside it.
+
+    What has no rows yet says so, and which suite to run.
+    """
+    from .writing import write
+
+    entries = write(sources, output, markdown, latex)
+    counts = Counter(entry.verdict for entry in entries)
+    for path in (output, markdown, latex):
+        if path is not None:
+            print(path)
+    print(f"{len(entries)} claims: " + ", ".join(f"{number} {verdict}" for verdict, number in counts.items()))

@@ -1,0 +1,57 @@
+"""Solution fields: the pictures of `safenet plot`, one a problem, from the run folders beside the store."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .. import library
+from ..bench.store import Row
+from ..errors import SafeNetError
+from ..solution import load
+from . import words
+from .results import Results
+
+MOST = 6
+DPI = 80
+METHODS = ("safe-net-literal", "safe-net")  # whose networks are drawn, where there is a choice
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG as a data URL."""
+
+    title: str
+    url: str
+
+
+def fields(results: Results, most: int = MOST) -> Iterator[Picture]:
+    """Of every problem the run with the smallest error, SAFE-NET's before others."""
+    for row in _chosen(results)[:most]:
+        folder = results.folder(row)
+        assert folder is not None
+        stream = io.BytesIO()
+        try:
+            load(folder).plot().savefig(stream, dpi=DPI, format="png")
+        except SafeNetError:
+            continue  # a folder that was cut short, or is of another version: the row stands without it
+        data = base64.b64encode(stream.getvalue()).decode()
+        title = f"{words.problem(row.problem)}: {words.method(row.method)}, {row.recipe}"
+        yield Picture(title, f"data:image/png;base64,{data}")
+
+
+def _chosen(results: Results) -> list[Row]:
+    best: dict[str, Row] = {}
+    for row in results.rows:
+        if row.l2re is None or results.folder(row) is None:
+            continue
+        if row.problem not in best or _order(row) < _order(best[row.problem]):
+            best[row.problem] = row
+    names = [*library.names(), *best]
+    return sorted(best.values(), key=lambda row: names.index(row.problem))
+
+
+def _order(row: Row) -> tuple[bool, float]:
+    return row.method not in METHODS, row.l2re or 0.0

@@ -1,0 +1,274 @@
+"""The figures about SAFE-NET's parts and its cost; `figures` is all of them, in the order of the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .. import library
+from ..bench.printed import tables
+from ..training.objective import term_names
+from . import words
+from .ablations import LATE, domain, lambda_max
+from .claims import OURS, PROBLEMS, paces
+from .figures import (
+    COLOURS,
+    ERROR,
+    EVERYONE,
+    ITERATION,
+    MEASURED,
+    PRINTED,
+    SERIES,
+    Figure,
+    Panel,
+    adam_curves,
+    axes,
+    bar,
+    bench,
+    error_curves,
+    improvements,
+    legend,
+    line,
+    ratios,
+    scale_note,
+    thinned,
+    top_three,
+)
+from .results import PAPER, Results, View
+
+ACTIVATIONS = ("tanh", "sine", "relu", "gelu", "swish")
+FEATURES = (16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256)
+DEPTHS = (1, 2, 3, 4, 5, 6)
+
+
+def figures(results: Results) -> list[Figure]:
+    second = "paper-1", "paper-2"
+    return [
+        error_curves(results),
+        ratios(results, ("paper-1",), "ratio", "Against the baselines, schedule 1", "paper-main"),
+        ratios(
+            results,
+            second,
+            "ratio-2",
+            "Against the baselines, the better of both schedules",
+            "paper-schedule-2",
+        ),
+        top_three(results),
+        improvements(results),
+        adam_curves(results),
+        loss_terms(results),
+        features(results),
+        activations(results),
+        depth(results),
+        normalisation(results),
+        domain_features(results),
+        runtime(results),
+        curvature(results),
+    ]
+
+
+def _option(results: Results, name: str, values: Sequence[Any]) -> View | None:
+    """The scale of an ablation. The method as it is named is in every suite: it does not decide."""
+    usual = {"activation": "tanh", "features": 128, "depth": 1, "normalise": "point"}
+    return results.best(
+        [(p, OURS, "paper-1", {name: v}) for p in PROBLEMS for v in values if v != usual[name]]
+    )
+
+
+def _medians(view: View, problem: str, name: str, values: Sequence[Any]) -> list[float | None]:
+    return [view.median(problem, OURS, "paper-1", **{name: value}) for value in values]
+
+
+def _printed(label: str, name: str) -> dict[str, dict[Any, float | None]]:
+    """problem → value of the option → the paper's error"""
+    found: dict[str, dict[Any, float | None]] = {}
+    for table in tables():
+        for cell in table.cells if table.label == label else ():
+            found.setdefault(cell.problem, {})[cell.options[name]] = cell.value
+    return found
+
+
+def _swept(
+    results: Results, name: str, values: Sequence[int], title: str, axis: str, suite: str, label: str = ""
+) -> Figure:
+    """Error against a number, one panel a problem, the paper's curve beside ours."""
+    view = _option(results, name, values)
+    printed = _printed(label, name) if label else {}
+    panels = []
+    for problem in PROBLEMS if view else ():
+        assert view is not None
+        found = _medians(view, problem, name, values)
+        known = [(x, y) for x, y in zip(values, found, strict=True) if y is not None and math.isfinite(y)]
+        if not known:
+            continue
+        xs, ys = zip(*known, strict=True)
+        data = [line("ours", xs, ys, MEASURED, 2.2, mode="lines+markers")]
+        if problem in printed:
+            theirs = [(x, y) for x, y in printed[problem].items() if y is not None]
+            x, y = zip(*theirs, strict=True)
+            data.insert(0, line("paper", x, y, PRINTED, mode="lines+markers"))
+        panels.append(Panel(words.problem(problem), data, axes(axis, ERROR, log_y=True)))
+    if view is None or not panels:
+        return Figure(name, title, "", missing=bench(suite))
+    colours = {"ours": MEASURED, "paper": PRINTED} if printed else {"ours": MEASURED}
+    return Figure(name, title, "SAFE-NET by schedule 1, medians." + scale_note(view), panels, colours)
+
+
+def features(results: Results) -> Figure:
+    label = "tab:features_ablation"
+    return _swept(
+        results, "features", FEATURES, "Features against error", "features", "paper-features", label
+    )
+
+
+def depth(results: Results) -> Figure:
+    return _swept(results, "depth", DEPTHS, "Hidden layers", "hidden layers", "paper-depth")
+
+
+def _grouped(
+    name: str, title: str, view: View, rows: dict[str, list[float | None]], tones: Sequence[str] = SERIES
+) -> Figure:
+    """Bars of every series on every problem that has any; what diverged has none."""
+    shown = [i for i in range(len(PROBLEMS)) if any(values[i] is not None for values in rows.values())]
+    labels = [words.problem(PROBLEMS[i]) for i in shown]
+    colours = dict(zip(rows, tones, strict=False))
+    data = [bar(key, labels, [values[i] for i in shown], colours[key]) for key, values in rows.items()]
+    panel = Panel("", data, axes(y=ERROR, log_y=True, barmode="group"), wide=True)
+    caption = "Medians over the seeds; a missing bar diverged or was not run." + scale_note(view)
+    return Figure(name, title, caption, [panel], colours)
+
+
+def activations(results: Results) -> Figure:
+    name, title = "activation", "Activation functions"
+    view = _option(results, name, ACTIVATIONS)
+    if view is None:
+        return Figure(name, title, "", missing=bench("paper-activation"))
+    rows = {
+        kind: [view.median(p, OURS, "paper-1", activation=kind) for p in PROBLEMS] for kind in ACTIVATIONS
+    }
+    return _grouped(name, title, view, rows)
+
+
+def normalisation(results: Results) -> Figure:
+    name, title = "normalisation", "Normalisation of the features"
+    view = _option(results, "normalise", ("point", "none"))
+    if view is None:
+        return Figure(name, title, "", missing=bench("paper-normalisation"))
+    kinds = {"normalised": "point", "as they are": "none"}
+    rows = {
+        label: [view.median(p, OURS, "paper-1", normalise=kind) for p in PROBLEMS]
+        for label, kind in kinds.items()
+    }
+    return _grouped(name, title, view, rows)
+
+
+def domain_features(results: Results) -> Figure:
+    name, title = "domain", "Features of the conditions"
+    changed = (("pinn", True), (OURS, False))
+    view = results.best([(p, m, "paper-2", {"domain": d}) for p in PROBLEMS for m, d in changed])
+    if view is None:
+        return Figure(name, title, "", missing=bench("paper-domain"))
+    rows = {
+        f"{words.method(method)} {'with' if on else 'without'}": list(domain(view, method, on).values())
+        for method in ("pinn", OURS)
+        for on in (False, True)
+    }
+    return _grouped(name, title, view, rows, ("#c5cad1", COLOURS["pinn"], "#a9c2f2", COLOURS[OURS]))
+
+
+def loss_terms(results: Results) -> Figure:
+    """The terms of the loss along the way, SAFE-NET's and the plain network's."""
+    name, title = "loss", "The terms of the loss"
+    places = [(p, r) for r in ("paper-2", "paper-1") for p in ("diffusion", "allen-cahn")]
+    for problem, recipe in places:
+        view = results.best([(problem, OURS, recipe, {})])
+        if view is None:
+            continue
+        panels = [
+            panel
+            for other in ("diffusion", "allen-cahn")
+            for method in (OURS, "pinn")
+            if (panel := _terms(view, other, method, recipe)) is not None
+        ]
+        colours = dict(zip(("total", "equation", "conditions"), SERIES, strict=False))
+        caption = (
+            f"{words.schedule(recipe)}, first seed; the total with its weights, the parts without. "
+            "The norm of the gradient is not recorded along the way." + scale_note(view)
+        )
+        return Figure(name, title, caption, panels, colours)
+    return Figure(name, title, "", missing=bench("paper-schedule-2"))
+
+
+def _terms(view: View, problem: str, method: str, recipe: str) -> Panel | None:
+    rows = view.rows(problem, method, recipe)
+    if not rows or len(rows[0].curves["loss"]) < 2:
+        return None
+    curve = thinned(rows[0].curves["loss"])
+    names = term_names(library.problem(problem))
+    equations = sum(name.startswith("equation") for name in names)
+    parts = {
+        "total": curve[:, 1],
+        "equation": curve[:, 2 : 2 + equations].sum(axis=1),
+        "conditions": curve[:, 2 + equations :].sum(axis=1),
+    }
+    data = [
+        line(key, curve[:, 0], y, colour) for (key, y), colour in zip(parts.items(), SERIES, strict=False)
+    ]
+    return Panel(
+        f"{words.problem(problem)}, {words.method(method)}", data, axes(ITERATION, "loss", log_y=True)
+    )
+
+
+def runtime(results: Results) -> Figure:
+    name, title = "runtime", "Time against samples"
+    found = paces(results.at(PAPER))
+    view = results.at(PAPER)
+    for scale in results.scales(["paper-4"]):
+        if not found:
+            view = results.at(scale)
+            found = paces(view)
+    methods = [m for m in EVERYONE if any(m in row for row in found.values())]
+    if not methods:
+        return Figure(name, title, "", missing=bench("paper-runtime"))
+    data = [
+        line(
+            words.method(method),
+            [samples for samples, row in found.items() if method in row],
+            [1000 * row[method] for row in found.values() if method in row],
+            COLOURS[method],
+            2.6 if method == OURS else 1.4,
+            mode="lines+markers",
+        )
+        for method in reversed(methods)
+    ]
+    layout = axes("samples", "milliseconds per iteration", log_x=True, log_y=True)
+    caption = f"Adam on wave, compiling excluded; {view.scale.condition:,} points on each condition."
+    return Figure(name, title, caption, [Panel("", data, layout, wide=True)], legend(methods))
+
+
+def curvature(results: Results) -> Figure:
+    name, title = "lambda", "The largest eigenvalue of the Hessian"
+    view = results.at(PAPER)
+    shown = [p for p in PROBLEMS if lambda_max(view, p, OURS)]
+    if not shown:
+        return Figure(name, title, "", missing="python benchmarks/spectra.py results/spectra.json")
+    data = [
+        bar(
+            words.method(m),
+            [words.problem(p) for p in shown],
+            [lambda_max(view, p, m) for p in shown],
+            COLOURS[m],
+        )
+        for m in EVERYONE
+        if any(lambda_max(view, p, m) for p in shown)
+    ]
+    layout = axes(y="λ_max", log_y=True, barmode="group")
+    methods = [m for m in EVERYONE if any(lambda_max(view, p, m) for p in shown)]
+    return Figure(
+        name,
+        title,
+        f"After {LATE:,} iterations of Adam.",
+        [Panel("", data, layout, wide=True)],
+        legend(methods),
+    )

@@ -1,0 +1,277 @@
+"""Sources → rows → what the seeds of a configuration say together: median, spread, mean ± sd, how many diverged.
+
+A configuration is (problem, method, recipe, options) at a scale: the share of the recipe's iterations, the points and
+the precision. Runs of different scales are never mixed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import library
+from ..bench.case import PROTOCOL, Case
+from ..bench.exchange import merge
+from ..bench.store import FAILED, Row, Store
+from ..errors import SafeNetError
+from ..networks.methods import METHODS
+from ..training.recipes import SCHEDULES, Plan
+
+Configuration = tuple[str, str, str, Mapping[str, Any]]  # problem, method, recipe, options
+DIVERGED = "diverged"
+SIZES = ("precision", "interior", "condition", "iterations")  # of a row's variant: its scale
+
+
+@dataclass(frozen=True, order=True)
+class Scale:
+    """How much of the recipe's iterations, how many points inside and on each condition, in which precision."""
+
+    share: float
+    interior: int
+    condition: int
+    precision: str
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:g}% of the iterations, {self._rest}"
+
+    @property
+    def brief(self) -> str:
+        return f"{100 * self.share:g}%, {self._rest}"
+
+    @property
+    def _rest(self) -> str:
+        return f"{self.interior:,} + {self.condition:,} points, {self.precision}"
+
+
+PAPER = Scale(1.0, 20_000, 2_000, "float32")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What several seeds gave: one value each, ∞ for a run that diverged; `failed` runs gave none."""
+
+    values: tuple[float, ...]
+    failed: int = 0
+
+    @property
+    def seeds(self) -> int:
+        return len(self.values)
+
+    @property
+    def finite(self) -> tuple[float, ...]:
+        return tuple(value for value in self.values if math.isfinite(value))
+
+    @property
+    def diverged(self) -> int:
+        return self.seeds - len(self.finite)
+
+    @property
+    def median(self) -> float:
+        """∞, the paper's «*», where half of the seeds or more diverged."""
+        return statistics.median(self.values)
+
+    @property
+    def spread(self) -> tuple[float, float] | None:
+        return (min(self.finite), max(self.finite)) if self.finite else None
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.finite) if self.finite else math.inf
+
+    @property
+    def deviation(self) -> float | None:
+        """Of the sample, with n − 1; None for a single seed."""
+        return statistics.stdev(self.finite) if len(self.finite) > 1 else None
+
+
+@dataclass(frozen=True)
+class Look:
+    """λ_max of the loss's Hessian after so many iterations of Adam."""
+
+    problem: str
+    method: str
+    iterations: int
+    lambda_max: float
+
+
+class Results:
+    """All that the sources hold. `folders` are those where runs may lie: DIR/runs/ID."""
+
+    def __init__(self, rows: Iterable[Row], folders: Sequence[Path] = (), looks: Sequence[Look] = ()) -> None:
+        self.rows = tuple(rows)
+        self.folders, self.looks = tuple(folders), tuple(looks)
+        self._groups: dict[tuple[Any, ...], list[Row]] = {}
+        for row in self.rows:
+            if counts(row):
+                options = {name: value for name, value in row.variant.items() if name not in SIZES}
+                key = (*configuration_key(row.problem, row.method, row.recipe, options), scale_of(row))
+                self._groups.setdefault(key, []).append(row)
+
+    def groups(self) -> Iterable[tuple[tuple[Any, ...], list[Row]]]:
+        """((problem, method, recipe, options, scale), rows of the seeds)"""
+        return self._groups.items()
+
+    def at(self, scale: Scale) -> View:
+        return View(self, scale)
+
+    def scales(self, recipes: Iterable[str] | None = None) -> list[Scale]:
+        """Those with rows of these recipes, the ones with most rows first."""
+        wanted = None if recipes is None else set(recipes)
+        found: Counter[Scale] = Counter()
+        for (*_, recipe, _options, scale), rows in self._groups.items():
+            if wanted is None or recipe in wanted:
+                found[scale] += len(rows)
+        return [scale for scale, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))]
+
+    def plain(self, problem: str) -> list[Row]:
+        """Rows of methods as they are named, at whatever scale: counts and paces do not ask for it."""
+        return [
+            row
+            for (name, _, _, options, _), rows in self._groups.items()
+            if name == problem and not options
+            for row in rows
+        ]
+
+    def parameters(self, problem: str, method: str) -> int | None:
+        counted = {row.parameters for row in self.plain(problem) if row.method == method and row.parameters}
+        return max(counted) if counted else None
+
+    def best(self, wanted: Iterable[Configuration]) -> View | None:
+        """At the paper's scale where any of these configurations has a row, else where most have one."""
+        found: Counter[Scale] = Counter()
+        sought = {
+            configuration_key(problem, method, recipe, options) for problem, method, recipe, options in wanted
+        }
+        for key in self._groups:
+            found[key[-1]] += key[:-1] in sought
+        if not found or not max(found.values()):
+            return None
+        return self.at(PAPER if found[PAPER] else max(found, key=lambda scale: (found[scale], scale)))
+
+    def folder(self, row: Row) -> Path | None:
+        """Where the network of a row lies: its last attempt, if its folder was a source."""
+        found = [path for place in self.folders for path in sorted((place / "runs").glob(f"{row.id}*"))]
+        found = [path for path in found if (path / "solution.npz").is_file()]
+        return found[-1] if found else None
+
+
+@dataclass(frozen=True)
+class View:
+    """The results at one scale: all that a claim is judged by."""
+
+    results: Results
+    scale: Scale
+
+    def rows(self, problem: str, method: str, recipe: str, **options: Any) -> list[Row]:
+        key = (*configuration_key(problem, method, recipe, options), self.scale)
+        return sorted(self.results._groups.get(key, ()), key=lambda row: row.seed)
+
+    def all(self) -> list[Row]:
+        """Every row at this scale, whatever its options."""
+        return [row for key, rows in self.results._groups.items() if key[-1] == self.scale for row in rows]
+
+    def error(self, problem: str, method: str, recipe: str, **options: Any) -> Summary | None:
+        """Relative L² errors of the seeds; None without a row that gave one."""
+        return errors(self.rows(problem, method, recipe, **options))
+
+    def median(self, problem: str, method: str, recipe: str, **options: Any) -> float | None:
+        summary = self.error(problem, method, recipe, **options)
+        return None if summary is None else summary.median
+
+    def curve(self, problem: str, method: str, recipe: str, **options: Any) -> np.ndarray:
+        """(iteration, median over the seeds of the error so far), at the iterations of the first seed."""
+        found = [row.curves["error"] for row in self.rows(problem, method, recipe, **options)]
+        return median_curve([curve for curve in found if len(curve) > 1])
+
+
+def errors(rows: Sequence[Row]) -> Summary | None:
+    values = [math.inf if row.outcome == DIVERGED else row.l2re for row in rows]
+    known = tuple(value for value in values if value is not None)
+    return Summary(known, sum(row.outcome == FAILED for row in rows)) if known else None
+
+
+def median_curve(curves: Sequence[np.ndarray]) -> np.ndarray:
+    """Medians in log-space, each curve interpolated to the iterations of the first."""
+    if not curves:
+        return np.empty((0, 2))
+    at = curves[0][:, 0]
+    tiny = np.finfo(float).tiny
+    logs = [np.interp(at, curve[:, 0], np.log(np.maximum(curve[:, 1], tiny))) for curve in curves]
+    return np.column_stack([at, np.exp(np.median(logs, axis=0))])
+
+
+# ---- what a row is
+
+
+def counts(row: Row) -> bool:
+    """Whether it was run by today's protocol, on the problem that the library has under its name."""
+    if row.configuration.get("protocol") != PROTOCOL:
+        return False
+    return row.problem not in library.names() or row.configuration["problem"] == statement(row.problem)
+
+
+@cache
+def statement(problem: str) -> str:
+    """As a configuration has it."""
+    text: str = Case(library.problem(problem), Plan()).configuration["problem"]
+    return text
+
+
+def scale_of(row: Row) -> Scale:
+    plan = row.configuration["plan"]
+    whole = getattr(SCHEDULES.get(row.recipe, (None,))[0], "iterations", None)
+    done = plan["phases"][0].get("iterations") if plan["phases"] else None
+    share = float(f"{done / whole:.3g}") if whole and done else 1.0
+    return Scale(share, plan["interior"], plan["condition"], plan["precision"])
+
+
+def configuration_key(problem: str, method: str, recipe: str, options: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Options at the method's own values say nothing: `activation = "tanh"` is the method itself."""
+    usual = METHODS.get(method)
+    said = {k: v for k, v in options.items() if usual is None or getattr(usual, k, None) != v}
+    return problem, method, recipe, frozenset((k, json.dumps(v)) for k, v in said.items())
+
+
+# ---- sources
+
+
+def read(sources: Sequence[str | Path]) -> Results:
+    """Folders of `safenet bench`, their .db files, .jsonl exports, and .json files of measured spectra, together."""
+    if not sources:
+        raise SafeNetError("there is nothing to report on", "e.g. safenet report runs/main -o page.html")
+    paths = [Path(source) for source in sources]
+    looks = [look for path in paths if path.suffix == ".json" for look in _looks(path)]
+    stores = [path for path in paths if path.suffix != ".json"]
+    with tempfile.TemporaryDirectory() as place, Store(place) as together:
+        for path in stores:
+            merge(together, path)
+        rows = together.rows()
+    folders = [path.parent if path.suffix == ".db" else path for path in stores]
+    return Results(rows, [path for path in folders if path.is_dir()], looks)
+
+
+def _looks(path: Path) -> list[Look]:
+    """Of a file that benchmarks/spectra.py wrote: {"runs": {name: {problem, method, iterations, hessian: …}}}."""
+    try:
+        runs = json.loads(path.read_text("utf-8"))["runs"].values()
+        return [
+            Look(run["problem"], run["method"], run["iterations"], float(run["hessian"]["lambda_max"]))
+            for run in runs
+        ]
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot read {path}: {obstacle.strerror}", "check the path") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise SafeNetError(
+            f"{path} holds no spectra",
+            "give a store, its export (.jsonl), or what benchmarks/spectra.py wrote",
+        ) from None

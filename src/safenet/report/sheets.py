@@ -1,0 +1,134 @@
+"""A sheet is a table ready to be written; here are those of our rows as they are, and those that the paper quotes."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..bench.printed import quoted
+from ..bench.store import FAILED, Row
+from . import words
+from .results import PAPER, Results, Scale, errors
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is shown, what smaller below it, and what on demand; `mark` is same, better, worse or missing."""
+
+    text: str
+    below: str = ""
+    detail: str = ""
+    sort: float | str | None = None
+    mark: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table, ready to be written. `measured` counts the cells of ours; without any, `missing` says what to run."""
+
+    name: str
+    title: str
+    label: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    measured: int
+    notes: tuple[str, ...] = ()
+    missing: str = ""
+    kind: str = "paper"  # or ours, quoted
+
+
+# ---- ours
+
+
+def of_rows(results: Results) -> Iterator[Sheet]:
+    groups = everything(results)
+    defaults = [(key, rows) for key, rows in groups if key[2] == "default"]
+    if defaults:
+        yield _list("defaults", "What the defaults reach", defaults)
+    if groups:
+        yield _list("all", "Everything in the store", groups)
+
+
+HEAD = (
+    *("problem", "method", "recipe", "options", "median", "least", "largest", "mean", "sd"),
+    *("seeds", "diverged", "failed", "seconds", "parameters", "scale"),
+)
+Group = tuple[tuple[str, str, str, str, Scale], list[Row]]
+
+
+def everything(results: Results) -> list[Group]:
+    """Every configuration, with the rows of its seeds."""
+    found = [
+        ((key[0], key[1], key[2], ", ".join(f"{k}={v}" for k, v in sorted(key[3])), key[4]), rows)
+        for key, rows in results.groups()
+    ]
+    return sorted(found, key=lambda group: group[0])
+
+
+def _list(name: str, title: str, groups: Sequence[Group]) -> Sheet:
+    return Sheet(
+        name=name,
+        title=title,
+        label="",
+        head=HEAD,
+        rows=tuple(_listed(key, rows) for key, rows in groups),
+        measured=len(groups),
+        kind="ours",
+    )
+
+
+def _listed(key: tuple[str, str, str, str, Scale], rows: Sequence[Row]) -> tuple[Cell, ...]:
+    problem, method, recipe, options, scale = key
+    found = errors(rows)
+    failed = sum(row.outcome == FAILED for row in rows)
+    least, largest = found.spread if found and found.spread else (None, None)
+    numbers = (
+        found.median if found else None,
+        *(least, largest),
+        found.mean if found else None,
+        found.deviation if found else None,
+    )
+    seconds = [row.seconds for row in rows if row.seconds is not None]
+    time = statistics.median(seconds) if seconds else None
+    size = next((row.parameters for row in rows if row.parameters), None)
+    how = "the paper's" if scale == PAPER else "its own" if recipe == "default" else scale.brief
+    return (
+        *(Cell(text, sort=text) for text in (words.problem(problem), words.method(method), recipe, options)),
+        *(Cell(words.short(n), sort=None if n is None else min(n, 1e300)) for n in numbers),
+        *(Cell(str(n), sort=float(n)) for n in (len(rows), found.diverged if found else 0, failed)),
+        Cell(words.NONE if time is None else f"{time:.1f}", sort=time),
+        Cell(words.count(size), sort=None if size is None else float(size)),
+        Cell(how, sort=how),
+    )
+
+
+# ---- quoted
+
+
+def of_others() -> Iterator[Sheet]:
+    for table in quoted():
+        yield Sheet(
+            name=slug(table.label),
+            title=table.title,
+            label=table.label,
+            head=("method", *table.columns),
+            rows=tuple(
+                (Cell(method, sort=method), *(Cell(_plain(value), sort=value) for value in values))
+                for method, values in table.rows
+            ),
+            measured=0,
+            notes=(
+                "Quoted by the paper from other papers: other settings, other metrics, nothing measured here.",
+            ),
+            kind="quoted",
+        )
+
+
+def _plain(value: float) -> str:
+    return words.count(value) if value >= 1000 else f"{value:g}"
+
+
+def slug(text: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in text.lower()).strip("-")

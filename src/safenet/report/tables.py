@@ -1,0 +1,234 @@
+"""Every table of the paper with ours beside it, as sheets: what HTML, Markdown and LaTeX write is the same.
+
+A cell has our median first; below it the paper's number and ours/paper; then the spread, mean ± sd and the seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..bench.printed import Cell as Printed
+from ..bench.printed import Table, tables
+from . import words
+from .ablations import LATE, lambda_max
+from .claims import OURS
+from .results import PAPER, Results, Summary, View
+from .sheets import Cell, Sheet, of_others, of_rows, slug
+from .verdicts import better, same
+
+OUR_METHODS = ("safe-net", "rff-tuned", "w-pinn-grid")  # beside the paper's, where they have rows
+
+
+def sheets(results: Results) -> list[Sheet]:
+    return [
+        *(_compared(table, results) for table in sorted(tables(), key=_place)),
+        *of_rows(results),
+        *of_others(),
+    ]
+
+
+# ---- the paper's tables
+
+ORDER = (
+    *("paper-main", "paper-schedule-2", "paper-optimisers", "paper-nh-heat", "paper-schedule-4"),
+    *("paper-schedule-3", "paper-parameters", "paper-spectrum"),
+    *("paper-features", "paper-activation", "paper-frequencies", "paper-amplitudes"),
+)
+
+
+def _place(table: Table) -> int:
+    """The main comparison first; what has no place comes last."""
+    return ORDER.index(table.suite) if table.suite in ORDER else len(ORDER)
+
+
+def _compared(table: Table, results: Results) -> Sheet:
+    measure, view = _measure(table, results)
+    problems = list(dict.fromkeys(cell.problem for cell in table.cells))
+    lines: dict[str, dict[str, Printed]] = {}
+    for cell in table.cells:
+        lines.setdefault(_line(cell, table), {})[cell.problem] = cell
+    lines |= _our_lines(table, view)
+    body = {
+        name: {problem: (measure(cell), cell.value) for problem, cell in line.items()}
+        for name, line in lines.items()
+    }
+    # On a narrow screen what there is should be seen first.
+    problems.sort(key=lambda problem: all(line.get(problem, (None,))[0] is None for line in body.values()))
+    printed = _printed_lines(table)
+    least, number = table.quantity == "l2re", words.count if table.quantity == "parameters" else words.short
+    against = "" if view is not None and view.scale != PAPER else table.quantity
+    columns = {
+        problem: [line[problem][0] for line in body.values() if problem in line] for problem in problems
+    }
+    bests = {problem: _smallest(column) for problem, column in columns.items()} if least else {}
+    rows = tuple(
+        (
+            Cell(name, sort=place),
+            *(
+                _cell(*line[problem], name in printed, bests.get(problem), number, against)
+                if problem in line
+                else Cell(words.NONE)
+                for problem in problems
+            ),
+        )
+        for place, (name, line) in enumerate(body.items())
+    )
+    measured = sum(found is not None for line in body.values() for found, _ in line.values())
+    return Sheet(
+        name=slug(f"{table.label}-{table.title}"),
+        title=table.title,
+        label=table.label,
+        head=(_varying(table), *map(words.problem, problems)),
+        rows=rows,
+        measured=measured,
+        notes=tuple(_notes(table, view)) if measured else (),
+        missing="" if measured else _command(table),
+    )
+
+
+def _command(table: Table) -> str:
+    if table.quantity.startswith("lambda"):
+        return "python benchmarks/spectra.py results/spectra.json"
+    return f"safenet bench {table.suite} --out DIR"
+
+
+Measure = Callable[[Printed], Summary | None]
+
+
+def _measure(table: Table, results: Results) -> tuple[Measure, View | None]:
+    """printed cell → our summary, and the view that it comes from (None: not a matter of scale)."""
+    at = results.at(PAPER)
+    if table.quantity == "parameters":
+        return lambda cell: _single(results.parameters(cell.problem, cell.method)), None
+    if table.quantity == "lambda_max":
+        return lambda cell: _single(lambda_max(at, cell.problem, cell.method, _stage(cell))), None
+    if table.quantity == "lambda_max_ratio":
+        return lambda cell: _single(_reduction(at, cell)), None
+    view = results.best((c.problem, c.method, c.recipe or "", c.options) for c in table.cells)
+    if view is None:
+        return lambda cell: None, None
+    return lambda cell: view.error(cell.problem, cell.method, cell.recipe or "", **cell.options), view
+
+
+def _single(value: float | None) -> Summary | None:
+    return None if value is None else Summary((float(value),))
+
+
+def _stage(cell: Printed) -> int:
+    return round(LATE * cell.options.get("scale", 1.0))
+
+
+def _reduction(view: View, cell: Printed) -> float | None:
+    theirs, ours = lambda_max(view, cell.problem, cell.method), lambda_max(view, cell.problem, OURS)
+    return theirs / ours if theirs and ours else None
+
+
+def _line(cell: Printed, table: Table) -> str:
+    """The name of a row: what of it varies within the table."""
+    varies = {name for other in table.cells for name in other.options if other.options != cell.options}
+    parts = [words.method(cell.method)] if len({c.method for c in table.cells}) > 1 else []
+    parts += [words.schedule(cell.recipe)] if cell.recipe and len({c.recipe for c in table.cells}) > 1 else []
+    parts += [
+        value if isinstance(value, str) else f"{value} {name}"
+        for name, value in cell.options.items()
+        if name in varies
+    ]
+    return " · ".join(parts) or words.method(cell.method)
+
+
+def _varying(table: Table) -> str:
+    """The head of the first column."""
+    options = [name for cell in table.cells for name in cell.options]
+    schedules = len({cell.recipe for cell in table.cells}) > 1
+    return "schedule" if schedules else options[0] if len(set(map(str, _options(table)))) > 1 else "method"
+
+
+def _options(table: Table) -> list[Mapping[str, Any]]:
+    return [cell.options for cell in table.cells]
+
+
+def _printed_lines(table: Table) -> set[str]:
+    return {_line(cell, table) for cell in table.cells}
+
+
+def _our_lines(table: Table, view: View | None) -> dict[str, dict[str, Printed]]:
+    """Our own methods by the same recipe, where the table compares methods."""
+    recipe = table.cells[0].recipe
+    if view is None or recipe is None or len({cell.method for cell in table.cells}) == 1:
+        return {}
+    found = {}
+    for method in OUR_METHODS:
+        line = {
+            cell.problem: Printed(cell.problem, method, recipe, {}, None)
+            for cell in table.cells
+            if view.error(cell.problem, method, recipe) is not None
+        }
+        if line:
+            found[words.method(method)] = line
+    return found
+
+
+def _smallest(column: Sequence[Summary | None]) -> float | None:
+    known = [summary.median for summary in column if summary is not None]
+    return min(known) if len(known) > 1 else None
+
+
+def _cell(
+    found: Summary | None,
+    paper: float | None,
+    printed: bool,
+    best: float | None,
+    number: Callable[[float | None], str],
+    against: str,
+) -> Cell:
+    """`against`: the quantity, if ours was run as the paper's was, so that the two can be compared."""
+    theirs = ""
+    if printed:
+        exact = words.count if number is words.count else words.printed
+        theirs = words.STAR if paper is None else exact(paper)
+    if found is None:
+        return Cell(words.NONE, below=f"paper {theirs}" if theirs else "", mark="missing")
+    median = found.median
+    ratio = words.factor(median / paper) if paper and against else ""
+    mark = ""
+    if printed and against == "l2re":
+        mark = "same" if same(median, paper) else "better" if better(median, paper) else "worse"
+    return Cell(
+        text=number(median),
+        below=f"paper {theirs} {ratio}".strip() if theirs else "",
+        detail=detail(found) if against in ("", "l2re") else "",
+        sort=median if math.isfinite(median) else 1e300,
+        mark=mark,
+        best=best is not None and median == best and math.isfinite(median),
+    )
+
+
+def detail(found: Summary) -> str:
+    """1.1e-3 … 1.4e-3 · mean 1.2e-3 ± 1e-4 · 5 seeds, 1 diverged"""
+    parts = []
+    if found.spread and found.seeds > 1:
+        parts.append(f"{words.short(found.spread[0])} … {words.short(found.spread[1])}")
+    if found.deviation is not None:
+        parts.append(f"mean {words.short(found.mean)} ± {words.short(found.deviation)}")
+    seeds = f"{found.seeds} seed{'s' if found.seeds > 1 else ''}"
+    seeds += f", {found.diverged} diverged" if found.diverged else ""
+    parts.append(seeds + (f", {found.failed} failed" if found.failed else ""))
+    return " · ".join(parts)
+
+
+def _notes(table: Table, view: View | None) -> Iterator[str]:
+    if view is None:
+        return
+    rows = [
+        row
+        for cell in table.cells
+        for row in view.rows(cell.problem, cell.method, cell.recipe or "", **cell.options)
+    ]
+    if view.scale != PAPER:
+        yield f"Not the paper's scale: {view.scale}. The printed numbers stand beside, not against."
+    spent = sum((row.seconds or 0.0) / row.environment.get("together", 1) for row in rows)
+    devices = ", ".join(sorted({row.device or "an unknown device" for row in rows}))
+    total, each = words.minutes(spent), words.minutes(spent / len(rows))
+    yield f"{len(rows)} run{'s' if len(rows) > 1 else ''}, {total} in all, {each} each, on {devices}."

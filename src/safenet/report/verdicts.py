@@ -1,0 +1,71 @@
+"""measured against claimed → reproduced, partly, not reproduced, or not measured yet. All thresholds are here.
+
+With rows for only some of a claim's problems the best verdict is «partly», with fewer than half of them there is none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+REPRODUCED, PARTLY, NOT, UNMEASURED = "reproduced", "partly", "not reproduced", "not measured yet"
+VERDICTS = (REPRODUCED, PARTLY, NOT, UNMEASURED)
+
+MOST, SOME = 0.75, 0.25  # of the cases: reproduced, partly
+NEARLY, HALF = 0.9, 0.5  # of a claimed gain: reproduced, partly
+SAME = 2.0  # errors within this factor of each other are the same
+SHARES = f"{MOST:.0%} of the cases or more: reproduced; {SOME:.0%}: partly."
+GAINS = f"{NEARLY:.0%} of the claimed gain or more: reproduced; {HALF:.0%}: partly."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Our measurement in words, and what it says about the claim; `covered` of the `wanted` problems have rows."""
+
+    ours: str
+    verdict: str
+    covered: int = 1
+    wanted: int = 1
+    unit: str = "problems"
+
+    @property
+    def limited(self) -> Finding:
+        """No more than the rows allow."""
+        if self.covered == self.wanted:
+            return self
+        ours = f"{self.ours} ({self.covered} of {self.wanted} {self.unit} measured)" if self.ours else ""
+        if 2 * self.covered < self.wanted:
+            return replace(self, ours=ours, verdict=UNMEASURED)
+        return replace(self, ours=ours, verdict=PARTLY if self.verdict == REPRODUCED else self.verdict)
+
+
+NOTHING = Finding("", UNMEASURED, 0, 1)
+
+
+def by_share(good: float, cases: float, most: float = MOST, some: float = SOME) -> str:
+    """How many of the cases are as claimed."""
+    if not cases:
+        return UNMEASURED
+    return REPRODUCED if good >= most * cases else PARTLY if good >= some * cases else NOT
+
+
+def at_least(measured: float, claimed: float) -> str:
+    """A gain is as claimed if it is nearly as large, or larger."""
+    return REPRODUCED if measured >= NEARLY * claimed else PARTLY if measured >= HALF * claimed else NOT
+
+
+def on_every(good: int, cases: int) -> str:
+    """«On every problem»: all, or at least half of them."""
+    return by_share(good, cases, most=1.0, some=HALF)
+
+
+def same(ours: float, paper: float | None) -> bool:
+    """Within a factor of two; where the paper prints «*», ours diverged too."""
+    if paper is None or not math.isfinite(ours):
+        return paper is None and not math.isfinite(ours)
+    return paper / SAME <= ours <= paper * SAME
+
+
+def better(ours: float, paper: float | None) -> bool:
+    """By more than the factor of two; or it trained where the paper's diverged."""
+    return math.isfinite(ours) and (paper is None or ours < paper / SAME)

@@ -1,0 +1,43 @@
+"""Rows as `safenet bench` would write them, with results that are made up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from safenet import library
+from safenet.bench import Row, tables
+from safenet.bench.case import Case
+from safenet.bench.history import packed
+from safenet.training.recipes import make_plan
+
+
+def row(problem, method, recipe, error, seed=0, *, outcome="finished", curve=None, result=None, **options):
+    """A row of this configuration; `options` are those of a suite, its scale among them."""
+    plan = make_plan(library.problem(problem), method_name=method, recipe=recipe, **options)
+    case = Case(library.problem(problem), replace(plan, seed=seed))
+    loss = np.array([[1, 10, 1, 1, 1, 1], [100, 1e-3, 1e-4, 1e-4, 1e-4, 1e-4]])
+    return Row(
+        id=case.id,
+        **case.facts,
+        outcome=outcome,
+        stop_reason="made up",
+        environment={"commit": "0123456789", "together": 1},
+        l2re=error,
+        seconds=60.0,
+        iterations=100,
+        parameters=5000,
+        device="made up",
+        result=result or {},
+        history=packed(loss, curve if curve is not None else [[1, 1.0], [100, error or 1.0]]),
+    )
+
+
+def printed(label, seeds=1, factor=1.0):
+    """The rows that would reproduce a table of the paper, times a factor; «*» as diverged."""
+    table = next(table for table in tables() if table.label == label)
+    for cell in table.cells:
+        error, outcome = (1.0, "diverged") if cell.value is None else (factor * cell.value, "finished")
+        for seed in range(seeds):
+            yield row(cell.problem, cell.method, cell.recipe, error, seed, outcome=outcome, **cell.options)

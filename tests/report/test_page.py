@@ -1,0 +1,305 @@
+"""The page is one well-formed file that loads nothing, and in a browser it sorts, filters, and fits a phone."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+from functools import cache
+from html.parser import HTMLParser
+
+import pytest
+from plotly import graph_objects
+from synthetic import printed, row
+
+import safenet as sn
+from safenet import SafeNetError
+from safenet.bench import Store
+from safenet.report import Results, write
+from safenet.report.claims import BASELINES, OURS, PROBLEMS
+from safenet.report.fields import fields
+from safenet.report.panels import figures
+from safenet.report.results import Look
+from safenet.report.writing import html
+
+VOID = {"meta", "link", "input", "img", "br", "hr"}
+
+
+@cache
+def everything():
+    """Rows for every figure: the paper's own numbers, and made-up ones where it prints none."""
+    labels = ("optimizer_comparison_config1", "optimizer_comparison_config2", "tab:adam_only_results")
+    labels += ("activation_ablation", "tab:features_ablation")
+    rows = [made for label in labels for made in printed(label)]
+    for problem in PROBLEMS:
+        rows += [row(problem, OURS, "paper-1", 1e-2 / depth, depth=depth) for depth in (2, 4, 6)]
+        rows += [row(problem, OURS, "paper-1", 5e-2, normalise="none")]
+        rows += [
+            row(problem, "pinn", "paper-2", 6e-2, domain=True),
+            row(problem, OURS, "paper-2", 2e-2, domain=False),
+        ]
+    for method in (OURS, *BASELINES):
+        for samples in (2500, 5000):
+            pace = {"pace": {"adam": 1e-3}}
+            rows.append(row("wave", method, "paper-4", 0.1, scale=0.02, interior=samples, result=pace))
+    looks = [Look("wave", method, 100_000, value) for method, value in ((OURS, 10.0), ("pinn", 1e4))]
+    return rows, looks
+
+
+@pytest.fixture(scope="module")
+def full():
+    rows, looks = everything()
+    return Results(rows, looks=looks)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    with Store(folder / "store") as store:
+        store.add([*everything()[0], row("wave", "pinn", "paper-1", None, 9, outcome="failed")])
+    write([folder / "store"], folder / "page.html", folder / "tables.md", folder / "tables.tex")
+    return folder / "page.html"
+
+
+class Balance(HTMLParser):
+    """Every tag is closed by its own; every id occurs once."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.urls = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.ids += [given["id"]] if "id" in given else []
+        self.urls += [
+            given[name] for name in ("src", "href", "xlink:href", "action", "data") if given.get(name)
+        ]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass  # of the drawing: <path/>
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, (tag, self.getpos())
+
+
+def parsed(text):
+    parser = Balance()
+    parser.feed(text)
+    parser.close()
+    return parser
+
+
+def test_the_page_is_well_formed_and_loads_nothing(page):
+    text = page.read_text("utf-8")
+    found = parsed(text)
+    assert found.open == []
+    assert len(found.ids) == len(set(found.ids))
+    assert all(url.startswith(("#", "data:")) for url in found.urls)
+    assert not re.search(r"url\(\s*['\"]?(?!#)|@import", text)
+    assert "default-src 'none'" in text
+    assert page.stat().st_size < 4_000_000
+
+
+def test_an_empty_store_gives_a_page_that_says_what_to_run(tmp_path):
+    Store(tmp_path / "store").close()
+    entries = write([tmp_path / "store"], tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert parsed(text).open == []
+    assert len(entries) > 20
+    assert "No data yet" in text
+    for suite in ("paper-main", "paper-depth", "paper-runtime", "paper-domain"):
+        assert f"<span>{suite}</span>" in text
+    assert 'id="plotly"></script>' in text  # without a plot there is no Plotly
+
+
+def test_what_comes_from_a_row_cannot_write_into_the_page():
+    strange = row("wave", "pinn", "paper-1", 1e-2, depth=2)
+    strange = type(strange)(**vars(strange) | {"device": "</script><script>alert(1)</script>"})
+    text = html(Results([strange]), [], [])
+    assert "<script>alert" not in text
+    assert parsed(text).open == []
+
+
+def test_plotly_is_in_it_once_and_whole(page):
+    packed = re.findall(r'<script type="text/plain" id="plotly">(.*?)</script>', page.read_text("utf-8"))
+    assert len(packed) == 1
+    assert b"plotly.js v" in gzip.decompress(base64.b64decode(packed[0]))[:500]
+
+
+def test_every_figure_of_the_paper_has_its_panels_and_plotly_takes_them(full):
+    drawn = figures(full)
+    assert [figure.name for figure in drawn if figure.missing] == []
+    for figure in drawn:
+        assert figure.panels, figure.name
+        for panel in figure.panels:
+            graph_objects.Figure(data=panel.data, layout=panel.layout)  # validates every name and value
+            json.dumps(panel.data, allow_nan=False)
+
+
+def test_the_bars_are_those_of_the_papers_figure(full):
+    """Ours are the printed errors here: both bars are the same, and so are the places."""
+    ratio = next(figure for figure in figures(full) if figure.name == "ratio")
+    for panel in ratio.panels:
+        ours, paper = panel.data
+        assert ours["y"] == paper["y"]
+        assert ours["text"] == paper["text"] == [f"#{place}" for place in (1, 1, 2, 1, 1, 3, 3, 4)]
+
+
+def test_figures_without_rows_name_the_suite():
+    assert all(figure.missing and not figure.panels for figure in figures(Results([])))
+
+
+def test_the_networks_beside_a_store_are_drawn(tmp_path):
+    good, broken = row("diffusion", "safe-net", "default", 1e-12), row("wave", "safe-net", "default", 1e-12)
+    sn.solve(sn.library.diffusion(), out=tmp_path / "runs" / good.id)
+    (tmp_path / "runs" / broken.id).mkdir()
+    (tmp_path / "runs" / broken.id / "solution.npz").write_bytes(b"cut short")
+    drawn = list(fields(Results([good, broken], [tmp_path])))
+    assert [picture.title for picture in drawn] == ["Diffusion: SAFE-NET, ours, default"]
+    assert base64.b64decode(drawn[0].url.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
+
+
+def test_nothing_to_write_is_an_error(tmp_path):
+    with pytest.raises(SafeNetError, match="nothing is to be written"):
+        write([tmp_path])
+
+
+def test_the_command_writes_all_three(tmp_path):
+    from test_cli import run
+
+    with Store(tmp_path / "store") as store:
+        store.add([row("wave", "pinn", "paper-1", 1e-2)])
+    ran = run(
+        "report", "store", "-o", "out/page.html", "--markdown", "t.md", "--latex", "t.tex", cwd=tmp_path
+    )
+    assert ran.code == 0, ran.err
+    assert "claims: " in ran.out
+    assert (tmp_path / "out" / "page.html").stat().st_size > 1_000_000
+    assert (tmp_path / "t.md").read_text().startswith("# The paper's claims, measured")
+    assert run("report", "nowhere", "-o", "page.html", cwd=tmp_path).code == 2
+
+
+# ---- in a browser
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed")
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def opened(browser, page):
+    """page, what it complained about, what it asked for."""
+
+    def visit(width=1280, scheme="light"):
+        tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        complaints, requests = [], []
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("request", lambda request: requests.append(request.url))
+        tab.goto(page.as_uri())
+        return tab, complaints, requests
+
+    yield visit
+    for context in browser.contexts:
+        context.close()
+
+
+def all_plots(tab):
+    """Scroll through, so that every plot is drawn."""
+    tab.evaluate(
+        """async () => { for (const place of document.querySelectorAll(".plot")) {
+             place.scrollIntoView({ behavior: "instant" });
+             while (!place.querySelector(".main-svg")) await new Promise(requestAnimationFrame); } }"""
+    )
+
+
+def test_it_loads_draws_every_plot_and_asks_for_nothing(opened):
+    tab, complaints, requests = opened()
+    all_plots(tab)
+    assert complaints == []
+    assert all(url.startswith(("file:", "data:", "blob:")) for url in requests)
+    assert tab.locator(".plot.js-plotly-plot").count() == tab.locator(".plot").count() > 20
+
+
+def test_it_sorts(opened):
+    tab, complaints, _ = opened()
+    table = tab.locator("#tables table.sheet").first
+    column = table.locator("thead th").nth(1)
+
+    def values():
+        return table.locator("tbody tr td:nth-child(2)").evaluate_all(
+            "cells => cells.map(c => Number(c.dataset.sort))"
+        )
+
+    column.locator("button").click()
+    assert values() == sorted(values())
+    assert column.get_attribute("aria-sort") == "ascending"
+    column.locator("button").click()
+    assert values() == sorted(values(), reverse=True)
+    assert len(set(values())) == 8
+    assert complaints == []
+
+
+def test_it_filters(opened):
+    tab, complaints, _ = opened()
+    shown = tab.locator("#ledger tbody tr:visible")
+    whole = shown.count()
+    tab.locator('[data-filter="#ledger"]').fill("largest hessian")
+    assert shown.count() == 1
+    tab.locator('[data-filter="#ledger"]').fill("")
+    tab.locator('.chip[data-verdict="reproduced"]').click()
+    assert 0 < shown.count() < whole
+    assert set(shown.locator(".verdict").all_inner_texts()) == {"reproduced"}
+    tab.locator('.chip[data-verdict="reproduced"]').click()
+    assert shown.count() == whole
+    assert complaints == []
+
+
+def test_light_and_dark(opened):
+    def back(tab):
+        return tab.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    light, dark = opened()[0], opened(scheme="dark")[0]
+    assert back(light) != back(dark)
+    before = back(light)
+    light.locator("#theme").click()
+    assert back(light) == back(dark)
+    light.locator("#theme").click()
+    assert back(light) == before
+
+
+def test_the_details_of_a_cell_are_shown_on_demand(opened):
+    tab, _, _ = opened()
+    detail = tab.locator("#tables .sheet .detail").first
+    assert not detail.is_visible()
+    tab.locator("#details").check()
+    assert detail.is_visible()
+
+
+def test_a_series_is_switched_off_in_all_panels(opened):
+    tab, complaints, _ = opened()
+    all_plots(tab)
+    lines = tab.locator("#f-curves .scatterlayer .trace")
+    before, panels = lines.count(), tab.locator("#f-curves .plot").count()
+    tab.locator('#f-curves .legend [data-series="PINN"]').click()
+    assert lines.count() == before - panels
+    assert complaints == []
+
+
+@pytest.mark.parametrize("width", [390, 768])
+def test_a_phone_is_wide_enough(opened, width):
+    tab, complaints, _ = opened(width)
+    all_plots(tab)
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    assert complaints == []

@@ -1,0 +1,137 @@
+"""The tables: our number, the paper's, their ratio, the marks; the same in HTML, Markdown and LaTeX."""
+
+import math
+import re
+
+import pytest
+from synthetic import printed, row
+
+from safenet.bench import tables
+from safenet.report import Results, ledger, words
+from safenet.report.results import Summary
+from safenet.report.sheets import Cell
+from safenet.report.tables import detail, sheets
+from safenet.report.text import escaped, joined, latex, markdown
+
+MAIN = "optimizer_comparison_config1"
+
+
+def sheet(results, label):
+    return next(found for found in sheets(results) if found.label == label)
+
+
+def cell(found, line, column):
+    place = found.head.index(column)
+    return next(cells[place] for cells in found.rows if cells[0].text == line)
+
+
+@pytest.fixture(scope="module")
+def results():
+    """On wave PINN has twice the printed error, W-PINN a third; RFF half diverged; on Burgers W-PINN as printed."""
+    rows = [row("wave", "pinn", "paper-1", error, seed) for seed, error in enumerate((0.1, 0.13, 0.2))]
+    rows.append(row("wave", "w-pinn", "paper-1", 2.9e-3))
+    rows += [row("wave", "rff", "paper-1", 7e-3), row("wave", "rff", "paper-1", 1.0, 1, outcome="diverged")]
+    rows.append(row("burgers", "w-pinn", "paper-1", 1.0, outcome="diverged"))
+    rows.append(row("burgers", "pinn", "paper-1", 0.5))
+    rows.append(row("wave", "safe-net", "paper-1", 1e-4))
+    rows.append(row("wave", "safe-net", "default", 1e-13))
+    return Results(rows)
+
+
+def test_a_cell_has_the_median_the_papers_number_and_their_ratio(results):
+    found = sheet(results, MAIN)
+    assert cell(found, "PINN", "Wave") == Cell(
+        text="1.3e-1",
+        below="paper 6.62e-2 ×2.0",
+        detail="1.0e-1 … 2.0e-1 · mean 1.4e-1 ± 5.1e-2 · 3 seeds",
+        sort=0.13,
+        mark="same",
+    )
+    assert cell(found, "W-PINN", "Wave").mark == "better"
+    assert cell(found, "PINN", "Burgers").mark == "worse"
+
+
+def test_what_diverged_is_marked(results):
+    found = sheet(results, MAIN)
+    half = cell(found, "RFF", "Wave")
+    assert (half.text, half.mark, half.detail) == ("✱", "worse", "7.0e-3 … 7.0e-3 · 2 seeds, 1 diverged")
+    both = cell(found, "W-PINN", "Burgers")
+    assert (both.text, both.below, both.mark) == ("✱", "paper ✱", "same")
+
+
+def test_a_missing_cell_says_so_and_keeps_the_papers_number(results):
+    missing = cell(sheet(results, MAIN), "RBF", "Heat")
+    assert (missing.text, missing.below, missing.mark) == ("–", "paper 3.65e-3", "missing")
+
+
+def test_our_methods_stand_below_the_papers_without_a_number_of_its(results):
+    ours = cell(sheet(results, MAIN), "SAFE-NET, ours", "Wave")
+    assert (ours.text, ours.below, ours.best) == ("1.0e-4", "", True)
+
+
+def test_a_table_without_rows_names_its_suite(results):
+    missing = sheet(results, "tab:adam_only_results")
+    assert (missing.measured, missing.missing) == (0, "safenet bench paper-schedule-4 --out DIR")
+
+
+def test_every_printed_table_and_every_quoted_one_is_there(results):
+    titles = [found.title for found in sheets(results)]
+    assert {table.title for table in tables()} <= set(titles)
+    assert sum("FNO" in title or "PirateNet" in title or "PINNsFormer" in title for title in titles) == 5
+
+
+def test_at_another_scale_the_numbers_stand_beside_and_not_against():
+    small = Results([row("wave", "pinn", "paper-1", 0.5, scale=0.01, interior=400)])
+    found = sheet(small, MAIN)
+    assert (cell(found, "PINN", "Wave").mark, cell(found, "PINN", "Wave").below) == ("", "paper 6.62e-2")
+    assert "1% of the iterations, 400 + 2,000 points" in found.notes[0]
+
+
+def test_the_printed_numbers_come_out_as_printed():
+    found = sheet(Results(printed("tab:features_ablation")), "tab:features_ablation")
+    marks = {cells.mark for line in found.rows for cells in line[1:]}
+    assert marks == {"same"}
+    assert found.head[0] == "features"
+
+
+def test_the_defaults_have_a_table_of_their_own(results):
+    defaults = next(found for found in sheets(results) if found.name == "defaults")
+    assert [line[4].text for line in defaults.rows] == ["1.0e-13"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.21e-3, "1.2e-3"), (1.46, "1.5e0"), (math.inf, "✱"), (None, "–"), (0.0, "0.0e0")],
+)
+def test_short_numbers(value, text):
+    assert words.short(value) == text
+
+
+def test_details_name_what_failed():
+    assert detail(Summary((1e-3,), failed=2)) == "1 seed, 2 failed"
+
+
+# ---- text
+
+
+def test_markdown_has_every_cell_and_rectangular_tables(results):
+    text = markdown(ledger(results), sheets(results))
+    assert joined(cell(sheet(results, MAIN), "PINN", "Wave")) in text
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        assert len(widths) == 1, block[:200]
+    assert "`safenet bench paper-depth --out DIR`" in text
+
+
+def test_latex_is_balanced_and_escaped(results):
+    text = latex(ledger(results), sheets(results))
+    assert text.count(r"\begin{") == text.count(r"\end{")
+    for line in text.splitlines():
+        assert not re.search(r"(?<!\\)[%#_]", line) or line.startswith("%"), line
+    for table in re.findall(
+        r"\\begin\{longtable\}\{(.*?)\}\n.*?\\midrule\\endhead\n(.*?)\\bottomrule", text, re.DOTALL
+    ):
+        columns = table[0].count("p{")
+        assert {len(re.findall(r"(?<!\\)&", line)) for line in table[1].splitlines()} == {columns - 1}
+    assert escaped("50% of a_b & 3×") == r"50\% of a\_b \& 3$\times$"
+    assert text.isascii()  # for pdflatex, whatever its encoding
