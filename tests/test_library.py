@@ -247,7 +247,7 @@ class Forbidden(dict):
     [("backstep", 4500, 1e-1), ("cavity", 3000, 1e-2), ("four-holes", 3000, 2e-3)],
 )
 def test_problems_in_the_plane_are_solved_on_few_cells(name, unknowns, bound):
-    """With a fifth of the default's amplitudes: what the default gives is in results/defaults.json."""
+    """With a fifth of the default's amplitudes: what the default gives is in results/accuracy.json."""
     problem = sn.library.problem(name)
     plan = replace(make_plan(problem), phases=(Subdivision(unknowns=unknowns),))
     trained = train(problem, plan)

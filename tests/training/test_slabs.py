@@ -7,7 +7,9 @@ from safenet import library
 from safenet.problem import loads
 from safenet.solution import errors
 from safenet.training.cell_rows import CellRows
+from safenet.training.choice import CELL_MARCHES
 from safenet.training.direct import Direct
+from safenet.training.heldout import held_out
 from safenet.training.newton import newton
 from safenet.training.progress import Monitor
 from safenet.training.slabs import CellMarching
@@ -147,3 +149,20 @@ domain = { x = [0, "2*pi"], y = [0, 1] }
 def test_burgers_from_the_library_is_known_to_nine_digits():
     state = list(CellMarching(tail=1e-6).run(library.problem("burgers"), Monitor()))[-1]
     assert errors(library.problem("burgers"), state.network).l2re < 2e-8
+
+
+def test_a_jump_between_the_data_is_passed_by_the_march_that_insists():
+    """Cold at the start, hot at the wall: u = 1 and u = 0 meet in a corner that no cell resolves."""
+    problem = loads("""
+unknowns = ["u"]
+equations = ["u_t + u*u_x = u_xx/100"]
+conditions = ["u(0, t) = 1", "u(1, t) = 0", "u(x, 0) = 0"]
+domain = { x = [0, 1], t = [0, 1] }
+""")
+    state = list(CELL_MARCHES[0].run(problem, Monitor()))[-1]
+    assert state.done
+    assert not state.given_up
+    assert held_out(problem, state.network).worst < 0.05
+    # Behind the front, which runs at speed 1/2, and ahead of it.
+    values = state.network.jets(np.array([[0.2, 0.9], [0.9, 0.9]]), [(0, 0)])[0, 0]
+    np.testing.assert_allclose(values, [[1], [0]], atol=0.02)

@@ -20,7 +20,7 @@ MARCHES: tuple[Marching, ...] = (
     Marching(tail=1e-7, only_above=1e-7),
 )
 CELL_MARCHES: tuple[CellMarching, ...] = (
-    CellMarching(tail=1e-4, work=1e300, insist=True),
+    CellMarching(tail=1e-4, work=1e300, insist=True, shortest=1e-3, narrowest=1e-3),
     CellMarching(tail=1e-6, only_above=1e-7),
     CellMarching(tail=1e-8, only_above=1e-8),
 )

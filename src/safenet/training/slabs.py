@@ -44,7 +44,8 @@ class CellMarching:
     space: int = 12
     time: int = 8
     slabs: int = 16
-    shortest: float = 1e-5
+    shortest: float = 1e-5  # slab and
+    narrowest: float = 1e-5  # cell, relative to their axes: a jump is never resolved
     only_above: float = 0.0
     name: str = "marching on cells"
 
@@ -79,6 +80,9 @@ class CellMarching:
                 return
             slab = rows.form(result.amplitudes)
             tails = _tails(slab)
+            # Cells that are as narrow as may be are as good as can be.
+            widths = np.diff(rows.box[:, :time]).squeeze(2) / rows.lengths[:time]
+            tails[:, :time][widths <= self.narrowest] = 0.0
             rough, late = tails[:, :time].max() / (SPACE * self.tail), tails[:, time].max() / self.tail
             ideal = h * float(np.clip((AIM / max(late, 1e-300)) ** (1 / self.time), 0.2, 2))
             # Either fault shows as the other, too: the greater one is mended first.
@@ -90,17 +94,19 @@ class CellMarching:
                 h = ideal if result.converged else h / 4
                 continue
             residual = held_out(problem, slab, 256, span).worst if result.converged else math.inf
-            if late > 1 and (residual > HOPELESS or not self.insist):
+            # In the first slab a jump in the data looks as bad as the end of a solution; it is not.
+            hopeless = residual > HOPELESS and (t > start or not result.converged)
+            if late > 1 and (hopeless or not self.insist):
                 beyond = (
                     f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond"
                 )
                 kink = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
-                reason = beyond if residual > HOPELESS else kink
+                reason = beyond if hopeless else kink
                 yield replace(state, done=True, given_up=True, reason=reason)
                 return
             worst = max(worst, residual)
             form = slab if form is None else _joined(form, slab)
-            t, h = span[1], ideal
+            t, h = span[1], max(ideal, self.shortest * duration)
             spaces = self._coarser(spaces, slab, t)
             state = Direct(
                 network=form,
