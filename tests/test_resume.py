@@ -122,7 +122,9 @@ def test_a_run_interrupted_over_and_over_still_arrives(kind, tmp_path):
     while solution.result["outcome"] == "interrupted":
         interruptions += 1
         # A level reports 3 times, a slab with its second attempts up to 10 times: each life gets a little further.
-        solution = sn.resume(folder, monitor=Interrupter(5 if options.get("recipe") == "least-squares" else 11))
+        solution = sn.resume(
+            folder, monitor=Interrupter(5 if options.get("recipe") == "least-squares" else 11)
+        )
     assert 2 <= interruptions < 60
     assert_same_solution(folder, whole)
 

@@ -1,12 +1,21 @@
-"""∂^α f for a set of multi-indices α, in one batched pass.
+"""∂^α f for a set of multi-indices α: at one point by nested forward mode, on a whole batch by propagating jets.
 
-The multi-indices form a tree — u, u_x, u_xx, u_xt, … — and each edge is one forward-mode derivative of its
+At one point the multi-indices form a tree — u, u_x, u_xx, u_xt, … — and each edge is one forward-mode derivative of its
 parent, so that u and u_x are computed on the way to u_xx and shared by everything below them.
+
+On a batch a jet is {α: ∂^α h}, arrays of (width, points), and goes through a network by the rules of calculus: linear
+maps act on each ∂^α h alone, products follow Leibniz and compositions Faà di Bruno. A derivative that is not in the
+dict is zero, and one that is the same at all points may have a single column. The gradient of what comes out then
+passes every ∂^α h once, where that of nested forward mode passes the lower ones again on the way to each higher one.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,6 +27,7 @@ from . import backend  # noqa: F401  (float64)
 
 Orders = tuple[int, ...]
 Field = Callable[[Float[Array, " axes"]], Float[Array, " fields"]]
+Jets = dict[Orders, Any]
 
 
 def point_jets(
@@ -30,6 +40,17 @@ def point_jets(
         return _descend(field, point, (0,) * point.shape[0], tree)
 
     return compute
+
+
+def batch_jets(
+    field: Field, points: Float[Array, "points axes"], orders: Sequence[Orders]
+) -> dict[Orders, Float[Array, "points fields"]]:
+    """{α: ∂^α f} at many points: propagated where the field knows how (`.propagate`), else nested, point by point."""
+    if not knows(field, "propagate"):
+        return jax.vmap(point_jets(field, orders))(points)
+    found = field.propagate(points.T, below(orders))  # type: ignore[attr-defined]
+    count = points.shape[0]
+    return {alpha: whole(found.get(alpha), found[(0,) * len(alpha)], count).T for alpha in orders}
 
 
 def jets(
@@ -50,7 +71,18 @@ def _batched(
     field = jax.tree.map(
         lambda leaf: leaf.astype(points.dtype) if eqx.is_inexact_array(leaf) else leaf, field
     )
-    return jax.vmap(point_jets(field, orders))(points)
+    return batch_jets(field, points, orders)
+
+
+def knows(thing: Any, rule: str) -> bool:
+    """Whether `rule` was written for the `__call__` that `thing` has: a subclass may have changed that one alone."""
+    for cls in type(thing).__mro__:
+        if rule in vars(cls) or "__call__" in vars(cls):
+            return rule in vars(cls)
+    return False
+
+
+# ---- at one point
 
 
 def _tree(orders: Sequence[Orders]) -> set[Orders]:
@@ -82,3 +114,106 @@ def _descend(
 
         found |= _descend(derivative, point, child, tree)
     return {here: function(point)} | found
+
+
+# ---- on a batch
+
+
+def below(orders: Sequence[Orders]) -> tuple[Orders, ...]:
+    """All β ≤ some α, the lowest first: what products and compositions need for the ∂^α."""
+    found = {beta for alpha in orders for beta in itertools.product(*(range(n + 1) for n in alpha))}
+    return tuple(sorted(found, key=lambda beta: (sum(beta), beta)))
+
+
+def added(*parts: Jets) -> Jets:
+    """Σ_k f_k"""
+    total: Jets = {}
+    for part in parts:
+        for alpha, value in part.items():
+            total[alpha] = total[alpha] + value if alpha in total else value
+    return total
+
+
+def product(f: Jets, g: Jets, orders: Sequence[Orders]) -> Jets:
+    """∂^α (f g) = Σ_{β ≤ α} C(α, β) ∂^β f ∂^{α−β} g, entry by entry."""
+    found: Jets = {}
+    for alpha in orders:
+        terms = [
+            _times(_choose(alpha, beta), f[beta] * g[rest])
+            for beta in below([alpha])
+            if beta in f and (rest := _minus(alpha, beta)) in g
+        ]
+        if terms:
+            found[alpha] = sum(terms[1:], start=terms[0])
+    return found
+
+
+def composed(slope: Callable[[int], Any], inner: Jets, orders: Sequence[Orders]) -> Jets:
+    """∂^α σ(h), entry by entry, where slope(k) is σ^(k)(h):
+
+    ∂^{α+e_i} σ^(k)(h) = Σ_{β ≤ α} C(α, β) ∂^β σ^(k+1)(h) ∂^{α−β+e_i} h.
+    """
+    slope = cache(slope)
+
+    @cache
+    def derivative(alpha: Orders, k: int) -> Any:
+        if not any(alpha):
+            return slope(k)
+        axis = next(i for i, n in enumerate(alpha) if n)
+        lower = tuple(n - (i == axis) for i, n in enumerate(alpha))
+        terms = []
+        for beta in below([lower]):
+            rest = tuple(n + (i == axis) for i, n in enumerate(_minus(lower, beta)))
+            outer = derivative(beta, k + 1) if rest in inner else None
+            if outer is not None:
+                terms.append(_times(_choose(lower, beta), outer * inner[rest]))
+        return sum(terms[1:], start=terms[0]) if terms else None
+
+    found = {alpha: derivative(alpha, 0) for alpha in orders}
+    return {alpha: value for alpha, value in found.items() if value is not None}
+
+
+def linear(weight: Float[Array, "rows width"], inner: Jets) -> Jets:
+    """∂^α (W h) = W ∂^α h: on an accelerator one product of them all, side by side.
+
+    On a CPU one product each: putting them side by side is a copy, which costs more than it saves.
+    """
+    if jax.default_backend() == "cpu" or len(inner) == 1:
+        return {alpha: weight @ value for alpha, value in inner.items()}
+    ends = np.cumsum([value.shape[1] for value in inner.values()])
+    beside = weight @ jnp.concatenate(list(inner.values()), axis=1)
+    return dict(zip(inner, jnp.split(beside, ends[:-1], axis=1), strict=True))
+
+
+def elementwise(function: Callable[[Any], Any], at: Any) -> Callable[[int], Any]:
+    """k ↦ f^(k)(at) of a function that acts entry by entry, by nested forward mode."""
+
+    def slope(k: int) -> Any:
+        derivative = function
+        for _ in range(k):
+            derivative = _differentiated(derivative)
+        return derivative(at)
+
+    return slope
+
+
+def _differentiated(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda z: jax.jvp(function, (z,), (jnp.ones_like(z),))[1]
+
+
+def whole(value: Any, like: Any, count: int) -> Any:
+    """∂^α h for each of `count` points: zero where it is None, spread where it is the same at all of them."""
+    return jnp.broadcast_to(jnp.zeros_like(like) if value is None else value, (like.shape[0], count))
+
+
+def _minus(alpha: Orders, beta: Orders) -> Orders:
+    return tuple(n - m for n, m in zip(alpha, beta, strict=True))
+
+
+def _choose(alpha: Orders, beta: Orders) -> int:
+    """C(α, β) = Π_i C(α_i, β_i)"""
+    return math.prod(math.comb(n, m) for n, m in zip(alpha, beta, strict=True))
+
+
+def _times(count: int, value: Any) -> Any:
+    return value if count == 1 else count * value

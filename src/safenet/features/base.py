@@ -1,14 +1,23 @@
-"""φ: point → features. `a + b` joins two feature maps."""
+"""φ: point → features. `a + b` joins two feature maps.
+
+On a batch, features give jets (see `derivatives`): `table(x, orders)` is {α: ∂^α φ}, arrays of (features, points), and
+`image(W, x, orders)` is {α: ∂^α W φ}. Both are optional: without `image` the table is multiplied, without `table` the
+map itself is differentiated. An `image` is worth writing where W can go first: it is narrower than the features.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from ..derivatives import Jets, Orders, added, knows, linear, point_jets, whole
 from ..problem import Problem
 
 
@@ -51,6 +60,47 @@ class Joined(Features):
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
         return jnp.concatenate([part(point) for part in self.parts])
 
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        return stacked([table(part, x, orders) for part in self.parts], orders)
+
+    def image(
+        self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
+    ) -> Jets:
+        columns = jnp.split(W, np.cumsum([part.size for part in self.parts])[:-1], axis=1)
+        parts = zip(self.parts, columns, strict=True)
+        return added(*(image(part, column, x, orders) for part, column in parts))
+
+
+def table(features: Features, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+    """{α: ∂^α φ} by the features' own rule, or by nested forward mode."""
+    if knows(features, "table"):
+        return features.table(x, orders)  # type: ignore[attr-defined]
+    found = jax.vmap(point_jets(features, orders), in_axes=1, out_axes=1)(x)
+    return {alpha: found[alpha] for alpha in orders}
+
+
+def stacked(tables: Sequence[Jets], orders: Sequence[Orders]) -> Jets:
+    """{α: [∂^α φ; ∂^α ψ; …]}"""
+    zero = (0,) * len(orders[0])
+    count = max(found[zero].shape[1] for found in tables)
+    return {
+        alpha: jnp.concatenate([whole(found.get(alpha), found[zero], count) for found in tables])
+        for alpha in orders
+        if any(alpha in found for found in tables)
+    }
+
+
+def image(
+    features: Features,
+    W: Float[Array, "rows features"],
+    x: Float[Array, "axes points"],
+    orders: Sequence[Orders],
+) -> Jets:
+    """{α: ∂^α W φ} by the features' own rule, or from their table."""
+    if knows(features, "image"):
+        return features.image(W, x, orders)  # type: ignore[attr-defined]
+    return linear(W, table(features, x, orders))
+
 
 def _parts(features: Features) -> tuple[Features, ...]:
     return features.parts if isinstance(features, Joined) else (features,)
@@ -69,6 +119,9 @@ class Coordinates(Features):
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " axes"]:
         return 2 * unit(point, self.lower, self.upper) - 1
 
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        return affine(self, [2 / (b - a) for a, b in zip(self.lower, self.upper, strict=True)], x, orders)
+
 
 class UnitBox(Coordinates):
     """(x − lower)/(upper − lower): the point itself, scaled to [0, 1]."""
@@ -76,12 +129,30 @@ class UnitBox(Coordinates):
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " axes"]:
         return unit(point, self.lower, self.upper)
 
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        return affine(self, [1 / (b - a) for a, b in zip(self.lower, self.upper, strict=True)], x, orders)
+
 
 class Unscaled(Coordinates):
     """x: the point itself, in the problem's own units."""
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " axes"]:
         return point
+
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        return affine(self, [1.0] * len(self.lower), x, orders)
+
+
+def affine(
+    coordinates: Coordinates,
+    slopes: Sequence[float],
+    x: Float[Array, "axes points"],
+    orders: Sequence[Orders],
+) -> Jets:
+    """The coordinates themselves, and of their derivatives only ∂_i of the i-th, the same everywhere."""
+    first = jnp.diag(jnp.asarray(slopes, x.dtype))
+    found = {alpha: first[:, [alpha.index(1)]] for alpha in orders if sum(alpha) == 1}
+    return {(0,) * len(slopes): jax.vmap(coordinates, in_axes=1, out_axes=1)(x)} | found
 
 
 def unit(

@@ -1,12 +1,16 @@
 """φ_j^(ℓ)(x) = c_j^(ℓ) Π_i {sin | cos}(ω_i^(ℓ) x_i): trainable Fourier products, 2^d for each frequency set ℓ.
 
 For two axes, in the paper's order: sin·cos, cos·sin, sin·sin, cos·cos.
+
+Derivatives stay within a set: ∂^α P_p = ± ω^α P_q for its products P, where q has sines for cosines on the axes of odd
+α_i. So W ∂^α φ = W_α P with other numbers in W_α, and all derivatives are one matrix product with one table.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -15,8 +19,10 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
+from ..derivatives import Jets, Orders
 from ..problem import Problem
 from .base import Features
+from .sincos import sin_cos
 
 FREQUENCIES = ("harmonic", "gaussian", "uniform", "box")
 AMPLITUDES = ("unit", "gaussian", "uniform", "xavier", "decay")
@@ -27,6 +33,12 @@ def sine_patterns(axes: int) -> list[tuple[bool, ...]]:
     """Which factors are sines, for each product: mixed ones first, then all sines, then all cosines."""
     mixed = [p for p in itertools.product((True, False), repeat=axes) if any(p) and not all(p)]
     return [*mixed, (True,) * axes, (False,) * axes]
+
+
+def turned(pattern: tuple[bool, ...], alpha: Orders) -> tuple[int, tuple[bool, ...]]:
+    """(±1, q) of ∂^α P_p = ± ω^α P_q: sin → cos → −sin → −cos on every axis."""
+    minus = sum((n + 1 - is_sine) // 2 for n, is_sine in zip(alpha, pattern, strict=True))
+    return (-1) ** minus, tuple(is_sine ^ (n % 2 == 1) for n, is_sine in zip(alpha, pattern, strict=True))
 
 
 class FourierProducts(Features):
@@ -50,6 +62,79 @@ class FourierProducts(Features):
                 product = product * (sine if is_sine else cosine)[:, axis]
             products.append(product)
         return (self.amplitude * jnp.stack(products, axis=1)).ravel()
+
+    def image(
+        self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
+    ) -> Jets:
+        """W_α P for all α at once; the products are put one after another here, not set by set."""
+        scaled = W.reshape(-1, *self.amplitude.shape) * self.amplitude
+        stacked = jnp.concatenate([self._turned(scaled, alpha) for alpha in orders])
+        return dict(zip(orders, jnp.split(stacked @ self._products(x), len(orders)), strict=True))
+
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        products = self._products(x).reshape(*self.amplitude.shape[::-1], -1)
+        patterns = sine_patterns(self.omega.shape[1])
+        found = {}
+        for alpha in orders:
+            signs, others = zip(*(turned(pattern, alpha) for pattern in patterns), strict=True)
+            factor = self.amplitude * self._power(alpha)[:, None] * jnp.asarray(signs, x.dtype)
+            moved = products[np.array([patterns.index(other) for other in others])]
+            found[alpha] = (factor[:, :, None] * moved.swapaxes(0, 1)).reshape(self.size, -1)
+        return found
+
+    def squares(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        """{α: ∂^α Σ_j φ_j²}, by Σ_p c_p² P_p² = Σ_S A_S Π_{i∈S} cos 2ω_i x_i over the sets S of axes.
+
+        A_S = 2^−d Σ_p ± c_p², with a minus for each sine in S, since 2 sin² = 1 − cos 2·.
+        """
+        axes = len(self.origin)
+        signs = np.where(np.array(sine_patterns(axes)), -1, 1)
+        doubled = [(2 * s * c, (c - s) * (c + s)) for s, c in self._waves(x)]
+        tables: dict[tuple[bool | None, ...], Array] = {}
+        rows: dict[Orders, dict[tuple[bool | None, ...], Array]] = {alpha: {} for alpha in orders}
+        for S in itertools.product((False, True), repeat=axes):
+            A = self.amplitude**2 @ jnp.asarray(np.prod(signs[:, np.array(S)], axis=1), x.dtype) / 2**axes
+            for alpha in orders:
+                if any(n and not inside for n, inside in zip(alpha, S, strict=True)):
+                    continue
+                sign, sines = turned((False,) * axes, alpha)
+                kind = tuple(is_sine if inside else None for is_sine, inside in zip(sines, S, strict=True))
+                factors = (doubled[i][not is_sine] for i, is_sine in enumerate(kind) if is_sine is not None)
+                tables.setdefault(kind, math.prod(factors, start=jnp.ones((), x.dtype)))
+                rows[alpha][kind] = sign * 2 ** sum(alpha) * self._power(alpha) * A
+        shape = self.omega.shape[0], x.shape[1]
+        beside = jnp.concatenate([jnp.broadcast_to(value, shape) for value in tables.values()])
+        nothing = jnp.zeros_like(self.omega[:, 0])
+        weights = [jnp.concatenate([row.get(kind, nothing) for kind in tables]) for row in rows.values()]
+        return dict(zip(orders, jnp.split(jnp.stack(weights) @ beside, len(orders)), strict=True))
+
+    def _waves(self, x: Float[Array, "axes points"]) -> list[tuple[Array, Array]]:
+        """The sines and cosines of all sets, axis by axis."""
+        return [sin_cos(self.omega[:, i, None] * (x[i] - origin)) for i, origin in enumerate(self.origin)]
+
+    def _products(self, x: Float[Array, "axes points"]) -> Float[Array, "features points"]:
+        """P, the same product of all sets together"""
+        waves = self._waves(x)
+        patterns = sine_patterns(len(self.origin))
+        return jnp.concatenate(
+            [math.prod(wave[not is_sine] for wave, is_sine in zip(waves, p, strict=True)) for p in patterns]
+        )
+
+    def _turned(
+        self, scaled: Float[Array, "rows sets products"], alpha: Orders
+    ) -> Float[Array, "rows features"]:
+        """W_α"""
+        patterns = sine_patterns(self.omega.shape[1])
+        columns = {}
+        for j, pattern in enumerate(patterns):
+            sign, other = turned(pattern, alpha)
+            columns[other] = sign * self._power(alpha) * scaled[:, :, j]
+        return jnp.concatenate([columns[pattern] for pattern in patterns], axis=1)
+
+    def _power(self, alpha: Orders) -> Float[Array, " sets"]:
+        """ω^α"""
+        factors = (self.omega[:, i] for i, n in enumerate(alpha) for _ in range(n))
+        return math.prod(factors, start=jnp.ones_like(self.omega[:, 0]))
 
 
 def fourier_products(

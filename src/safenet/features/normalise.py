@@ -7,6 +7,7 @@ point, `batch` over a sample of points for each feature; both are maps of one po
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +16,13 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 from scipy.stats import qmc
 
+from ..derivatives import Jets, Orders, added, composed, elementwise, knows, product
 from ..problem import Problem
-from .base import Features, Frozen
+from .base import Features, Frozen, Joined, image, table
 
 NORMALISATIONS = ("point", "batch", "fixed", "none")
 EPSILON = 1e-3
+WAVES = 32  # Fourier products whose values at one point are surely not all alike
 
 
 class PointNormalised(Features):
@@ -35,6 +38,48 @@ class PointNormalised(Features):
         features = self.inner(point)
         centred = features - jnp.mean(features)
         return centred / (_norm(centred) + EPSILON)
+
+    def image(
+        self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
+    ) -> Jets:
+        """W c q with c = φ − mean φ and q = 1/(‖c‖ + ε), one number a point: W goes first."""
+        sums = jnp.sum(W, axis=1, keepdims=True)
+        found = image(self.inner, jnp.concatenate([W, jnp.full_like(W[:1], 1 / self.size)]), x, orders)
+        mean = {alpha: value[-1:] for alpha, value in found.items()}
+        square = self._square(mean, x, orders)
+        quotient = composed(elementwise(_reciprocal_norm, square[(0,) * x.shape[0]]), square, orders)
+        centred = {alpha: value[:-1] - sums * mean[alpha] for alpha, value in found.items()}
+        return product(centred, quotient, orders)
+
+    def _square(self, mean: Jets, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        """‖φ − m‖² = Σφ² − n m² where many waves give their Σφ² in closed form: they are never all nearly equal.
+
+        Where they could be, the difference would cancel; there the features themselves are centred.
+        """
+        parts = self.inner.parts if isinstance(self.inner, Joined) else (self.inner,)
+        if not any(_many_waves(part) for part in parts):
+            tables = table(self.inner, x, orders)
+            centred = {alpha: value - mean[alpha] for alpha, value in tables.items()}
+            return _summed(product(centred, centred, orders))
+        squares = (_squares(part, x, orders) for part in parts)
+        lost = {alpha: -self.size * value for alpha, value in product(mean, mean, orders).items()}
+        return added(*squares, lost)
+
+
+def _many_waves(features: Features) -> bool:
+    return knows(features, "squares") and features.size >= WAVES
+
+
+def _squares(features: Features, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+    """Σφ²"""
+    if _many_waves(features):
+        return features.squares(x, orders)  # type: ignore[attr-defined]
+    values = table(features, x, orders)
+    return _summed(product(values, values, orders))
+
+
+def _summed(jets: Jets) -> Jets:
+    return {alpha: jnp.sum(value, axis=0, keepdims=True) for alpha, value in jets.items()}
 
 
 class BatchNormalised(Features):
@@ -57,11 +102,25 @@ class BatchNormalised(Features):
         mean = jnp.mean(batch, axis=0)
         return (self.inner(point) - mean) / (_norm(batch - mean) + EPSILON)
 
+    def image(
+        self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
+    ) -> Jets:
+        zero = (0,) * x.shape[0]
+        batch = table(self.inner, self.sample.value.T, [zero])[zero].T
+        mean = jnp.mean(batch, axis=0)
+        scaled = W / (_norm(batch - mean) + EPSILON)
+        return added(image(self.inner, scaled, x, orders), {zero: -(scaled @ mean)[:, None]})
+
 
 def _norm(values: Float[Array, " n *features"]) -> Float[Array, " *features"]:
     """‖·‖₂ along the first axis. √ has no derivative at 0, where all values are equal: the quotient is 0 anyway."""
     square = jnp.sum(values**2, axis=0)
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+
+
+def _reciprocal_norm(square: Float[Array, ...]) -> Float[Array, ...]:
+    """1/(√s + ε), with the slope 0 at s = 0 as above."""
+    return 1 / (jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0) + EPSILON)
 
 
 class Scaled(Features):
@@ -76,6 +135,11 @@ class Scaled(Features):
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
         return self.inner(point) / self.scale.value
+
+    def image(
+        self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
+    ) -> Jets:
+        return image(self.inner, W / self.scale.value, x, orders)
 
 
 def normalised(

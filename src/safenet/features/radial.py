@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from .base import Features
+from ..derivatives import Jets, Orders, added, composed, linear, product
+from .base import Features, stacked, table
 
 
 class Radial(Features):
@@ -32,6 +35,26 @@ class Radial(Features):
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
         square = jnp.sum((self.inputs(point) - self.centres) ** 2, axis=1)
         return jax.nn.softmax(-square * jnp.exp(-2 * self.log_sigma))
+
+    def image(
+        self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
+    ) -> Jets:
+        """W e/Σe with e_i = exp(−‖x − c_i‖²/σ_i²), and Σe one number a point: W goes first."""
+        zero = (0,) * x.shape[0]
+        inputs = table(self.inputs, x, orders)
+        squares = []
+        for axis, centre in enumerate(self.centres.T):
+            distance = {alpha: value[axis] for alpha, value in inputs.items()}
+            distance[zero] = distance[zero] - centre[:, None]
+            squares.append(product(distance, distance, orders))
+        factor = -jnp.exp(-2 * self.log_sigma)[:, None]
+        exponent = {alpha: factor * value for alpha, value in added(*squares).items()}
+        e = jnp.exp(exponent[zero] - lax.stop_gradient(jnp.max(exponent[zero], axis=0)))
+        ones = jnp.ones_like(W[:1])
+        found = linear(jnp.concatenate([W, ones]), composed(lambda k: e, exponent, orders))
+        total = {alpha: value[-1:] for alpha, value in found.items()}
+        quotient = composed(lambda k: (-1) ** k * math.factorial(k) / total[zero] ** (k + 1), total, orders)
+        return product({alpha: value[:-1] for alpha, value in found.items()}, quotient, orders)
 
 
 def radial(inputs: Features, features: int, sigma: float, *, key: Array, dtype: DTypeLike) -> Radial:
@@ -64,3 +87,13 @@ class Monomials(Features):
         x = self.inputs(point)
         one = jnp.ones((), x.dtype)
         return jnp.stack([math.prod((x[i] for i in chosen), start=one) for chosen in self.factors])
+
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        inputs = table(self.inputs, x, orders)
+        rows = []
+        for chosen in self.factors:
+            row: Jets = {(0,) * x.shape[0]: jnp.ones_like(x[:1])}
+            for i in chosen:
+                row = product(row, {alpha: value[i : i + 1] for alpha, value in inputs.items()}, orders)
+            rows.append(row)
+        return stacked(rows, orders)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
+from ..derivatives import Jets, Orders, composed, linear
 from ..problem import Problem
-from .base import Features, Frozen, Unscaled, box
+from .base import Features, Frozen, Unscaled, box, table
+from .sincos import sin_cos
 
 
 class RandomFourier(Features):
@@ -26,6 +29,16 @@ class RandomFourier(Features):
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
         phase = 2 * math.pi * (self.B.value @ self.inputs(point))
         return jnp.concatenate([jnp.cos(phase), jnp.sin(phase)])
+
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        zero = (0,) * x.shape[0]
+        turned = linear(self.B.value, table(self.inputs, x, orders))
+        phase = {alpha: 2 * math.pi * value for alpha, value in turned.items()}
+        sine, cosine = sin_cos(phase[zero])
+        # cos and sin have the slopes −sin and cos: one step of a quarter turn for both.
+        turns = [(cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine)]
+        both = {alpha: jnp.concatenate([value, value]) for alpha, value in phase.items()}
+        return composed(lambda k: jnp.concatenate(turns[k % 4]), both, orders)
 
 
 def random_fourier(

@@ -7,14 +7,18 @@ Elsewhere P is twice the length, so that the series can be any function on the a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..derivatives import Jets, Orders, composed
 from ..problem import Problem
 from ..problem.structure import axis_kinds
-from .base import Features, box, unit
+from .base import Features, box, stacked, unit
+from .sincos import sin_cos
 
 
 class Series(Features):
@@ -41,6 +45,28 @@ class Series(Features):
         phase = 2 * math.pi * k * (s - jnp.round(s))
         waves = jnp.stack([jnp.cos(phase), jnp.sin(phase)], axis=1).ravel()
         return jnp.concatenate([jnp.ones(1, s.dtype), waves])
+
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        """Every row is a function of one axis, of slope 1/length in s; the waves go cos → −sin, sin → cos."""
+        zero = (0,) * x.shape[0]
+        k = jnp.repeat(jnp.arange(1, self.modes + 1, dtype=x.dtype), 2)[:, None]
+        tables: list[Jets] = []
+        for i, (low, high, period) in enumerate(zip(self.lower, self.upper, self.periods, strict=True)):
+            s, along = (x[i] - low) / (high - low), tuple(int(j == i) for j in range(x.shape[0]))
+            if not period:
+                tables.append({zero: 2 * s[None] - 1, along: jnp.full((1, 1), 2 / (high - low), x.dtype)})
+                continue
+            turns = s / period - jnp.round(s / period)
+            phase = {zero: 2 * math.pi * k * turns, along: 2 * math.pi * k / (period * (high - low))}
+            sine, cosine = (wave[::2] for wave in sin_cos(phase[zero]))
+            cycle = [(cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine)]
+            waves = [jnp.stack(pair, axis=1).reshape(phase[zero].shape) for pair in cycle]
+            tables += [{zero: jnp.ones_like(s[None])}, composed(partial(_turned, waves), phase, orders)]
+        return stacked(tables, orders)
+
+
+def _turned(waves: Sequence[Float[Array, "waves points"]], quarters: int) -> Float[Array, "waves points"]:
+    return waves[quarters % 4]
 
 
 def series(problem: Problem, modes: int) -> Series:

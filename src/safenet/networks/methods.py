@@ -28,14 +28,18 @@ from ..features import (
     random_fourier,
     series,
 )
+from ..features.base import Frozen
 from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS
 from ..features.normalise import NORMALISATIONS
 from ..problem import Problem
 from .basis import AxisBasis
 from .cells import CellForm, cell_skeleton
+from .constrained import Constrained, constrained
+from .frozen import FrozenFeatures, FrozenMap
 from .linear_form import LinearForm, Piecewise
 from .modes import ModalForm, modal_skeleton
 from .perceptron import ACTIVATIONS, Perceptron, perceptron
+from .staged import Staged
 
 WEIGHTINGS = ("fixed", "ntk", "rba")
 
@@ -54,11 +58,13 @@ class Method:
     amplitudes: str = "unit"
     normalise: str = "point"
     domain: bool = True  # features read off the conditions
+    train_features: bool = True  # whether frequencies and amplitudes move with the layers
     # Layers.
     width: int = 50
     depth: int = 1  # hidden layers; 0: u = Σ a φ, the linear form
     activation: str = "tanh"
     omega_0: float = 0.0  # > 0: the first layer is sin(ω₀ (W φ + b))
+    hard: bool = False  # u = g + d N: conditions hold by construction where they can
     # More about the features.
     embedding: str = "fourier"
     k: str = "auto"  # of the harmonic frequencies ℓπ/k
@@ -192,14 +198,16 @@ def method(name: str, **options: Any) -> Method:
     return replace(METHODS[name], **options)
 
 
-def build(problem: Problem, chosen: Method, *, key: Array, dtype: DTypeLike = jnp.float64) -> Perceptron:
+def build(
+    problem: Problem, chosen: Method, *, key: Array, dtype: DTypeLike = jnp.float64
+) -> Perceptron | Constrained:
     """The network of a method for a problem, initialised by `key`."""
     feature_key, layer_key = jax.random.split(key)
     features = normalised(
         _features(problem, chosen, feature_key, dtype), chosen.normalise, problem, dtype, chosen.batch
     )
-    return perceptron(
-        features,
+    network = perceptron(
+        features if chosen.train_features else FrozenFeatures(FrozenMap(features)),
         len(problem.unknowns),
         chosen.width,
         chosen.depth,
@@ -208,6 +216,7 @@ def build(problem: Problem, chosen: Method, *, key: Array, dtype: DTypeLike = jn
         key=layer_key,
         dtype=dtype,
     )
+    return constrained(problem, network) if chosen.hard else network
 
 
 def _features(problem: Problem, chosen: Method, key: Array, dtype: DTypeLike) -> Features:
@@ -228,6 +237,13 @@ def network_spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
     """What is needed, beside the arrays, to build the same network again."""
     if isinstance(network, (LinearForm, Piecewise, CellForm, ModalForm)):
         return network.spec()
+    if isinstance(network, Staged):
+        first = network_spec(network.first.array, chosen, dtype)
+        return {
+            "kind": "staged",
+            "first": first,
+            "second": network_spec(network.second, network.method, dtype),
+        }
     return {"kind": "perceptron", "method": asdict(chosen), "dtype": dtype}
 
 
@@ -235,6 +251,10 @@ def skeleton(problem: Problem, spec: dict[str, Any]) -> Any:
     """A network of the structure `spec` describes; its arrays are placeholders to be filled."""
     if spec["kind"] == "perceptron":
         return build(problem, Method(**spec["method"]), key=jax.random.key(0), dtype=jnp.dtype(spec["dtype"]))
+    if spec["kind"] == "staged":
+        first, second = skeleton(problem, spec["first"]), skeleton(problem, spec["second"])
+        scale = jnp.zeros(len(problem.unknowns), spec["second"]["dtype"])
+        return Staged(FrozenMap(first), second, Frozen(scale), Method(**spec["second"]["method"]))
     if spec["kind"] == "linear-form":
         bases = tuple(tuple(AxisBasis(**basis) for basis in axes) for axes in spec["bases"])
         shapes = ([basis.size for basis in axes] for axes in bases)

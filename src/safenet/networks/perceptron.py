@@ -1,11 +1,14 @@
 """u(x) = W_n σ(… σ(W_1 φ(x) + b_1) …) + b_n: SAFE-NET (one hidden layer) and the plain PINN (four).
 
 With ω₀ > 0 the first layer is sin(ω₀ (W_1 φ + b_1)), as in SIREN (Sitzmann et al., 2020); the others keep σ.
+
+`__call__` says what the network is, at one point; `propagate` is the same for many, with its derivatives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import equinox as eqx
@@ -14,8 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
+from numpy.polynomial import Polynomial
 
+from ..derivatives import Jets, Orders, added, composed, elementwise, linear
 from ..features import Features, Frozen
+from ..features.base import image
+from ..features.sincos import sin_cos
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "tanh": jnp.tanh,
@@ -43,9 +50,43 @@ class Perceptron(eqx.Module):
             value = jnp.sin(self.omega_0 * value) if self.omega_0 and layer == 0 else sigma(value)
         return self.weights[-1] @ value + self.biases[-1]
 
+    def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        """{α: ∂^α u}, arrays of (fields, points), for `orders` that hold all below each of them."""
+        zero = (0,) * x.shape[0]
+        weights, biases = self.weights, [bias[:, None] for bias in self.biases]
+        jets = added(image(self.features, weights[0], x, orders), {zero: biases[0]})
+        for layer, (weight, bias) in enumerate(zip(weights[1:], biases[1:], strict=True)):
+            activation = self.activation
+            if self.omega_0 and layer == 0:
+                jets, activation = {alpha: self.omega_0 * value for alpha, value in jets.items()}, "sine"
+            jets = composed(slopes(activation, jets[zero]), jets, orders)
+            jets = added(linear(weight, jets), {zero: bias})
+        return jets
+
     @property
     def parameters(self) -> int:
         return sum(int(np.size(leaf)) for leaf in jax.tree.leaves(trainable(self)))
+
+
+def slopes(activation: str, h: Float[Array, ...]) -> Callable[[int], Float[Array, ...]]:
+    """k ↦ σ^(k)(h), all from one table of tanh h, or of sin h and cos h, where σ is one of them."""
+    if activation == "tanh":
+        s = jnp.tanh(h)
+        return lambda k: _tanh_slope(s, k)
+    if activation == "sine":
+        waves = sin_cos(h)
+        return lambda k: (-1) ** (k // 2) * waves[k % 2]
+    return elementwise(ACTIVATIONS[activation], h)
+
+
+def _tanh_slope(s: Float[Array, ...], k: int) -> Float[Array, ...]:
+    """tanh^(k) = (1 − s²) Q_k(s) with s = tanh, Q_1 = 1 and Q_{k+1} = (1 − s²) Q_k′ − 2 s Q_k."""
+    if k == 0:
+        return s
+    s2, Q = Polynomial([0.0, 0.0, 1.0]), Polynomial([1.0])
+    for _ in range(k - 1):
+        Q = (1 - s2) * Q.deriv() - s2.deriv() * Q
+    return (1 - s) * (1 + s) * reduce(lambda value, a: value * s + a, Q.coef[::-1].tolist())
 
 
 def perceptron(

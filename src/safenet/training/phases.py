@@ -8,15 +8,17 @@ from .modes import Modes
 from .nncg import NNCG
 from .slabs import CellMarching
 from .ssbroyden import SSBroyden
+from .staging import Stage
 from .subdivision import Subdivision
 from .varpro import VariableProjection
 
-Optimiser = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt  # VariableProjection is one of the last
+# VariableProjection and Stage are of the last kind.
+Optimiser = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt
 Form = LeastSquares | Marching | CellMarching | Subdivision | Modes
 Phase = Optimiser | Form
 DIRECT = (LeastSquares, Marching, CellMarching, Subdivision, Modes)
 DOUBLE = (SSBroyden, NNCG, LevenbergMarquardt)  # phases that single precision would mislead
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
-    for phase in (Adam, LBFGS, SSBroyden, NNCG, LevenbergMarquardt, VariableProjection, *DIRECT)
+    for phase in (Adam, LBFGS, SSBroyden, NNCG, LevenbergMarquardt, VariableProjection, Stage, *DIRECT)
 }

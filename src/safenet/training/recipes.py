@@ -28,6 +28,7 @@ from .nncg import NNCG
 from .phases import DIRECT, DOUBLE, PHASES, Phase
 from .points import SAMPLERS
 from .ssbroyden import SSBroyden
+from .staging import Stage
 from .subdivision import Subdivision
 from .varpro import VariableProjection
 
@@ -48,6 +49,7 @@ SCHEDULES: dict[str, tuple[Phase, ...]] = {
     "modes": (Modes(),),
     "levenberg-marquardt": (LevenbergMarquardt(200),),
     "adaptive-points": (LevenbergMarquardt(200, resample=20),),
+    "multi-stage": (LevenbergMarquardt(100), Stage(100)),
     "variable-projection": (VariableProjection(100),),
     "ssbroyden": (Adam(1_000), SSBroyden(20_000)),
     "nncg": (Adam(11_000), LBFGS(30_000), NNCG(2_000)),
@@ -56,6 +58,7 @@ SCHEDULES: dict[str, tuple[Phase, ...]] = {
 NETWORKS: dict[str, dict[str, int]] = {
     "variable-projection": {"features": 64, "depth": 0},
     "ssbroyden": {"features": 64, "width": 32},
+    "multi-stage": {"features": 32, "width": 16},
 }
 # Where a phase gets what those before have left: the iterations in all at which it ends (0: its own count).
 UNTIL: dict[str, tuple[int, ...]] = {"paper-2": (0, 0, 37_000, 0), "paper-3e": (0, 40_000)}
@@ -77,6 +80,7 @@ RECIPES: dict[str, str] = {
     "modes": "a sum of exact solutions from the dispersion relation, its amplitudes from the conditions",
     "levenberg-marquardt": "200 Levenberg–Marquardt steps on the network",
     "adaptive-points": "the same, with new points where the residual is large after every 20 steps",
+    "multi-stage": "100 Levenberg–Marquardt steps, then 100 on a second network for what the first has left",
     "variable-projection": "linear problems: amplitudes by least squares, frequencies by Levenberg–Marquardt",
     "ssbroyden": "1k Adam, then 20k self-scaled Broyden steps with a dense inverse Hessian",
     "nncg": "11k Adam, 30k L-BFGS, then 2k NysNewton-CG, the schedule of Rathore et al. (2024)",

@@ -29,6 +29,7 @@ from .progress import Monitor
 from .recipes import Plan
 from .resampling import adaptive_points
 from .slabs import CellMarching
+from .staging import Stage
 from .status import CAPACITY, State, Status, sentence
 from .weighting import Weights, weighting
 
@@ -85,6 +86,9 @@ class Run:
         self.history: list[np.ndarray] = []
         self.best: Any = None
         self.residual = float("inf")
+        self.base: Any = (
+            None  # the network that theta belongs to, where a phase has built another than the plan's
+        )
         self.theta: Any = None
         self.weights: Weights = None  # as the last phase that adapts them left them
         self.points: Any = None  # of the equations, where a phase has drawn new ones
@@ -130,7 +134,7 @@ class Run:
             return True
         if isinstance(phase, (Marching, CellMarching)) and self.exhausted:
             return False
-        if self.best is None or self.theta is not None:
+        if self.best is None or self.theta is not None or self.base is not None:
             return True
         return self.residual > (phase.only_above if isinstance(phase, DIRECT) else FAILED)
 
@@ -158,12 +162,15 @@ class Run:
         assert isinstance(state, Direct)
         if state.given_up:
             record.outcome = "given up"
-        # A pass a hundred times finer that gains less than a digit: the next would gain nothing.
-        self.exhausted = state.exhausted or state.given_up or state.residual > 0.1 * self.residual
+        # A march a hundred times finer that gains less than a digit: the next would gain nothing.
+        idle = state.exhausted or state.given_up or state.residual > 0.1 * self.residual
+        self.exhausted = isinstance(phase, (Marching, CellMarching)) and idle
         if state.network is not None and (not state.given_up or self.best is None):
             self._candidate(state.network)
 
     def _optimise(self, phase: Any) -> None:
+        if isinstance(phase, Stage) and self.theta is not None and self.state is None:
+            self._stage(phase)
         loss, theta = self._loss_and_theta()
         record = self._record(phase.name)
         names = term_names(self.problem)
@@ -213,10 +220,18 @@ class Run:
         self.weights = getattr(state, "weights", self.weights)
         self._candidate(loss.field(state.best_theta))
 
+    def _stage(self, phase: Stage) -> None:
+        """A network on top of the one at hand; whoever resumes finds it built, and no theta yet."""
+        key = jax.random.fold_in(jax.random.key(self.plan.seed), self.index)
+        network = phase.network(self.problem, *self._loss_and_theta(), self.plan.network, key)
+        self.base, self.theta, self._loss = network, None, None
+
     def _loss_and_theta(self) -> tuple[PhysicsLoss, Any]:
         if self._loss is None:
             plan, dtype = self.plan, jnp.dtype(self.plan.precision)
-            network = build(self.problem, plan.network, key=jax.random.key(plan.seed), dtype=dtype)
+            network = self.base
+            if network is None:
+                network = build(self.problem, plan.network, key=jax.random.key(plan.seed), dtype=dtype)
             points = sample(self.problem, plan.interior, plan.condition, plan.sampler, plan.seed)
             weights = plan.residual_weight, plan.condition_weight
             self._loss = physics_loss(self.problem, network, points, *weights, weighting(plan.network))
@@ -266,9 +281,10 @@ class Run:
         if self.points is not None:
             arrays["points"] = self.points
         arrays |= {f"weights.{k}": v for k, v in leaves(self.weights).items()}
-        if self.best is not None:
-            facts["best"] = network_spec(self.best, self.plan.network, self.plan.precision)
-            arrays |= {f"best.{k}": v for k, v in leaves(self.best).items()}
+        for name, network in (("best", self.best), ("base", self.base)):
+            if network is not None:
+                facts[name] = network_spec(network, self.plan.network, self.plan.precision)
+                arrays |= {f"{name}.{k}": v for k, v in leaves(network).items()}
         if isinstance(self.state, Direct):
             state = asdict(self.state) | {"network": None}
             state["residual"] = self.state.residual if np.isfinite(self.state.residual) else None
@@ -300,11 +316,13 @@ class Run:
         self.theta, self.points = (
             jnp.asarray(arrays[name]) if name in arrays else None for name in ("theta", "points")
         )
+        self.best, self.base = (
+            fill(skeleton(self.problem, facts[name]), group(f"{name}.")) if name in facts else None
+            for name in ("best", "base")
+        )
         if group("weights."):
             loss, _ = self._loss_and_theta()
             self.weights = fill(loss.weighting.start(loss), group("weights."))
-        if "best" in facts:
-            self.best = fill(skeleton(self.problem, facts["best"]), group("best."))
         if "direct" in facts:
             state = facts["direct"]
             state["residual"] = float("inf") if state["residual"] is None else state["residual"]

@@ -1,0 +1,172 @@
+"""u(x) = g(x) + d(x) N(x): conditions that hold for every N, read off the symbols.
+
+g satisfies the conditions and d vanishes where they hold, once for a value and k + 1 times for k time derivatives:
+
+    u(x, 0) = u₀, u_t(x, 0) = v₀     g = u₀ + t v₀,                          d ∝ t²
+    u(0, t) = a, u(1, t) = b         g ← g + (1 − x)(a − g|₀) + x (b − g|₁),  d ← 4 x (1 − x) d
+
+in the problem's coordinates. Values on faces of a box and initial values of one field each can be had so, as far as
+they agree where they meet; every other condition stays a term of the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import equinox as eqx
+import jax.numpy as jnp
+import sympy as sp
+from jaxtyping import Array, Float
+
+from ..features import Features
+from ..features.base import Frozen
+from ..problem import Condition, Problem
+from ..problem.evaluate import evaluate
+from .perceptron import Perceptron
+
+KINKS = (sp.Abs, sp.Max, sp.Min, sp.sign)  # g is differentiated as often as u
+
+
+class Constrained(eqx.Module):
+    """share · g + d N, field by field; the share is 1, and 0 for a network that is added to one that has g."""
+
+    inner: Perceptron
+    share: Frozen
+    offsets: tuple[sp.Expr, ...] = eqx.field(static=True)
+    factors: tuple[sp.Expr, ...] = eqx.field(static=True)
+    symbols: tuple[sp.Symbol, ...] = eqx.field(static=True)
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+        values = {symbol: point[i] for i, symbol in enumerate(self.symbols)}
+
+        def computed(expressions: Sequence[sp.Expr]) -> Float[Array, " fields"]:
+            return jnp.stack([jnp.asarray(evaluate(e, values, jnp), point.dtype) for e in expressions])
+
+        return self.share.value * computed(self.offsets) + computed(self.factors) * self.inner(point)
+
+    # What others ask of a perceptron.
+
+    @property
+    def features(self) -> Features:
+        return self.inner.features
+
+    @property
+    def weights(self) -> tuple[Float[Array, ...], ...]:
+        return self.inner.weights
+
+    @property
+    def biases(self) -> tuple[Float[Array, ...], ...]:
+        return self.inner.biases
+
+    @property
+    def parameters(self) -> int:
+        return self.inner.parameters
+
+
+def constrained(problem: Problem, network: Perceptron) -> Perceptron | Constrained:
+    """The network with every condition in it that can be; itself where there is none."""
+    forms = [hard_form(problem, name) for name in problem.unknowns]
+    if not any(form.conditions for form in forms):
+        return network
+    dtype = network.biases[-1].dtype
+    symbols = tuple(axis.symbol for axis in problem.axes)
+    offsets, factors = tuple(form.offset for form in forms), tuple(form.factor for form in forms)
+    return Constrained(network, Frozen(jnp.ones((), dtype)), offsets, factors, symbols)
+
+
+@dataclass(frozen=True)
+class HardForm:
+    """g and d of one field, and the conditions that hold by them."""
+
+    offset: sp.Expr
+    factor: sp.Expr
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class _Value:
+    """∂^order u = data where the axis has one of its ends."""
+
+    condition: Condition
+    axis: int
+    order: int
+    lower: bool
+    data: sp.Expr
+
+
+@lru_cache(maxsize=64)
+def hard_form(problem: Problem, field: str) -> HardForm:
+    """One condition after another, as long as all of them still hold for g."""
+    values = [value for c in problem.conditions if (value := _value(problem, c, field)) is not None]
+    taken: list[_Value] = []
+    # The initial values first, from the lowest derivative up: each continues the ones before.
+    for value in sorted(values, key=lambda value: (value.axis != problem.time, value.order)):
+        below = {other.order for other in taken if other.axis == value.axis == problem.time}
+        if value.order not in (0, len(below)):
+            continue
+        trial = [*taken, value]
+        offset = _offset(problem, trial)
+        if all(_holds(problem, offset, other) for other in trial):
+            taken = trial
+    conditions = tuple(value.condition for value in taken)
+    return HardForm(_offset(problem, taken), _factor(problem, taken), conditions)
+
+
+def _value(problem: Problem, condition: Condition, field: str) -> _Value | None:
+    """The condition as a value on a face, or None if it is something else."""
+    fixed = [i for i in range(len(problem.axes)) if i not in condition.free]
+    if condition.piece or len(condition.jets) != 1 or len(fixed) != 1 or not condition.linear:
+        return None
+    ((symbol, jet),) = condition.jets.items()
+    (index,), axis = fixed, problem.axes[fixed[0]]
+    place, order = jet.place[index], jet.orders[index]
+    coefficient = problem.value(condition.coefficient(symbol))
+    data = problem.value(condition.source) / coefficient
+    start = axis.is_time and place == axis.lower
+    face = not axis.is_time and problem.region is None and order == 0 and place in (axis.lower, axis.upper)
+    if jet.field != field or sum(jet.orders) != order or not (start or face):
+        return None
+    if coefficient.free_symbols or data.has(*KINKS):
+        return None
+    return _Value(condition, index, order, place == axis.lower, data)
+
+
+def _offset(problem: Problem, values: Sequence[_Value]) -> sp.Expr:
+    """g: Taylor's sum in time, then what the faces still miss, interpolated along one axis after another."""
+    g = sp.Integer(0)
+    for index in sorted(range(len(problem.axes)), key=lambda i: i != problem.time):
+        axis, here = problem.axes[index], [value for value in values if value.axis == index]
+        if axis.is_time:
+            since = axis.symbol - axis.lower
+            g += sum(value.data * since**value.order / sp.factorial(value.order) for value in here)
+            continue
+        missing = {v.lower: v.data - g.subs(axis.symbol, axis.lower if v.lower else axis.upper) for v in here}
+        rising = (axis.symbol - axis.lower) / (axis.upper - axis.lower)
+        if len(missing) == 2:
+            g += (1 - rising) * missing[True] + rising * missing[False]
+        else:
+            g += sum(missing.values())
+    return sp.sympify(g)
+
+
+def _factor(problem: Problem, values: Sequence[_Value]) -> sp.Expr:
+    """d: of size one, zero where a value is given, as often as there are derivatives of it."""
+    d = sp.Integer(1)
+    for index, axis in enumerate(problem.axes):
+        here = [value for value in values if value.axis == index]
+        length = axis.upper - axis.lower
+        for value in here:
+            d *= (axis.symbol - axis.lower if value.lower else axis.upper - axis.symbol) / length
+        if len(here) == 2 and not axis.is_time:
+            d *= 4
+    return d
+
+
+def _holds(problem: Problem, g: sp.Expr, value: _Value) -> bool:
+    """Whether g has the value; what is not seen to be so stays soft."""
+    axis = problem.axes[value.axis]
+    at = axis.lower if value.lower else axis.upper
+    left = g.diff(axis.symbol, value.order).subs(axis.symbol, at) - value.data
+    return bool(sp.expand(sp.expand_trig(sp.expand(left))) == 0)

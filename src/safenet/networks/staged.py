@@ -1,0 +1,30 @@
+"""u(x) = u₁(x) + ε u₂(x): a network on what another has left (multi-stage refinement; Wang and Lai, 2024).
+
+ε is the size of the error that is left, so that u₂ is a function of size one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from ..features.base import Frozen
+from .frozen import FrozenMap
+
+
+class Staged(eqx.Module):
+    """The sum, of which only u₂ is trained; `scale` is ε, one for each field, and `method` is how u₂ was built."""
+
+    first: FrozenMap
+    second: Any
+    scale: Frozen
+    method: Any = eqx.field(static=True)
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+        return self.first(point) + self.scale.value * self.second(point)
+
+    @property
+    def parameters(self) -> int:
+        return self.first.array.parameters + self.second.parameters
