@@ -175,7 +175,7 @@ OTHERS = {
     "width": 49, "depth": 3, "activation": "sine", "omega_0": 2.0, "embedding": "radial", "k": "L",
     "scaled": False, "sigma_space": 2.0, "sigma_time": 2.0, "bandwidth": 2.0, "degree": 1, "batch": 64,
     "weighting": "rba", "ntk_every": 10, "ntk_points": 10, "rba_decay": 0.9, "rba_rate": 0.1,
-    "weight_grid": (0.5,),
+    "weight_grid": (0.5,), "hard": True, "train_features": False,
 }  # fmt: skip
 
 
