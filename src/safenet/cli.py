@@ -52,6 +52,11 @@ Parameter = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)"),
 ]
 
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-O", metavar="NAME=VALUE", help="any other option of a method, e.g. -O k=L"),
+]
+
 
 def _problem(name: str, settings: list[str] | None = None) -> Problem:
     """A library name, or a file if it looks like one or exists."""
@@ -293,12 +298,7 @@ def solve(
     domain: Annotated[
         bool | None, typer.Option("--domain/--no-domain", help="features from the conditions")
     ] = None,
-    more: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option", "-O", metavar="NAME=VALUE", help="any other option of a method, e.g. -O k=L"
-        ),
-    ] = None,
+    more: MethodOption = None,
     track: Annotated[
         str | None,
         typer.Option(metavar="SINK", help="tensorboard:DIR, wandb:PROJECT or mlflow:EXPERIMENT"),
@@ -460,12 +460,7 @@ def spectrum(
     condition_points: Annotated[int | None, typer.Option(help="points on each condition")] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="of the network and the probes")] = 0,
     settings: Parameter = None,
-    more: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option", "-O", metavar="NAME=VALUE", help="an option of the method, e.g. -O width=20"
-        ),
-    ] = None,
+    more: MethodOption = None,
     device: Annotated[str | None, typer.Option(help="cpu or gpu")] = None,
     picture: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="F.png", help="draw the spectral densities")

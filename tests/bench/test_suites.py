@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+import safenet as sn
 from safenet import METHODS, RECIPES, SafeNetError, bench, library
 from safenet.bench.case import Case, changed
 from safenet.bench.catalogue import loads
@@ -158,6 +159,16 @@ def test_an_unknown_suite_or_scale_is_refused():
 
 def case(seed=0, method="pinn", recipe="paper-1", problem=WAVE, **options):
     return Case(problem, make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options))
+
+
+def test_a_case_keeps_its_own_statement_beside_one_of_the_same_task():
+    """Problems that differ in their known solution only are equal, and are still two texts."""
+    scored = DECAY + 'exact = { u = "exp(-k*t)" }\n'
+    scored = scored.replace("parameters = { k = 3 }\n", "") + "parameters = { k = 3 }\n"
+    unscored, known = sn.loads(DECAY), sn.loads(scored)
+    assert unscored == known
+    texts = [case(problem=problem).configuration["problem"] for problem in (unscored, known)]
+    assert ["exact" in text for text in texts] == [False, True]
 
 
 def test_the_name_of_a_case_does_not_depend_on_order_or_on_how_a_default_is_said():

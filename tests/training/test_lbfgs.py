@@ -13,6 +13,7 @@ import pytest
 import scipy.optimize
 from jax import lax
 
+from safenet.training.checkpoint import fill, leaves
 from safenet.training.lbfgs import LBFGS, PATIENCE, quasi_newton
 from safenet.training.status import Status
 
@@ -109,6 +110,21 @@ def value(objective, theta):
 @eqx.filter_jit
 def gradient(objective, theta):
     return jax.grad(lambda t: objective(t)[0])(theta)
+
+
+def assert_the_same_split(phase, objective, theta, counts):
+    """A whole run, and one in pieces that goes through a file after each: the same bits in state and trace."""
+    whole, rows = phase.advance(objective, phase.start(objective, theta), phase.iterations)
+    state, pieces = phase.start(objective, theta), []
+    for count in counts:
+        state, trace = phase.advance(objective, state, count)
+        pieces.append(trace.terms[: int(trace.length)])
+        saved = {name: np.asarray(leaf) for name, leaf in leaves(state).items()}
+        state = fill(phase.start(objective, theta), saved)
+    for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(state), strict=True):
+        assert np.array_equal(a, b)
+    assert np.array_equal(np.concatenate(pieces), rows.terms[: phase.iterations])
+    assert Status(int(state.status)) is Status.FINISHED
 
 
 def solve(phase, objective, theta, chunk=500):

@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_lbfgs import Liar, Only, Quadratic, Toy, network, rosenbrock, singly, solve
+from test_lbfgs import Liar, Only, Quadratic, Toy, assert_the_same_split, network, rosenbrock, singly, solve
 
 from safenet.errors import SafeNetError
-from safenet.training.checkpoint import fill, leaves
 from safenet.training.lbfgs import LBFGS
 from safenet.training.nncg import NNCG, conjugate_gradients, nystrom, precondition
 from safenet.training.status import Status
@@ -157,19 +156,7 @@ def test_the_preconditioner_is_made_anew_when_due_and_from_other_directions():
 
 
 def test_splitting_a_run_anywhere_gives_the_same_bits_also_through_a_file():
-    objective, theta = rosenbrock(40)
-    phase = NNCG(30, rank=20, every=7)
-    whole, rows = phase.advance(objective, phase.start(objective, theta), 30)
-    state, pieces = phase.start(objective, theta), []
-    for count in (1, 9, 0, 4, 100):
-        state, trace = phase.advance(objective, state, count)
-        pieces.append(trace.terms[: int(trace.length)])
-        saved = {name: np.asarray(leaf) for name, leaf in leaves(state).items()}
-        state = fill(phase.start(objective, theta), saved)
-    for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(state), strict=True):
-        assert np.array_equal(a, b)
-    assert np.array_equal(np.concatenate(pieces), rows.terms[:30])
-    assert Status(int(state.status)) is Status.FINISHED
+    assert_the_same_split(NNCG(30, rank=20, every=7), *rosenbrock(40), (1, 9, 0, 4, 100))
 
 
 def test_failures_are_reported_and_the_best_is_kept():

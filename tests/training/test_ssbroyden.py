@@ -4,14 +4,23 @@ import dataclasses
 import json
 from itertools import pairwise
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_lbfgs import Liar, Only, Quadratic, gradient, network, rosenbrock, singly, solve, value
+from test_lbfgs import (
+    Liar,
+    Only,
+    Quadratic,
+    assert_the_same_split,
+    gradient,
+    network,
+    rosenbrock,
+    singly,
+    solve,
+    value,
+)
 
 from safenet.errors import SafeNetError
-from safenet.training.checkpoint import fill, leaves
 from safenet.training.lbfgs import LBFGS
 from safenet.training.ssbroyden import SSBroyden, self_scaled
 from safenet.training.status import Status
@@ -123,19 +132,7 @@ def test_on_a_network_it_goes_further_than_lbfgs_in_as_many_steps():
 
 
 def test_splitting_a_run_anywhere_gives_the_same_bits_also_through_a_file():
-    objective, theta = network()
-    phase = SSBroyden(120)
-    whole, rows = phase.advance(objective, phase.start(objective, theta), 120)
-    state, pieces = phase.start(objective, theta), []
-    for count in (1, 49, 0, 7, 200):
-        state, trace = phase.advance(objective, state, count)
-        pieces.append(trace.terms[: int(trace.length)])
-        saved = {name: np.asarray(leaf) for name, leaf in leaves(state).items()}
-        state = fill(phase.start(objective, theta), saved)
-    for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(state), strict=True):
-        assert np.array_equal(a, b)
-    assert np.array_equal(np.concatenate(pieces), rows.terms[:120])
-    assert Status(int(state.status)) is Status.FINISHED
+    assert_the_same_split(SSBroyden(120), *network(), (1, 49, 0, 7, 200))
 
 
 def test_a_spoilt_h_is_replaced_by_steepest_descent():

@@ -19,6 +19,7 @@ from safenet.training.progress import Monitor
 from safenet.training.recipes import Plan, make_plan
 from safenet.training.run import Run, train
 from safenet.training.staging import Stage, dominant_frequencies, error_sizes
+from test_resume import Interrupter
 
 POISSON = sn.loads("""
 name = "poisson"
@@ -119,20 +120,6 @@ def test_on_hard_conditions_the_second_network_is_hard_too_and_brings_no_data_of
     network = Stage(1, features=8, width=4).network(problem, loss, theta, chosen, jax.random.key(1))
     loss, theta = physics_loss(problem, network, points)
     assert max(held_out(problem, loss.field(theta + 0.1), 64).conditions) < 1e-12
-
-
-class Interrupter(sn.Monitor):
-    """Ctrl-C at the n-th thing that a run reports."""
-
-    def __init__(self, n):
-        self.n, self.calls = n, 0
-
-    def report(self, *_, **__):
-        self.calls += 1
-        if self.calls == self.n:
-            raise KeyboardInterrupt
-
-    phase = losses = network = report
 
 
 def test_an_interruption_at_any_moment_changes_nothing(tmp_path, monkeypatch):

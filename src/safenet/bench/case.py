@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import MISSING, dataclass, fields
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from .. import library
@@ -106,9 +106,16 @@ def content_id(configuration: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-@cache
+# By the object, which is kept so that its id stays its own: problems that differ in name or solution are equal.
+_STATEMENTS: dict[int, tuple[Problem, str]] = {}
+
+
 def _statement(problem: Problem) -> str:
-    return re.sub(r"^title = .*\n", "", dumps(problem), flags=re.MULTILINE)
+    """The problem as text, made once for all cases that share it."""
+    if id(problem) not in _STATEMENTS:
+        text = re.sub(r"^title = .*\n", "", dumps(problem), flags=re.MULTILINE)
+        _STATEMENTS[id(problem)] = problem, text
+    return _STATEMENTS[id(problem)][1]
 
 
 def _variant(problem: Problem, plan: Plan) -> dict[str, Any]:

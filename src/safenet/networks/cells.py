@@ -122,11 +122,16 @@ def cell_skeleton(fields: int, spec: dict[str, Any]) -> CellForm:
     return CellForm(np.zeros(shape), cells, degrees)
 
 
+def interpolation(degree: int) -> tuple[AxisBasis, np.ndarray, np.ndarray]:
+    """The Chebyshev polynomials on [−1, 1], nodes as many as they are, and the map from values there to amplitudes."""
+    unit = AxisBasis("chebyshev", degree, -1.0, 1.0)
+    nodes = np.cos(np.pi * (np.arange(unit.size) + 0.5) / unit.size)
+    return unit, nodes, np.linalg.inv(unit(nodes))
+
+
 def restricted(form: CellForm, cells: Sequence[Cell]) -> CellForm:
     """The same function on smaller cells: each is a part of one of the form's, where it is a polynomial."""
-    units = [AxisBasis("chebyshev", degree, -1.0, 1.0) for degree in form.degrees]
-    nodes = [np.cos(np.pi * (np.arange(unit.size) + 0.5) / unit.size) for unit in units]
-    inverses = [np.linalg.inv(unit(at)) for unit, at in zip(units, nodes, strict=True)]
+    units, nodes, inverses = zip(*map(interpolation, form.degrees), strict=True)
     middles = np.array([[(low + high) / 2 for low, high in cell] for cell in cells])
     parents = form.locate(middles)
     amplitudes = []

@@ -134,17 +134,22 @@ class LeastSquares:
                 evaluations=state.evaluations + result.evaluations,
                 cursor={"modes": modes, "poor": poor},
             )
-            if state.residual <= self.tolerance:
-                reason = f"the held-out residual is below {self.tolerance:.0e}"
-                yield replace(state, done=True, reason=reason)
-                return
-            if poor >= 3:
-                nothing = state.network is None
-                idle = "more modes no longer reduce the held-out residual"
-                reason = "the residual is not finite" if nothing else idle
-                yield replace(state, done=True, given_up=nothing, reason=reason)
-                return
+            state = ended(state, self.tolerance)
             yield state
+            if state.done:
+                return
+
+
+def ended(state: Direct, tolerance: float) -> Direct:
+    """A level's state, done where its residual is within the tolerance or three levels in a row were poor ones."""
+    if state.residual <= tolerance:
+        return replace(state, done=True, reason=f"the held-out residual is below {tolerance:.0e}")
+    if state.cursor["poor"] >= 3:
+        nothing = state.network is None
+        idle = "more modes no longer reduce the held-out residual"
+        reason = "the residual is not finite" if nothing else idle
+        return replace(state, done=True, given_up=nothing, reason=reason)
+    return state
 
 
 def oversampling(problem: Problem) -> float:

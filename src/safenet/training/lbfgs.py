@@ -26,10 +26,10 @@ from safenet.training.status import (
     Status,
     Trace,
     code,
+    descending,
     first_evaluation,
     iteration_count,
     moved,
-    opening,
     repeat,
 )
 
@@ -72,11 +72,8 @@ class LBFGS:
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> LBFGSState:
         here = first_evaluation(objective, theta)
-        shared = opening(theta, here)
-        flat = here.finite & (here.gradient_norm <= self.tolerance)
         return LBFGSState(
-            **shared | {"status": jnp.where(flat, code(Status.GRADIENT), shared["status"])},
-            gradient=here.gradient,
+            **descending(theta, here, self.tolerance),
             S=jnp.zeros((self.history, theta.size), theta.dtype),
             Y=jnp.zeros((self.history, theta.size), theta.dtype),
             SY=jnp.zeros((self.history, self.history), jnp.float64),

@@ -15,7 +15,7 @@ from ..networks.modes import ModalForm, waves
 from ..problem import Problem
 from ..problem.dispersion import symbol
 from ..problem.waves import families, forced, open_axes
-from .direct import Direct, first_modes
+from .direct import Direct, ended, first_modes
 from .heldout import held_out
 from .modal_rows import all_together, amplitudes_of, decoupled, wave_by_wave
 from .progress import Monitor
@@ -73,17 +73,10 @@ class Modes:
                 evaluations=state.evaluations + 1,
                 cursor={"modes": counts, "poor": poor},
             )
-            if state.residual <= self.tolerance:
-                reason = f"the held-out residual is below {self.tolerance:.0e}"
-                yield replace(state, done=True, reason=reason)
-                return
-            if poor >= 3:
-                nothing = state.network is None
-                idle = "more modes no longer reduce the held-out residual"
-                reason = "the residual is not finite" if nothing else idle
-                yield replace(state, done=True, given_up=nothing, reason=reason)
-                return
+            state = ended(state, self.tolerance)
             yield state
+            if state.done:
+                return
 
 
 def modes_obstacle(problem: Problem) -> str | None:

@@ -21,7 +21,6 @@ from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
-from safenet.errors import SafeNetError
 from safenet.training.line_search import choose, line_search
 from safenet.training.status import (
     Evaluation,
@@ -30,11 +29,13 @@ from safenet.training.status import (
     Status,
     Trace,
     code,
+    descending,
     first_evaluation,
     iteration_count,
     moved,
-    opening,
     repeat,
+    require_double,
+    verdict,
 )
 
 CHANGE = 2.0  # of the damping, from step to step
@@ -76,19 +77,11 @@ class NNCG:
     name: ClassVar[str] = "nncg"
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> NNCGState:
-        if theta.dtype != jnp.float64:
-            raise SafeNetError(
-                f"NysNewton-CG needs float64 parameters, but theta is {theta.dtype}: conjugate gradients lose their "
-                "orthogonality within a few steps of single precision",
-                "leave out the precision, or use LBFGS, which works in float32",
-            )
-        here = first_evaluation(objective, theta)
-        shared = opening(theta, here)
-        flat = here.finite & (here.gradient_norm <= self.tolerance)
+        skew = "conjugate gradients lose their orthogonality within a few steps of single precision"
+        require_double(theta, "NysNewton-CG", skew)
         rank = min(self.rank, theta.size)
         return NNCGState(
-            **shared | {"status": jnp.where(flat, code(Status.GRADIENT), shared["status"])},
-            gradient=here.gradient,
+            **descending(theta, first_evaluation(objective, theta), self.tolerance),
             direction=jnp.zeros_like(theta),
             damping=jnp.asarray(self.damping, theta.dtype),
             U=jnp.zeros((theta.size, rank), theta.dtype),
@@ -153,10 +146,9 @@ def _step(limits: Limits, objective: Objective, state: NNCGState) -> NNCGState:
         U=U,
         S=S,
     )
-    eps = jnp.finfo(state.theta.dtype).eps
-    slow = trusted & (after.best_total > (1 - jnp.maximum(limits.tolerance, eps)) * state.best_total)
-    status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
-    status = jnp.where(after.gradient_norm <= limits.tolerance, code(Status.GRADIENT), status)
+    status = verdict(after, state.best_total, limits.tolerance)
+    # A step that was cut short or met a saddle falls by little, too: only a trusted one tells.
+    status = jnp.where(~trusted & (status == Status.DECREASE), code(Status.RUNNING), status)
     failure = jnp.where(search.finite, code(Status.NO_STEP), code(Status.NON_FINITE))
     return choose(search.found, replace(after, status=status), replace(state, status=failure))
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..networks.basis import AxisBasis
-from ..networks.cells import Cell, CellForm
+from ..networks.cells import Cell, CellForm, interpolation
 from ..problem import Problem
 from .cell_rows import CellRows
 from .collocation import Handover
@@ -215,16 +214,15 @@ def _interpolated(
     form: CellForm, cells: Sequence[Cell], degrees: Sequence[int], t: float, k: int
 ) -> np.ndarray:
     """The amplitudes of ∂_t^k u at time t on cells of space: (cells, fields, degrees + 1 …)."""
-    units = [AxisBasis("chebyshev", degree, -1.0, 1.0) for degree in degrees]
-    nodes = [np.cos(np.pi * (np.arange(unit.size) + 0.5) / unit.size) for unit in units]
+    _, nodes, inverses = zip(*map(interpolation, degrees), strict=True)
     grid = np.stack([m.ravel() for m in np.meshgrid(*nodes, indexing="ij")], axis=1)
     low, high = np.moveaxis(np.array(cells), 2, 0)[:, :, None]
     points = (low + high) / 2 + (high - low) / 2 * grid
     at = np.concatenate([points, np.full((*points.shape[:2], 1), t)], axis=2).reshape(-1, len(degrees) + 1)
     orders = (*(0,) * len(degrees), k)
-    values = form.jets(at, [orders])[orders].reshape(len(cells), *(unit.size for unit in units), -1)
-    for axis, (unit, ticks) in enumerate(zip(units, nodes, strict=True), 1):
-        values = np.moveaxis(np.tensordot(np.linalg.inv(unit(ticks)), values, axes=((1,), (axis,))), 0, axis)
+    values = form.jets(at, [orders])[orders].reshape(len(cells), *map(len, nodes), -1)
+    for axis, inverse in enumerate(inverses, 1):
+        values = np.moveaxis(np.tensordot(inverse, values, axes=((1,), (axis,))), 0, axis)
     return np.moveaxis(values, -1, 1)
 
 

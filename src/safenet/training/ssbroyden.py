@@ -31,11 +31,13 @@ from safenet.training.status import (
     Status,
     Trace,
     code,
+    descending,
     first_evaluation,
     iteration_count,
     moved,
-    opening,
     repeat,
+    require_double,
+    verdict,
 )
 
 FAMILIES = ("broyden", "bfgs")
@@ -69,18 +71,10 @@ class SSBroyden:
             )
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> SSBroydenState:
-        if theta.dtype != jnp.float64:
-            raise SafeNetError(
-                f"self-scaled Broyden needs float64 parameters, but theta is {theta.dtype}: H adds up thousands of "
-                "rank-two updates that nearly cancel",
-                "leave out the precision, or use LBFGS, which works in float32",
-            )
-        here = first_evaluation(objective, theta)
-        shared = opening(theta, here)
-        flat = here.finite & (here.gradient_norm <= self.tolerance)
+        cancelling = "H adds up thousands of rank-two updates that nearly cancel"
+        require_double(theta, "self-scaled Broyden", cancelling)
         return SSBroydenState(
-            **shared | {"status": jnp.where(flat, code(Status.GRADIENT), shared["status"])},
-            gradient=here.gradient,
+            **descending(theta, first_evaluation(objective, theta), self.tolerance),
             H=jnp.eye(theta.size, dtype=theta.dtype),
             learnt=jnp.asarray(False),
         )
@@ -123,11 +117,7 @@ def _step(
 
     state = replace(state, evaluations=state.evaluations + search.count)
     after = _learn(family, replace(state, H=H, learnt=learnt), search)
-    eps = jnp.finfo(state.theta.dtype).eps
-    slow = after.best_total > (1 - jnp.maximum(tolerance, eps)) * state.best_total
-    status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
-    status = jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status)
-    after = replace(after, status=status)
+    after = replace(after, status=verdict(after, state.best_total, tolerance))
     # A failed search may be the fault of H: forget it and try steepest descent, once.
     failure = jnp.where(learnt, code(Status.RUNNING), code(Status.NO_STEP))
     failure = jnp.where(search.finite, failure, code(Status.NON_FINITE))

@@ -20,6 +20,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from ..errors import SafeNetError
+
 CAPACITY = 512
 
 
@@ -198,6 +200,31 @@ def opening(
         "evaluations": jnp.asarray(1, jnp.int32),
         "status": jnp.where(here.finite, code(Status.RUNNING), code(Status.NON_FINITE)),
     }
+
+
+def descending(theta: Float[Array, " p"], here: Evaluation, tolerance: float) -> dict[str, Array]:
+    """`opening` for a method that carries the gradient along: where that is flat from the beginning, it has ended."""
+    flat = here.finite & (here.gradient_norm <= tolerance)
+    shared = opening(theta, here)
+    status = jnp.where(flat, code(Status.GRADIENT), shared["status"])
+    return shared | {"gradient": here.gradient, "status": status}
+
+
+def verdict(after: State, best: Float[Array, ""], tolerance: Float[Array, ""]) -> Int[Array, ""]:
+    """GRADIENT where that is within the tolerance, DECREASE where the `best` loss before hardly fell, or RUNNING."""
+    eps = jnp.finfo(after.theta.dtype).eps
+    slow = after.best_total > (1 - jnp.maximum(tolerance, eps)) * best
+    status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
+    return jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status)
+
+
+def require_double(theta: Float[Array, " p"], name: str, why: str) -> None:
+    """Refuse single precision where a method would be misled by it."""
+    if theta.dtype != jnp.float64:
+        raise SafeNetError(
+            f"{name} needs float64 parameters, but theta is {theta.dtype}: {why}",
+            "leave out the precision, or use LBFGS, which works in float32",
+        )
 
 
 class Trace(eqx.Module):
