@@ -12,11 +12,13 @@ from sympy import Function, symbols
 from safenet import features as ft
 from safenet import library
 from safenet.derivatives import batch_jets, below, composed, elementwise, knows, point_jets, product
-from safenet.features.base import image, table
+from safenet.features.base import Frozen, image, table
 from safenet.features.fourier import sine_patterns, turned
 from safenet.features.sincos import sin_cos
 from safenet.networks import METHODS, build, method
+from safenet.networks.frozen import FrozenMap
 from safenet.networks.perceptron import ACTIVATIONS, slopes
+from safenet.networks.staged import Staged
 from safenet.problem import Problem
 from safenet.training import objective as objective_module
 from safenet.training.objective import physics_loss
@@ -239,6 +241,17 @@ def test_weights_of_points_reach_their_blocks(monkeypatch):
     loss, nested, theta = losses(WAVE, method("pinn", width=4, depth=1), weighting=RBA())
     weights = (jnp.asarray(RNG.random(40)),)
     equal(loss.weighted(weights), nested.weighted(weights), theta)
+
+
+@pytest.mark.parametrize("kind", ["hard", "frozen", "staged"])
+def test_networks_around_a_network_have_its_rule(kind):
+    chosen = method("safe-net", width=3, features=8, hard=kind != "frozen", train_features=kind != "frozen")
+    network = build(WAVE, chosen, key=jax.random.key(0))
+    if kind == "staged":
+        network = Staged(FrozenMap(network), network, Frozen(jnp.asarray([1e-3])), chosen)
+    expected = jax.jit(jax.vmap(point_jets(network, ORDERS)))(POINTS)
+    assert knows(network, "propagate")
+    agree(jax.jit(lambda p: batch_jets(network, p, ORDERS))(POINTS), expected, 1e-10)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -10,6 +11,21 @@ import jax
 jax.config.update("jax_enable_x64", True)
 # On a GPU, JAX multiplies float32 matrices in TF32, with 10 bits: gradients become too rough for any line search.
 jax.config.update("jax_default_matmul_precision", "highest")
+
+MOST_CORES = 8  # beyond, the blocks of points become too few for each
+
+
+def _cores_as_devices() -> None:
+    """One CPU device for each core, for `training.spread`; whoever has counted them before is left in peace."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    if jax.config.jax_num_cpu_devices != -1 or "xla_force_host_platform_device_count" in flags:
+        return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(RuntimeError):  # JAX is at work already
+        jax.config.update("jax_num_cpu_devices", min(cores, MOST_CORES))
+
+
+_cores_as_devices()
 
 
 def cache_compilations() -> None:

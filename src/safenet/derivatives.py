@@ -45,12 +45,20 @@ def point_jets(
 def batch_jets(
     field: Field, points: Float[Array, "points axes"], orders: Sequence[Orders]
 ) -> dict[Orders, Float[Array, "points fields"]]:
-    """{α: ∂^α f} at many points: propagated where the field knows how (`.propagate`), else nested, point by point."""
+    """{α: ∂^α f} at many points: propagated where the field knows how, else nested, point by point."""
     if not knows(field, "propagate"):
         return jax.vmap(point_jets(field, orders))(points)
-    found = field.propagate(points.T, below(orders))  # type: ignore[attr-defined]
+    found = propagated(field, points.T, below(orders))
     count = points.shape[0]
     return {alpha: whole(found.get(alpha), found[(0,) * len(alpha)], count).T for alpha in orders}
+
+
+def propagated(field: Field, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+    """{α: ∂^α f} as jets on a batch, for `orders` that hold all below each of them: by `.propagate`, else nested."""
+    if knows(field, "propagate"):
+        return field.propagate(x, orders)  # type: ignore[attr-defined]
+    found = jax.vmap(point_jets(field, orders), in_axes=1, out_axes=1)(x)
+    return {alpha: found[alpha] for alpha in orders}
 
 
 def jets(

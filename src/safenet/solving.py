@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from .backend import device_name
@@ -40,6 +41,8 @@ def solve(
 ) -> Solution:
     """Solve `problem`; with `out`, in a run folder that survives an interruption.
 
+    After `jax.distributed.initialize` all processes call it alike: their devices share the points, the first writes.
+
     `options`: precision, scale (of the iterations), interior, condition (numbers of points), sampler, and the
     network's, which are the fields of `Method`: features, width, depth, activation, frequencies, amplitudes, normalise,
     domain, k, embedding, weighting, ….
@@ -47,7 +50,7 @@ def solve(
     for text in left_free(problem):
         warnings.warn(f"{problem.name}: {text}", SafeNetWarning, stacklevel=2)
     plan = make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options)
-    folder = None if out is None else prepare(Path(out), problem, plan, force)
+    folder = None if out is None or jax.process_index() else prepare(Path(out), problem, plan, force)
     return carry_out(problem, plan, monitor, folder)
 
 
@@ -138,7 +141,7 @@ def carry_out(
                 "the solution is complete, and the estimate can be resumed.",
             }
         solution.result["wall_seconds"] = round(time.monotonic() - began, 3)
-    if folder is not None:
+    if folder is not None and jax.process_index() == 0:
         solution.save(folder)
     return solution
 

@@ -17,7 +17,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, added, knows, linear, point_jets, whole
+from ..derivatives import Jets, Orders, added, knows, linear, propagated, whole
 from ..problem import Problem
 
 
@@ -75,8 +75,7 @@ def table(features: Features, x: Float[Array, "axes points"], orders: Sequence[O
     """{α: ∂^α φ} by the features' own rule, or by nested forward mode."""
     if knows(features, "table"):
         return features.table(x, orders)  # type: ignore[attr-defined]
-    found = jax.vmap(point_jets(features, orders), in_axes=1, out_axes=1)(x)
-    return {alpha: found[alpha] for alpha in orders}
+    return propagated(features, x, orders)
 
 
 def stacked(tables: Sequence[Jets], orders: Sequence[Orders]) -> Jets:

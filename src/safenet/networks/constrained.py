@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import sympy as sp
 from jaxtyping import Array, Float
 
+from ..derivatives import Field, Jets, Orders, added, product, propagated
 from ..features import Features
 from ..features.base import Frozen
 from ..problem import Condition, Problem
@@ -39,12 +40,23 @@ class Constrained(eqx.Module):
     symbols: tuple[sp.Symbol, ...] = eqx.field(static=True)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
-        values = {symbol: point[i] for i, symbol in enumerate(self.symbols)}
+        g, d = (self._values(expressions)(point) for expressions in (self.offsets, self.factors))
+        return self.share.value * g + d * self.inner(point)
 
-        def computed(expressions: Sequence[sp.Expr]) -> Float[Array, " fields"]:
+    def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        g = propagated(self._values(self.offsets), x, orders)
+        d = propagated(self._values(self.factors), x, orders)
+        shared = {alpha: self.share.value * value for alpha, value in g.items()}
+        return added(shared, product(d, propagated(self.inner, x, orders), orders))
+
+    def _values(self, expressions: Sequence[sp.Expr]) -> Field:
+        """x ↦ the expressions there."""
+
+        def compute(point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+            values = {symbol: point[i] for i, symbol in enumerate(self.symbols)}
             return jnp.stack([jnp.asarray(evaluate(e, values, jnp), point.dtype) for e in expressions])
 
-        return self.share.value * computed(self.offsets) + computed(self.factors) * self.inner(point)
+        return compute
 
     # What others ask of a perceptron.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from jaxtyping import Array, Float
 
+from ..derivatives import Jets, Orders, propagated
 from ..features import Features
-from ..features.base import Frozen
+from ..features.base import Frozen, image, table
 
 
 class FrozenMap(Frozen):
@@ -17,6 +19,9 @@ class FrozenMap(Frozen):
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " values"]:
         return self.array(point)
+
+    def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        return propagated(self.array, x, orders)
 
 
 class FrozenFeatures(Features):
@@ -30,3 +35,11 @@ class FrozenFeatures(Features):
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
         return self.map(point)
+
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        return table(self.map.array, x, orders)
+
+    def image(
+        self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
+    ) -> Jets:
+        return image(self.map.array, W, x, orders)

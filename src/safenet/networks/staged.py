@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from ..derivatives import Jets, Orders, added, propagated
 from ..features.base import Frozen
 from .frozen import FrozenMap
 
@@ -24,6 +26,12 @@ class Staged(eqx.Module):
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         return self.first(point) + self.scale.value * self.second(point)
+
+    def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        second = {
+            alpha: self.scale.value[:, None] * h for alpha, h in propagated(self.second, x, orders).items()
+        }
+        return added(propagated(self.first, x, orders), second)
 
     @property
     def parameters(self) -> int:

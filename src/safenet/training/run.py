@@ -29,6 +29,7 @@ from .progress import Monitor
 from .recipes import Plan
 from .resampling import adaptive_points
 from .slabs import CellMarching
+from .spread import agreed, here
 from .staging import Stage
 from .status import CAPACITY, State, Status, sentence
 from .weighting import Weights, weighting
@@ -205,11 +206,12 @@ class Run:
                 self.monitor.losses(
                     int(state.iteration), phase.iterations, total, dict(zip(names, terms, strict=True))
                 )
-                self.monitor.network(partial(loss.field, state.theta))
+                self.monitor.network(partial(loss.field, here(state.theta)))
             # The first call compiles; from then on aim at CHUNK_SECONDS between looks.
             speed = (now - began) / max(len(rows), 1)
-            count = int(min(CAPACITY, max(1, CHUNK_SECONDS / max(speed, 1e-9)), 8 * count))
+            count = agreed(int(min(CAPACITY, max(1, CHUNK_SECONDS / max(speed, 1e-9)), 8 * count)))
             self.save()
+        state = here(state)
         status = Status(int(state.status))
         last = float(getattr(state, "judged", state.total))
         diverged = status == Status.NON_FINITE or last > 10 * first
@@ -241,7 +243,7 @@ class Run:
 
     def _adaptive_points(self, loss: PhysicsLoss, state: State) -> Any:
         seed = self.plan.seed, self.index, int(state.iteration)
-        points = adaptive_points(self.problem, loss, state.theta, self.plan.interior, seed)
+        points = adaptive_points(self.problem, loss, here(state.theta), self.plan.interior, seed)
         return jnp.asarray(points, state.theta.dtype)
 
     def _candidate(self, network: Any) -> None:
@@ -269,6 +271,8 @@ class Run:
     def save(self, force: bool = False) -> None:
         if self.folder is None or (not force and time.monotonic() - self.saved < SAVE_EVERY):
             return
+        if jax.process_index():
+            return  # the first of several processes writes for all
         arrays: dict[str, Any] = {}
         facts: dict[str, Any] = {"index": self.index, "winner": self.winner, "exhausted": self.exhausted}
         facts["records"] = [asdict(record) for record in self.records]
