@@ -3,8 +3,8 @@
 python benchmarks/hot_loop.py OUT.json [repetitions]
 
 The wave equation with 20,000 points inside and 2,000 on each of its four conditions. Both ways alternate within one
-run, so that whatever else the machine does falls on both; median, quartiles and the processor's time are recorded. The
-floor of a row is what the products of its layers, or the traffic of their jets, need at the rates of this machine.
+run, so that whatever else the machine does falls on both; median, quartiles and the processor's time are recorded.
+floor.py says what the floor of a row is.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from floor import CONDITION, INTERIOR, floor, rates, work
 
 import safenet as sn
 from safenet.backend import device_name
@@ -30,9 +31,6 @@ from safenet.training.batch import stacked
 from safenet.training.objective import physics_loss
 from safenet.training.points import sample
 
-INTERIOR, CONDITION = 20_000, 2_000
-# Jets that a point needs (u, u_x, u_xx, u_t, u_tt inside; u and u_t on the conditions), in rows of a layer's product.
-JETS = 5 * INTERIOR + 3 * CONDITION + 2 * CONDITION
 PHASE = Adam(10**9)
 STEPS = 1 if jax.default_backend() == "cpu" else 100  # iterations between two looks at the clock
 PATIENCE = 90.0  # seconds for one row, once compiled
@@ -115,34 +113,6 @@ def compare(name: str, dtype: str, seeds: int, repetitions: int) -> dict[str, An
     return row
 
 
-def work(name: str, dtype: str) -> dict[str, float]:
-    """Operations of the layers' products, forward and back; bytes if their jets are written and read once each way."""
-    network = build(sn.library.wave(), METHODS[name], key=jax.random.key(0), dtype=jnp.dtype(dtype))
-    sizes = [weight.shape for weight in network.weights]
-    flops = sum(3 * 2 * JETS * rows * columns for rows, columns in sizes)
-    numbers = sum(2 * 2 * JETS * rows for rows, _ in sizes)
-    return {"flops": flops, "bytes": numbers * jnp.dtype(dtype).itemsize}
-
-
-def rates(dtype: str) -> dict[str, float]:
-    """Operations a second of a (250, 130) @ (130, 20k) product, and bytes a second of a sum of two large arrays."""
-    W, phi = jnp.ones((250, 130), dtype), jnp.ones((130, INTERIOR), dtype)
-    large = jnp.ones(2**25, dtype)
-    product = best(jax.jit(lambda W, phi: W @ phi), W, phi)
-    traffic = best(jax.jit(lambda a: a + 1), large)
-    return {"flops": 2 * 250 * 130 * INTERIOR / product, "bytes": 2 * large.nbytes / traffic}
-
-
-def best(function: Callable[..., Any], *arguments: Any) -> float:
-    jax.block_until_ready(function(*arguments))
-    found = []
-    for _ in range(9):
-        began = time.perf_counter()
-        jax.block_until_ready(function(*arguments))
-        found.append(time.perf_counter() - began)
-    return min(found)
-
-
 def main() -> None:
     path, repetitions = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 9
     results: dict[str, Any] = {
@@ -159,14 +129,11 @@ def main() -> None:
         for dtype in ("float32", "float64"):
             for seeds in (1, 5):
                 row = compare(name, dtype, seeds, repetitions)
-                needed, rate = work(name, dtype), results["rates"][dtype]
-                floor = {key: seeds * needed[key] for key in needed}
-                floor["ms"] = 1e3 * max(floor["flops"] / rate["flops"], floor["bytes"] / rate["bytes"])
-                row["floor"] = floor
+                row["floor"] = floor(work(name, dtype), results["rates"][dtype], seeds)
                 results["rows"].append(row)
                 print(
                     f"{name:<18}{dtype:<10}{seeds:>5}{row['jets']['ms']:>10.2f}{row['nested']['ms']:>11.2f}"
-                    f"{row['times faster']:>8.2f}{floor['ms']:>10.2f}",
+                    f"{row['times faster']:>8.2f}{row['floor']['ms']:>10.2f}",
                     flush=True,
                 )
                 path.write_text(json.dumps(results, indent=1) + "\n")

@@ -1,10 +1,11 @@
 """The paper's explanation, measured: spectra after 3k, 30k and 100k iterations of Adam, beside the printed λ_max.
 
-    python benchmarks/spectra.py results/spectra.json --minutes 25 [--scale 0.01]
+    python benchmarks/spectra.py results/spectra.json --minutes 9 [--scale 0.01] [--points 2000 200]
 
-First what takes how long, then every case at 3k iterations, then the later ones. Each result is written as soon as it
-exists; what the file holds is not done again, and training goes on from the states beside it (OUT-states/). `--scale`
-multiplies iterations, points, probes and the sizes of the networks, for a trial on a small machine.
+First what takes how long, then every case at 3k iterations, then at 100k and at 30k. Each result is written as soon as
+it exists; what the file holds is not done again, and training goes on from the states beside it (OUT-states/, a few MB:
+carry them along). No look begins in the last `--reserve` seconds; what is left of the time then trains the next cases.
+`--scale` multiplies iterations, points, probes and the sizes of the networks, for a trial on a small machine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ import numpy as np
 
 import safenet as sn
 from safenet.analysis import (
+    Curvature,
     Spectrum,
     curvature,
     eigenvalue_spectrum,
@@ -35,6 +37,7 @@ from safenet.analysis import (
     tangent_kernels,
     widened,
 )
+from safenet.backend import cache_compilations
 from safenet.bench.printed import tables
 from safenet.networks.methods import Method, build
 from safenet.training.adam import Adam, AdamState
@@ -50,25 +53,33 @@ CASES = tuple(
     for method in ("safe-net-literal", "safe-net", "pinn")
 )
 STAGES = (3_000, 30_000, 100_000)
+LOOKS = (3_000, 100_000, 30_000)  # the paper prints the first two
 POINTS = (20_000, 2_000)
 CHUNK = 500  # iterations between two looks at the clock
+EXACT = 1000  # parameters up to which all eigenvalues are computed on a CPU; on a GPU always
 
 
 class Study:
     """The file of results, the clock, and the sizes."""
 
-    def __init__(self, store: Path, minutes: float, scale: float) -> None:
-        self.store, self.scale = store, scale
+    def __init__(
+        self, store: Path, minutes: float, reserve: float, scale: float, points: Sequence[int]
+    ) -> None:
+        self.store, self.scale, self.reserve = store, scale, reserve
+        self.points = [self.size(count, 50) for count in points]
         self.deadline = time.monotonic() + 60 * minutes
         self.found: dict[str, Any] = json.loads(store.read_text()) if store.exists() else {}
         self.found |= {
             "what": "Adam alone, float32; spectra in float64 on the same points; seed 0",
-            "command": f"python benchmarks/spectra.py results/{store.name} --scale {scale:g}",
-            "commit": os.environ.get("COMMIT", ""),
+            "command": f"python benchmarks/spectra.py results/{store.name} --scale {scale:g}"
+            + ("" if tuple(points) == POINTS else " --points {} {}".format(*points)),
+            "points": self.points,
+        }
+        self.machine = {
             "device": str(jax.devices()[0].device_kind),
             "jax": jax.__version__,
+            "commit": os.environ.get("COMMIT", ""),
             "date": datetime.date.today().isoformat(),
-            "points": [self.size(count) for count in POINTS],
         }
         self.cases: dict[tuple[str, str], Case] = {}
         self.found.setdefault("timings", {})
@@ -85,8 +96,12 @@ class Study:
     def late(self) -> bool:
         return time.monotonic() > self.deadline
 
+    @property
+    def no_more_looks(self) -> bool:
+        return time.monotonic() + self.reserve > self.deadline
+
     def keep(self, group: str, name: str, result: dict[str, Any]) -> None:
-        self.found[group][name] = result
+        self.found[group][name] = {**result, **self.machine}
         self.store.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(self.store, (json.dumps(self.found, indent=1) + "\n").encode())
         print(name, json.dumps(result)[:400], flush=True)
@@ -96,37 +111,52 @@ class Study:
         folder = self.store.with_name(f"{self.store.stem}-states")
         folder.mkdir(parents=True, exist_ok=True)
         if (problem_name, method) not in self.cases:
-            states = folder / f"{problem_name}-{method}.npz"
-            self.cases[problem_name, method] = Case(self, problem_name, method, states)
+            self.cases[problem_name, method] = Case(self, problem_name, method, folder)
         return self.cases[problem_name, method]
 
 
 class Case:
     """One network on one problem: trained in float32, looked at in float64."""
 
-    def __init__(self, study: Study, problem_name: str, method: str, states: Path) -> None:
-        self.study, self.states = study, states
+    def __init__(self, study: Study, problem_name: str, method: str, folder: Path) -> None:
+        self.study = study
         self.problem, self.method = sn.library.problem(problem_name), study.network(sn.METHODS[method])
-        self.points: Points = sample(self.problem, *(study.size(n, 50) for n in POINTS), "uniform", 0)
+        self.points: Points = sample(self.problem, *study.points, "uniform", 0)
         network = build(self.problem, self.method, key=jax.random.key(0), dtype=jnp.float32)
         weights = weighting(self.method)
         self.loss, theta = physics_loss(self.problem, network, self.points, weighting=weights)
         self.wide, _ = physics_loss(self.problem, widened(network), self.points, weighting=weights)
         self.phase = Adam(study.size(STAGES[-1]))
         self.state: AdamState = self.phase.start(self.loss, theta)
-        if states.exists():
-            self.state = fill(self.state, unpack(states)[0])
+        stages = sorted({study.size(stage) for stage in STAGES})
+        self.files = {stage: folder / f"{problem_name}-{method}-{stage}.npz" for stage in stages}
+        self.latest = folder / f"{problem_name}-{method}.npz"
 
-    def train(self, iterations: int) -> bool:
-        """Up to so many iterations in all; False if the time ends before. A run that broke down stays where it did."""
-        while self.runs and int(self.state.iteration) < iterations and not self.study.late:
-            count = min(CHUNK, iterations - int(self.state.iteration))
-            self.state, _ = self.phase.advance(self.loss, self.state, count)
-        write_atomically(self.states, pack(leaves(self.state), {}))
-        if int(self.state.iteration) > iterations:
-            print(f"{self.states} is beyond {iterations} iterations: remove it to begin again", flush=True)
-            return False
-        return int(self.state.iteration) == iterations or not self.runs
+    def reach(self, iterations: int) -> bool:
+        """The state after so many iterations, from a file or by training, which keeps the stages that it passes.
+
+        False if the time ends before. A run that broke down stays where it did.
+        """
+        path = next((path for path in (self.files[iterations], self.latest) if path.exists()), None)
+        if path is not None:
+            self.state = fill(self.state, unpack(path)[0])
+        here = before = int(self.state.iteration)
+        if here > iterations:
+            raise SystemExit(
+                f"{self.latest} is at {here}, but {self.files[iterations]} is missing: remove it"
+            )
+        while self.runs and here < iterations and not self.study.late:
+            stop = min(stage for stage in self.files if stage > here)
+            self.state, _ = self.phase.advance(self.loss, self.state, min(CHUNK, stop - here))
+            here = int(self.state.iteration)
+            if here in self.files:
+                self._save(self.files[here])
+        if here > before:
+            self._save(self.latest)
+        return here == iterations or not self.runs
+
+    def _save(self, path: Path) -> None:
+        write_atomically(path, pack(leaves(self.state), {}))
 
     @property
     def runs(self) -> bool:
@@ -149,10 +179,10 @@ class Case:
             "parameters": int(theta.size),
         }
         for operator in ("hessian", "gauss-newton"):
-            spectrum, seconds = timed(
-                lambda op=operator: eigenvalue_spectrum(op, curvature(loss, theta, op).dense())
-            )
-            found[operator] = {**spectrum.to_json(), "decades": decades(spectrum), "seconds": seconds}
+            spectrum, seconds = timed(lambda op=operator: measured(op, curvature(loss, theta, op)))
+            found[operator] = {**spectrum.to_json(), "seconds": seconds}
+            if spectrum.exact:
+                found[operator]["decades"] = decades(spectrum)
         found["terms"] = {}
         for i, name in enumerate(names):
             part = quadrature_spectrum("hessian", curvature(loss, theta, "hessian", i), 2, 60)
@@ -161,6 +191,13 @@ class Case:
         found["kernels"] = {name: kernel.to_json() for name, kernel in kernels.items()}
         found["grams"] = {name: gram.to_json() for name, gram in feature_grams(self.problem, network).items()}
         return found
+
+
+def measured(operator: str, A: Curvature) -> Spectrum:
+    """All eigenvalues, or on a CPU those of a large matrix that a few Lanczos steps find: the extreme ones."""
+    if jax.default_backend() != "cpu" or A.size <= EXACT:
+        return eigenvalue_spectrum(operator, A.dense())
+    return quadrature_spectrum(operator, A, 2, 60)
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -214,26 +251,28 @@ def timings(study: Study) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("store", type=Path)
-    parser.add_argument("--minutes", type=float, default=25.0)
+    parser.add_argument("--minutes", type=float, default=9.0)
+    parser.add_argument("--reserve", type=float, default=90.0, metavar="SECONDS", help="for the last look")
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--points", type=int, nargs=2, default=POINTS, help="inside, and on each condition")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     given = parser.parse_args()
-    study = Study(given.store, given.minutes, given.scale)
+    cache_compilations()
+    study = Study(given.store, given.minutes, given.reserve, given.scale, given.points)
     if given.only in "timings":
         timings(study)
-    for stage, (problem, method) in itertools.product(STAGES, CASES):
+    for stage, (problem, method) in itertools.product(LOOKS, CASES):
         name = f"{problem} {method} {stage}"
         if study.late or name in study.found["runs"] or given.only not in name:
             continue
         case = study.case(problem, method)
-        reached, seconds = timed(lambda case=case, stage=stage: case.train(study.size(stage)))
-        if reached:
-            result = {
-                "training_seconds": seconds,
-                "paper_lambda_max": printed(problem, method, stage),
-                **case.look(),
-            }
-            study.keep("runs", name, {"problem": problem, "method": method, **result})
+        reached, seconds = timed(lambda case=case, stage=stage: case.reach(study.size(stage)))
+        print(f"{name}: iteration {int(case.state.iteration)} after {seconds} s", flush=True)
+        if reached and not study.no_more_looks:
+            result, looked = timed(case.look)
+            shown = {"paper_lambda_max": printed(problem, method, stage)}
+            clock = {"training_seconds": seconds, "look_seconds": looked}
+            study.keep("runs", name, {"problem": problem, "method": method, **clock, **shown, **result})
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 """PyHessian on the same network, side by side: λ_max, trace and seconds.
 
     python benchmarks/spectra_peers.py results/spectra-peers.json [--points 1000] [--probes 2] [--steps 30]
+                                                                  [--traces 100] [--width 50] [--depth 4]
 
 Needs `pip install torch pyhessian`. The wave equation with the plain PINN (4 × 50); weights, points and float64 are the
-same in both. PyHessian's density calls torch.eig, which torch no longer has; here it gets torch.linalg.eigh instead.
+same in both. Both estimate the trace from `--traces` probes vᵀAv of their own (here of any direction, there of entries
+±1); for networks of at most 1000 parameters it is known. PyHessian's density calls torch.eig, which torch has no more;
+here it gets torch.linalg.eigh instead.
 """
 
 from __future__ import annotations
@@ -83,16 +86,23 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=1000)
     parser.add_argument("--probes", type=int, default=2)
     parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--traces", type=int, default=100)
+    parser.add_argument("--width", type=int, default=50)
+    parser.add_argument("--depth", type=int, default=4)
     given = parser.parse_args()
     torch.set_default_dtype(torch.float64)
     torch.eig = _eig
     problem = sn.library.wave()
-    network = sn.networks.build(problem, sn.METHODS["pinn"], key=jax.random.key(0))
+    chosen = sn.networks.method("pinn", width=given.width, depth=given.depth)
+    network = sn.networks.build(problem, chosen, key=jax.random.key(0))
     points = sample(problem, given.points, given.points // 10, "uniform", 0)
     loss, theta = physics_loss(problem, network, points)
     A = curvature(loss, theta)
     quadrature_spectrum("hessian", A, given.probes, given.steps)  # compiles
     ours, seconds = timed(lambda: quadrature_spectrum("hessian", A, given.probes, given.steps))
+    # One Lanczos step is vᵀAv.
+    quadrature_spectrum("hessian", A, given.traces, 1)
+    traced, trace_seconds = timed(lambda: quadrature_spectrum("hessian", A, given.traces, 1))
 
     cuda = torch.cuda.is_available()
     model = WaveRows(network).to("cuda" if cuda else "cpu")
@@ -106,9 +116,13 @@ def main() -> None:
     (nodes, weights), peer_seconds = timed(lambda: peer.density(iter=given.steps, n_v=given.probes))
     (top, _), power_seconds = timed(lambda: peer.eigenvalues(top_n=1))
     nodes, weights = np.array(nodes), np.array(weights)
-    traces = theta.size * (nodes * weights).sum(axis=1)
+    # It stops when its mean changes by less than `tol`, relatively: never, so that all probes count.
+    peer_traces, peer_trace_seconds = timed(lambda: np.array(peer.trace(given.traces, tol=-np.inf)))
+    estimate, error = traced.moment(1)
+    peer_estimate, peer_error = peer_traces.mean(), peer_traces.std(ddof=1) / len(peer_traces) ** 0.5
     found = {
-        "what": f"wave, pinn, {theta.size} parameters, {given.points} points, {given.probes} × {given.steps} products",
+        "what": f"wave, pinn, {theta.size} parameters, {given.points} points, {given.probes} × {given.steps} products "
+        f"for the density, {given.traces} for the trace",
         "device": str(jax.devices()[0].device_kind),
         "loss": {"ours": float(loss(theta)[0]), "pyhessian": float((model(places) ** 2).sum().detach() / 2)},
         "lambda_max": {
@@ -117,18 +131,25 @@ def main() -> None:
             "pyhessian, power iteration": top[0],
         },
         "trace and its standard error": {
-            "ours": ours.moment(1),
-            "pyhessian": [float(traces.mean()), float(traces.std(ddof=1) / len(traces) ** 0.5)],
+            "ours": [estimate, error],
+            "pyhessian": [float(peer_estimate), float(peer_error)],
+            "difference in standard errors": float(
+                abs(estimate - peer_estimate) / np.hypot(error, peer_error)
+            ),
         },
         "seconds": {
             "ours": seconds,
             "pyhessian": peer_seconds,
             "pyhessian, power iteration": power_seconds,
+            "trace, ours": trace_seconds,
+            "trace, pyhessian": peer_trace_seconds,
             "pyhessian, setup": setup,
         },
     }
-    if given.points <= 100:
-        found["lambda_max"]["exact"] = eigenvalue_spectrum("hessian", A.dense()).lambda_max
+    if theta.size <= 1000:
+        exact = eigenvalue_spectrum("hessian", A.dense())
+        found["lambda_max"]["exact"] = exact.lambda_max
+        found["trace and its standard error"]["exact"] = exact.moment(1)[0]
     given.store.parent.mkdir(parents=True, exist_ok=True)
     given.store.write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found, indent=1))

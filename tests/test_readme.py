@@ -74,6 +74,7 @@ def test_the_command_runs(words, desk):
             assert (desk / value).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", fences("toml"), ids=lambda text: text.splitlines()[0])
 def test_the_problem_file_is_solved_without_options(text):
     solution = sn.solve(sn.loads(text))

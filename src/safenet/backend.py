@@ -38,7 +38,8 @@ def cache_compilations() -> None:
     except OSError:
         return  # a read-only home costs time, not results
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+    # The small ones too: a solve has dozens of them, seconds in all.
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 def device_name() -> str:

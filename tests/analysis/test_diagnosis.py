@@ -1,13 +1,16 @@
 """Every piece of advice: the quantity that asks for it is measured, and following it lowers the loss."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import safenet as sn
-from safenet.analysis import diagnose
-from safenet.analysis.diagnosis import ROUGH, STIFF
+from safenet.analysis import Kernel, diagnose
+from safenet.analysis.diagnosis import ROUGH, STIFF, FrequencyShares
+from safenet.training.heldout import HeldOut
+from safenet.training.levenberg import LevenbergMarquardt
 
 SIZES = {"interior": 200, "condition": 40, "sampler": "sobol", "precision": "float64"}
 SMALL = {"method": "pinn", "depth": 2, "width": 8}
@@ -49,7 +52,8 @@ def test_a_stiff_equation_of_high_frequencies_wants_smaller_amplitudes():
     # The frequencies that it names are from the upper half of ω = ℓπ/2, ℓ ≤ 8.
     assert all(omega[0] > 4 * np.pi / 2 for omega in analysis.frequencies.leading(2))
     before = adam(problem, 300, **network)
-    after = adam(problem, 300, **network, amplitudes="decay")
+    assert advice.settings == {"amplitudes": "decay"}
+    after = adam(problem, 300, **network, **advice.settings)
     assert after.history[-1, 1] < 0.2 * before.history[-1, 1]
     assert after.result["l2re"] < before.result["l2re"]
     # Followed, it is not given again.
@@ -62,10 +66,9 @@ def test_a_stiff_equation_without_high_frequencies_wants_a_smaller_weight():
     problem = sn.loads(SCALED_HEAT)
     analysis = sn.spectrum(problem, **QUICK, precision="float64", **SMALL)
     advice = the(analysis, "weights")
-    weight = 1 / advice.value
-    assert f"{weight:.1g}" in advice.change
+    assert advice.settings["weight_grid"] == pytest.approx((1 / advice.value,), rel=0.5)
     before = adam(problem, 500, **SMALL)
-    after = adam(problem, 500, **SMALL, weight_grid=(weight,))
+    after = adam(problem, 500, **SMALL, **advice.settings)
     # The totals have other weights: what was starved, the conditions, and the error tell.
     assert np.all(after.history[-1, 3:] < 0.5 * before.history[-1, 3:])
     assert after.result["l2re"] < 0.5 * before.result["l2re"]
@@ -108,3 +111,51 @@ def test_a_rule_speaks_beyond_its_threshold_only(equation, rounding, expected):
     advice = diagnose({"equation": equation, "u(0, t)": 1.0}, 1, rounding=rounding)
     assert [item.about for item in advice] == expected
     assert all(json.dumps(item.to_json()) for item in advice)
+
+
+@pytest.mark.parametrize(
+    ("starved", "network", "expected"),
+    [
+        (0.9, {}, ["weights"]),
+        # What gradient descent leaves is the equation's: with less weight it would be left with more.
+        (0.1, {}, []),
+        (0.9, {"weighting": "ntk"}, []),
+    ],
+)
+def test_a_smaller_weight_is_for_starving_conditions_with_fixed_weights(starved, network, expected):
+    plan = sn.Plan(network=sn.Method(**network), residual_weight=0.5)
+    advice = diagnose({"equation": 50.0, "u(0, t)": 1.0}, 1, plan=plan, starved=starved)
+    assert [item.about for item in advice] == expected
+    assert all(item.settings == {"weight_grid": (0.01,)} for item in advice)
+
+
+@pytest.mark.parametrize(
+    ("equation", "residual", "expected"),
+    [(1e-6, 1.0, [{"weight_grid": (1e5,)}]), (1e-6, 0.02, []), (1e-2, 1.0, [])],
+)
+def test_an_equation_that_hardly_counts_wants_a_larger_weight(equation, residual, expected):
+    """Only where it hardly counts, and a network that meets the conditions does not meet it."""
+    terms = {"equation": equation, "u(0, t)": 1.0}
+    advice = diagnose(terms, 1, unmet=HeldOut((residual,), (0.01,)))
+    assert [dict(item.settings) for item in advice] == expected
+    assert diagnose(terms, 1) == []
+
+
+def test_amplitudes_are_to_decay_where_they_do_not_and_no_symbol_names_the_frequencies():
+    shares = FrequencyShares(np.array([[1.0], [2.0]]), np.array([0.1, 0.9]))
+    terms = {"equation": 50.0, "u(0, t)": 1.0}
+    (unit,) = diagnose(terms, 1, shares)
+    assert unit.settings == {"amplitudes": "decay"}
+    # Where the symbols name such a frequency, the solution has it: the weights, then.
+    (named,) = diagnose(terms, 1, replace(shares, named=3.0))
+    assert named.about == "weights"
+    (decaying,) = diagnose(terms, 1, shares, plan=sn.Plan(network=sn.Method(amplitudes="decay", features=64)))
+    assert decaying.settings == {"features": 32}
+
+
+def test_a_second_order_plan_is_not_told_to_be_one():
+    flat = Kernel(np.array([1.0, 1.0]), np.diag([1.0, 1e-6]))
+    assert [item.about for item in diagnose({}, 1, kernel=flat)] == ["optimiser"]
+    assert flat.remaining() == pytest.approx(0.5)
+    plan = sn.Plan(phases=(LevenbergMarquardt(10),))
+    assert diagnose({}, 1, kernel=flat, plan=plan) == []

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from test_lanczos_spectra import RICCATI
 
 import safenet as sn
 from safenet.analysis import curvature, lbfgs_state, seen_by_lbfgs, seen_by_levenberg
@@ -18,7 +19,7 @@ from safenet.training.points import sample
 
 @pytest.fixture(scope="module")
 def small():
-    problem = sn.library.convection()
+    problem = sn.loads(RICCATI)
     network = build(problem, method("pinn", width=5, depth=1), key=jax.random.key(1))
     return physics_loss(problem, network, sample(problem, 60, 20, "sobol", 0))
 

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import pytest
 
 import safenet as sn
+from safenet.networks import ModalForm, Piecewise
+from safenet.networks.cells import cell_skeleton
 from safenet.networks.methods import build, method
 from safenet.training.objective import physics_loss
 from safenet.training.points import sample
@@ -14,6 +16,13 @@ from test_cli import run
 
 TINY = {"method": "safe-net", "features": 8, "width": 4}
 FEW = {"interior": 60, "condition": 20}
+POISSON = """
+name = "poisson"
+unknowns = ["u"]
+equations = ["u_xx = -sin(pi*x)"]
+conditions = ["u(0) = 0", "u(1) = 0"]
+domain = { x = [0, 1] }
+"""
 
 
 @pytest.mark.parametrize(("name", "least"), [("wave", 300.0), ("burgers", 300.0), ("convection", 100.0)])
@@ -42,42 +51,33 @@ def test_the_output_bias_bounds_lambda_max_from_below(name, least):
 
 
 def test_an_analysis_is_complete_and_survives_json():
-    analysis = sn.spectrum(sn.library.convection(), **TINY, **FEW, terms=True, precision="float64")
+    analysis = sn.spectrum(sn.loads(POISSON), **TINY, **FEW, terms=True, precision="float64")
     facts = json.loads(json.dumps(analysis.to_json()))
     assert facts["lambda_max"] == analysis.lambda_max > 0 > facts["lambda_min"]
     assert facts["condition"] >= 1
     assert facts["exact"] is True
-    assert list(facts["spectra"]) == ["loss", "equation", "u(0, t)", "u(x, 0)"]
+    assert list(facts["spectra"]) == ["loss", "equation", "u(0)", "u(1)"]
     assert set(facts["grams"]) == {"features", "fourier"}
     assert facts["points"] == [60, 20]
     # Weyl: a term's largest eigenvalue is at most the whole's, less the others' smallest.
     slack = -sum(facts["spectra"][k]["lambda_min"] for k in list(facts["spectra"])[1:])
-    assert facts["spectra"]["u(x, 0)"]["lambda_max"] <= facts["lambda_max"] + slack
-    assert str(analysis).startswith("convection, safe-net: all parameters of the network")
+    assert facts["spectra"]["equation"]["lambda_max"] <= facts["lambda_max"] + slack
+    assert str(analysis).startswith("poisson, safe-net: all parameters of the network")
     figure = analysis.plot()
     assert len(figure.axes) == 3
 
 
 def test_the_optimisers_see_a_better_conditioned_problem():
     settings = {**TINY, **FEW, "precision": "float64", "operator": "gauss-newton"}
-    analysis = sn.spectrum(sn.library.convection(), **settings, optimiser="levenberg")
+    analysis = sn.spectrum(sn.loads(POISSON), **settings, optimiser="levenberg")
     seen = analysis.spectra["seen by Levenberg–Marquardt"]
     assert seen.lambda_max <= 1 < analysis.lambda_max
     with pytest.raises(sn.SafeNetError, match="no optimiser 'newton'"):
-        sn.spectrum(sn.library.convection(), **settings, optimiser="newton")
+        sn.spectrum(sn.loads(POISSON), **settings, optimiser="newton")
 
 
 def test_the_loss_of_a_linear_form_is_quadratic_in_its_amplitudes():
-    problem = sn.loads(
-        """
-name = "poisson"
-unknowns = ["u"]
-equations = ["u_xx = -sin(pi*x)"]
-conditions = ["u(0) = 0", "u(1) = 0"]
-domain = { x = [0, 1] }
-"""
-    )
-    solution = sn.solve(problem, recipe="least-squares")
+    solution = sn.solve(sn.loads(POISSON), recipe="least-squares")
     analysis = sn.spectrum(solution, interior=64)
     assert "amplitudes" in analysis.what
     assert analysis.spectra["loss"].operator == "gauss-newton"
@@ -86,14 +86,22 @@ domain = { x = [0, 1] }
     assert analysis.lambda_min >= -analysis.spectra["loss"].rounding
 
 
-def test_solutions_in_parts_are_refused_with_a_remedy():
-    solution = sn.solve(sn.library.reaction(), recipe="marching", scale=1.0)
-    with pytest.raises(sn.SafeNetError, match=r"(?s)slabs of time.*safenet spectrum PROBLEM"):
-        sn.spectrum(solution)
+@pytest.mark.parametrize(
+    ("network", "words"),
+    [
+        (Piecewise((), (0.0, 1.0)), "slabs of time"),
+        (cell_skeleton(1, {"degrees": [2], "cells": [[[0, 1]]]}), "cells with a polynomial"),
+        (ModalForm(()), "exact solutions"),
+    ],
+)
+def test_solutions_in_parts_are_refused_with_a_remedy(network, words):
+    remedy = "safenet spectrum poisson --method safe-net.*safenet solve poisson --recipe least-squares"
+    with pytest.raises(sn.SafeNetError, match=f"(?s){words}.*{remedy}"):
+        sn.spectrum(sn.Solution(sn.loads(POISSON), network, sn.Plan()))
 
 
 def test_weights_that_adapt_are_those_of_the_parameters():
-    problem = sn.library.convection()
+    problem = sn.loads(POISSON)
     settings = {"depth": 1, "width": 5, "precision": "float64", **FEW, "operator": "gauss-newton"}
     plain = sn.spectrum(problem, method="pinn", **settings)
     balanced = sn.spectrum(problem, method="w-pinn", **settings)
@@ -103,9 +111,10 @@ def test_weights_that_adapt_are_those_of_the_parameters():
 
 def test_the_command_prints_json_and_draws(tmp_path):
     options = ["-O", "features=8", "-O", "width=4", "--points", "60", "--condition-points", "20"]
+    (tmp_path / "poisson.toml").write_text(POISSON)
     ran = run(
         "spectrum",
-        "convection",
+        "poisson.toml",
         "--operator",
         "gauss-newton",
         *options,
@@ -123,7 +132,7 @@ def test_the_command_prints_json_and_draws(tmp_path):
 
 def test_the_command_takes_a_run(tmp_path):
     solution = sn.solve(
-        sn.library.convection(), method="pinn", recipe="paper-4", scale=1e-4, width=4, depth=1, **FEW
+        sn.loads(POISSON), method="pinn", recipe="paper-4", scale=1e-4, width=4, depth=1, **FEW
     )
     solution.save(tmp_path / "run")
     ran = run(

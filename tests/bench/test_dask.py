@@ -11,6 +11,7 @@ from test_engines import SUITE, cache, place  # noqa: F401
 import safenet
 from safenet.bench.running import run
 from safenet.bench.store import Store
+from safenet.bench.work import Job
 
 distributed = pytest.importorskip("distributed")
 
@@ -22,23 +23,44 @@ def cluster(place):  # noqa: F811
         yield cluster
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_seeds_are_one_task_where_a_worker_has_the_resource_and_several_where_none_is_asked_for(
+    place,  # noqa: F811
+    monkeypatch,
+):
+    handed = []
+
+    def work(task):
+        handed.append([entry["id"] for entry in task["cases"]])
+        jobs = [Job(entry, place) for entry in task["cases"]]
+        return [job.row(outcome="finished", stop_reason="", environment={}).to_json() for job in jobs]
+
+    monkeypatch.setattr("safenet.bench.work.work", work)
+    monkeypatch.setattr("safenet.backend.cache_compilations", lambda: None)
+    threads = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**threads, resources={"GPU": 1}, silence_logs=50) as cluster:
+        words = {"engine": "dask", "address": cluster.scheduler_address, "scale": "smoke"}
+        assert run(place / "mine.toml", place / "out", **words, resources={"GPU": 1}).new == 2
+        assert run(place / "mine.toml", place / "alone", **words).new == 2
+    assert [len(task) for task in handed] == [2, 1, 1]
+
+
 # Dask's own loops, when a worker is shot.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_case_whose_worker_is_killed_is_done_by_another_and_stored_once(place, cluster):  # noqa: F811
     (place / "mine.toml").write_text(SUITE.replace("seeds = 6", "seeds = 3"))
     killed = []
 
     def kill():
-        """As soon as a case is under way: whoever writes its checkpoint."""
-        while not (found := list(place.glob("out/runs/*/plan.json"))):
-            time.sleep(0.02)
-        time.sleep(0.5)
+        """As soon as a case is under way: whoever is at it."""
         with distributed.Client(cluster.scheduler_address) as client:
-            busy = {address for address, keys in client.processing().items() if keys}
             pids = client.run(os.getpid)
-            killed.append(pids[min(busy)])
+            while not list(place.glob("out/runs/*/plan.json")):
+                time.sleep(0.02)
+            busy = [address for address, keys in client.processing().items() if keys]
+            killed.append(pids[busy[0]])
             os.kill(killed[0], signal.SIGKILL)
-        assert found
 
     thread = threading.Thread(target=kill)
     thread.start()
@@ -57,7 +79,7 @@ def test_a_case_whose_worker_is_killed_is_done_by_another_and_stored_once(place,
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_where_a_worker_has_the_resource_the_seeds_of_a_configuration_are_one_task(place, cluster):  # noqa: F811
+def test_the_seeds_of_one_task_are_one_program(place, cluster):  # noqa: F811
     words = {"engine": "dask", "address": cluster.scheduler_address, "scale": "smoke"}
     assert run(place / "mine.toml", place / "out", **words, resources={"GPU": 1}).new == 2
     with Store(place / "out") as store:

@@ -26,8 +26,10 @@ def parsed(text, tmp_path):
 @pytest.mark.parametrize(
     ("name", "methods", "problems", "others", "seeds"),
     [
-        ("paper-main", 8, 9, 1, 5),
+        ("paper-main", 10, 9, 1, 5),
         ("paper-schedule-2", 8, 9, 1, 5),
+        ("paper-2", 4, 9, 1, 5),
+        ("paper-spectrum", 9, 7, 2, 1),
         ("paper-schedule-3", 8, 8, 5, 5),
         ("paper-schedule-4", 8, 8, 1, 5),
         ("paper-optimisers", 1, 8, 8, 5),
@@ -56,12 +58,19 @@ def test_every_suite_has_a_smoke_scale_that_is_small(name):
     suite = bench.suite(name)
     smoke = suite.cases("smoke")
     assert suite.title
-    assert 0 < len(smoke) <= 16
+    assert 0 < len(smoke) <= 18
     for case in smoke:
         iterations = sum(getattr(phase, "iterations", 0) for phase in case.plan.phases)
         if case.plan.recipe != "default":
             assert iterations <= 3000
             assert case.plan.interior <= 4000
+
+
+def test_spectra_are_taken_with_the_papers_probes_and_steps():
+    cases = bench.suite("paper-spectrum").cases()
+    assert {case.spectrum for case in cases} == {(100, 200)}
+    assert {case.plan.phases for case in cases} == {(Adam(3_000),), (Adam(100_000),)}
+    assert [case.plan.phases[0].iterations for case in cases] == [3_000] * 63 + [100_000] * 63
 
 
 def test_the_first_seed_of_everything_comes_before_the_second():
@@ -132,6 +141,7 @@ def test_a_file_names_problems_files_parameters_grids_and_parts(tmp_path):
         (("depth =", "deepth ="), ["deepth", "depth"]),
         (("[3, 1]", "[-1]"), ["seeds", "[-1]"]),
         (("[3, 1]", "true"), ["seeds"]),
+        (("seeds = [3, 1]", "spectrum = 100"), ["spectrum", "[100, 200]"]),
         (('methods = ["pinn"]', 'methods = "pinn"'), ["list of methods"]),
         (("[smoke]", "[smok]"), ["smok", "smoke"]),
         (("title", "= title"), ["TOML"]),
@@ -204,6 +214,13 @@ def test_seeds_share_a_group_and_nothing_else():
     assert case(seed=1).group == case(seed=2).group
     assert case(seed=1).id != case(seed=2).id
     assert case(depth=2).group != case().group
+
+
+def test_a_spectrum_is_another_case_of_the_same_training():
+    looked = Case(WAVE, case().plan, (4, 9))
+    assert len({looked.id, looked.plain.id, Case(WAVE, case().plan, (4, 8)).id}) == 3
+    assert (looked.plain.id, Case.of(looked.configuration).id) == (case().id, looked.id)
+    assert looked.label == "wave · pinn · paper-1 · spectrum · seed 0"
 
 
 def test_a_title_is_no_content():
@@ -291,4 +308,6 @@ def test_claims_and_quotations_are_whole():
     assert len({claim.name for claim in bench.claims()}) == len(bench.claims()) > 15
     assert all(claim.suite in bench.names() and claim.text.endswith(".") for claim in bench.claims())
     for quotation in bench.quoted():
+        assert len(quotation.problems) == len(quotation.columns)
+        assert set(quotation.problems) <= {"", *library.names()}
         assert all(len(values) == len(quotation.columns) for _, values in quotation.rows)

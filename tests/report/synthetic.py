@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -12,12 +13,30 @@ from safenet.bench.case import Case
 from safenet.bench.history import packed
 from safenet.training.recipes import make_plan
 
+stated = cache(library.problem)
+DECADES = np.linspace(-8, 6, 60)
 
-def row(problem, method, recipe, error, seed=0, *, outcome="finished", curve=None, result=None, **options):
+
+def row(
+    problem,
+    method,
+    recipe,
+    error,
+    seed=0,
+    *,
+    outcome="finished",
+    curve=None,
+    result=None,
+    spectrum=None,
+    **options,
+):
     """A row of this configuration; `options` are those of a suite, its scale among them."""
-    plan = make_plan(library.problem(problem), method_name=method, recipe=recipe, **options)
-    case = Case(library.problem(problem), replace(plan, seed=seed))
+    plan = make_plan(stated(problem), method_name=method, recipe=recipe, **options)
+    case = Case(stated(problem), replace(plan, seed=seed), spectrum)
     loss = np.array([[1, 10, 1, 1, 1, 1], [100, 1e-3, 1e-4, 1e-4, 1e-4, 1e-4]])
+    more = {"gradient": np.array([[1, 5.0], [50, 1.0], [100, 0.1]])}
+    if spectrum:
+        more["density"] = np.column_stack([DECADES, np.exp(-(DECADES**2)), np.exp(-((DECADES + 4) ** 2))])
     return Row(
         id=case.id,
         **case.facts,
@@ -30,7 +49,7 @@ def row(problem, method, recipe, error, seed=0, *, outcome="finished", curve=Non
         parameters=5000,
         device="made up",
         result=result or {},
-        history=packed(loss, curve if curve is not None else [[1, 1.0], [100, error or 1.0]]),
+        history=packed(loss, curve if curve is not None else [[1, 1.0], [100, error or 1.0]], **more),
     )
 
 

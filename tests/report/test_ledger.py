@@ -9,9 +9,9 @@ from synthetic import printed, row
 from safenet import SafeNetError
 from safenet.bench import Store, claims, export
 from safenet.report import Results, ledger, read
-from safenet.report.ablations import gram_condition
+from safenet.report.ablations import gram_condition, lambda_max
 from safenet.report.claims import BASELINES, JUDGES, OURS, PROBLEMS, medians, rank
-from safenet.report.results import PAPER, Look, Scale, Summary, scale_of
+from safenet.report.results import PAPER, Look, Scale, Summary, scale_of, staged
 from safenet.report.verdicts import (
     NOT,
     PARTLY,
@@ -278,12 +278,41 @@ def test_the_rate_that_wins():
 
 def test_the_largest_eigenvalue():
     looks = [
-        Look(problem, method, 100_000, value)
+        Look(problem, method, PAPER, value)
         for problem in ("wave", "convection", "heat2d", "burgers")
         for method, value in (("pinn", 1e6), (OURS, 1e2))
     ]
     assert judged([], "lambda-max", looks).verdict == REPRODUCED
-    assert judged([], "lambda-max", [Look("wave", "pinn", 3000, 1.0)]).verdict == UNMEASURED
+    assert judged([], "lambda-max", [Look("wave", "pinn", staged(PAPER, 0.03), 1.0)]).verdict == UNMEASURED
+
+
+def test_the_largest_eigenvalue_is_read_from_the_store():
+    def looked(method, value, **options):
+        found = {"spectrum": {"lambda_max": value}}
+        return row("wave", method, "paper-4", 0.1, spectrum=(100, 200), result=found, **options)
+
+    rows = [looked("pinn", 1e6), looked(OURS, 1e2), looked("pinn", 5.0, scale=0.03)]
+    view = Results(rows).at(PAPER)
+    assert (lambda_max(view, "wave", "pinn"), lambda_max(view, "wave", "pinn", 0.03)) == (1e6, 5.0)
+    found = judged(rows, "lambda-max")
+    assert (found.ours, found.verdict) == ("Wave ×1.0e4 (1 of 4 problems measured)", UNMEASURED)
+    small = {"interior": 200, "condition": 50}
+    found = judged(
+        [looked("pinn", 1e3, scale=0.02, **small), looked(OURS, 1e1, scale=0.02, **small)], "lambda-max"
+    )
+    assert (found.ours, found.scale) == (
+        "Wave ×1.0e2 (1 of 4 problems measured)",
+        Scale(0.02, 200, 50, "float32"),
+    )
+
+
+def test_a_run_with_a_spectrum_is_no_further_seed():
+    plain = [row("wave", "pinn", "paper-4", error, seed) for seed, error in enumerate((0.1, 0.3))]
+    looked = row(
+        "wave", "pinn", "paper-4", 0.1, spectrum=(100, 200), result={"spectrum": {"lambda_max": 1.0}}
+    )
+    assert Results([looked, *plain]).at(PAPER).error("wave", "pinn", "paper-4").values == (0.1, 0.3)
+    assert Results([looked]).at(PAPER).median("wave", "pinn", "paper-4") == 0.1
 
 
 def test_a_small_scale_is_shown_and_is_no_verdict():
@@ -307,7 +336,7 @@ def test_stores_exports_and_spectra_are_read_together(tmp_path):
     (tmp_path / "spectra.json").write_text(json.dumps({"runs": {"x": run}}))
     results = read([tmp_path / "a", tmp_path / "b.jsonl", tmp_path / "spectra.json"])
     assert sorted(found.method for found in results.rows) == ["pinn", "rff"]
-    assert results.looks == (Look("wave", "pinn", 3000, 7.0),)
+    assert results.looks == (Look("wave", "pinn", staged(PAPER, 0.03), 7.0),)
     (tmp_path / "wrong.json").write_text("{}")
     with pytest.raises(SafeNetError, match="holds no spectra"):
         read([tmp_path / "wrong.json"])

@@ -19,7 +19,6 @@ from safenet.report import Results, write
 from safenet.report.claims import BASELINES, OURS, PROBLEMS
 from safenet.report.fields import fields
 from safenet.report.panels import figures
-from safenet.report.results import Look
 from safenet.report.writing import html
 
 VOID = {"meta", "link", "input", "img", "br", "hr"}
@@ -42,21 +41,23 @@ def everything():
         for samples in (2500, 5000):
             pace = {"pace": {"adam": 1e-3}}
             rows.append(row("wave", method, "paper-4", 0.1, scale=0.02, interior=samples, result=pace))
-    looks = [Look("wave", method, 100_000, value) for method, value in ((OURS, 10.0), ("pinn", 1e4))]
-    return rows, looks
+    for share in (0.03, 1.0):
+        for method, value in ((OURS, 10.0), ("pinn", 1e4)):
+            found = {"spectrum": {"lambda_max": value}}
+            rows.append(row("wave", method, "paper-4", 0.1, spectrum=(100, 200), result=found, scale=share))
+    return rows
 
 
 @pytest.fixture(scope="module")
 def full():
-    rows, looks = everything()
-    return Results(rows, looks=looks)
+    return Results(everything())
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     with Store(folder / "store") as store:
-        store.add([*everything()[0], row("wave", "pinn", "paper-1", None, 9, outcome="failed")])
+        store.add([*everything(), row("wave", "pinn", "paper-1", None, 9, outcome="failed")])
     write([folder / "store"], folder / "page.html", folder / "tables.md", folder / "tables.tex")
     return folder / "page.html"
 
@@ -215,18 +216,19 @@ def opened(browser, page):
         context.close()
 
 
-def all_plots(tab):
+def draw_plots(tab, where=""):
     """Scroll through, so that every plot is drawn."""
     tab.evaluate(
-        """async () => { for (const place of document.querySelectorAll(".plot")) {
+        """async (where) => { for (const place of document.querySelectorAll(where + " .plot")) {
              place.scrollIntoView({ behavior: "instant" });
-             while (!place.querySelector(".main-svg")) await new Promise(requestAnimationFrame); } }"""
+             while (!place.querySelector(".main-svg")) await new Promise(requestAnimationFrame); } }""",
+        where,
     )
 
 
 def test_it_loads_draws_every_plot_and_asks_for_nothing(opened):
     tab, complaints, requests = opened()
-    all_plots(tab)
+    draw_plots(tab)
     assert complaints == []
     assert all(url.startswith(("file:", "data:", "blob:")) for url in requests)
     assert tab.locator(".plot.js-plotly-plot").count() == tab.locator(".plot").count() > 20
@@ -289,7 +291,7 @@ def test_the_details_of_a_cell_are_shown_on_demand(opened):
 
 def test_a_series_is_switched_off_in_all_panels(opened):
     tab, complaints, _ = opened()
-    all_plots(tab)
+    draw_plots(tab, "#f-curves")
     lines = tab.locator("#f-curves .scatterlayer .trace")
     before, panels = lines.count(), tab.locator("#f-curves .plot").count()
     tab.locator('#f-curves .legend [data-series="PINN"]').click()
@@ -297,9 +299,9 @@ def test_a_series_is_switched_off_in_all_panels(opened):
     assert complaints == []
 
 
-@pytest.mark.parametrize("width", [390, 768])
+@pytest.mark.parametrize("width", [390, pytest.param(768, marks=pytest.mark.slow)])
 def test_a_phone_is_wide_enough(opened, width):
     tab, complaints, _ = opened(width)
-    all_plots(tab)
+    draw_plots(tab)
     assert tab.evaluate("document.documentElement.scrollWidth") == width
     assert complaints == []

@@ -80,6 +80,22 @@ def test_every_printed_table_and_every_quoted_one_is_there(results):
     assert sum("FNO" in title or "PirateNet" in title or "PINNsFormer" in title for title in titles) == 5
 
 
+def test_what_the_paper_quotes_is_marked_and_has_our_best_below():
+    rows = [row("allen-cahn", "pinn", "paper-1", 1e-1), row("allen-cahn", "safe-net", "default", 6e-7)]
+    found = sheet(Results(rows), "tab:pirate-sota")
+    assert found.kind == "quoted"
+    assert "Quoted by the paper" in found.notes[0]
+    theirs, ours = found.rows
+    assert (theirs[0].text, theirs[1].text) == ("PirateNet", "2.24e-05")
+    assert (ours[0].text, ours[1].text, ours[1].below) == (
+        "best in the store",
+        "6.0e-7",
+        "SAFE-NET, ours, default",
+    )
+    assert [cell.text for cell in ours[2:]] == [""] * 4
+    assert len(sheet(Results([]), "tab:pirate-sota").rows) == 1
+
+
 def test_at_another_scale_the_numbers_stand_beside_and_not_against():
     small = Results([row("wave", "pinn", "paper-1", 0.5, scale=0.01, interior=400)])
     found = sheet(small, MAIN)

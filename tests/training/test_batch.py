@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from test_run import DECAY, FINITE_AT_FIRST, Watch, compiled_once  # noqa: F401
@@ -14,6 +16,7 @@ from safenet.training.batch import train_seeds
 from safenet.training.lbfgs import LBFGS
 from safenet.training.recipes import Plan
 from safenet.training.run import train
+from safenet.training.weighting import NTK
 
 WAVE = library.problem("wave")
 SEEDS = (0, 3)
@@ -103,13 +106,33 @@ def test_solutions_of_seeds_are_those_of_solve():
         np.testing.assert_allclose(solution(t=0.3), alone(t=0.3), rtol=1e-9)
 
 
-def test_direct_phases_and_kernel_weights_run_one_after_another():
+def test_direct_phases_run_one_after_another():
     together = solve_seeds(DECAY, SEEDS, together=True)
     assert [solution.result["phases"][0]["name"] for solution in together] == ["modes"] * 2
-    network = method("pinn", width=3, depth=1, weighting="ntk")
-    plan = dataclasses.replace(SMALL, network=network, phases=(Adam(2),))
-    alone = train(DECAY, dataclasses.replace(plan, seed=3))
-    assert train_seeds(DECAY, seeds(plan), together=True)[1].history.tobytes() == alone.history.tobytes()
+
+
+def test_kernel_weights_of_seeds_together_are_those_of_each_alone():
+    network = method("pinn", width=3, depth=1, weighting="ntk", ntk_every=4)
+    compare(DECAY, seeds(dataclasses.replace(SMALL, network=network, phases=(Adam(10),))))
+
+
+def test_kernels_of_a_batch_of_seeds_are_computed_only_when_due():
+    """A predicate for each seed would make of the `cond` a `select`, which computes both sides in every iteration."""
+
+    def weights(iteration, weights):
+        return NTK(every=4).adapt(Ones, jnp.zeros(1), weights, iteration)
+
+    iterations, old = jnp.array([3, 4, 8]), jnp.zeros((3, 2))
+    assert "cond[" in str(jax.make_jaxpr(jax.vmap(weights))(iterations, old))
+    np.testing.assert_array_equal(jax.vmap(weights)(iterations, old), [[0, 0], [2, 2], [2, 2]])
+
+
+class Ones:
+    """A loss of two terms whose kernels have the trace one."""
+
+    @staticmethod
+    def traces(theta, count):
+        return jnp.ones(2)
 
 
 def test_the_monitor_hears_of_the_batch():

@@ -93,7 +93,9 @@ def test_the_second_network_begins_at_the_first_and_only_it_is_moved():
     assert run.best.parameters == first.parameters + run.best.second.parameters
 
 
-@pytest.mark.parametrize("problem", [STEADY, LOGISTIC], ids=lambda problem: problem.name)
+@pytest.mark.parametrize(
+    "problem", [pytest.param(STEADY, marks=pytest.mark.slow), LOGISTIC], ids=["steady", "logistic"]
+)
 def test_two_stages_end_far_below_one_of_as_many_steps(problem):
     """Linear and nonlinear; the first network alone gets twice the steps (measured: 200 and 250 times)."""
     steps, options = 40, {"interior": 200}
@@ -103,6 +105,7 @@ def test_two_stages_end_far_below_one_of_as_many_steps(problem):
     assert staged.residual < 0.1 * longer.residual
 
 
+@pytest.mark.slow
 def test_a_third_stage_stands_on_the_second_and_is_saved(tmp_path):
     stages = (LevenbergMarquardt(3), Stage(3, features=8, width=4), Stage(3, features=8, width=4))
     trained = train(STEADY, plan(STEADY, *stages))

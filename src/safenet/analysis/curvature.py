@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 
 from ..errors import SafeNetError, nearest
 from ..training.objective import PhysicsLoss, Term
+from ..training.residuals import together
 from ..training.weighting import Weighting
 
 OPERATORS = ("hessian", "gauss-newton")
@@ -66,8 +67,7 @@ class Curvature(eqx.Module):
 
     def _block(self, term: Term, points: Array, scale: Array, v: Array) -> Array:
         def rows(theta: Array) -> Array:
-            field = self.loss.field(theta)
-            return scale * jax.vmap(lambda point: term.residual(field, point))(points)
+            return scale * together(self.loss.field(theta), [term.residual], [points])[0]
 
         if self.operator == "hessian":
             gradient = jax.grad(lambda theta: jnp.sum(rows(theta) ** 2) / 2)

@@ -78,8 +78,10 @@ class Spectrum:
         """log₁₀|λ| and ρ per decade on the positive (or negative) side, smoothed by a Gaussian of `width` decades.
 
         Eigenvalues of a loss span ten decades and more: on a linear scale, a kernel that shows the largest hides all
-        others. The two sides and the mass that rounding hides integrate to one.
+        others. The two sides and the mass that rounding hides integrate to one; a matrix of zeros has neither side.
         """
+        if not np.any(self._seen):
+            return np.empty(0), np.empty(0)
         top = np.log10(np.abs(self._seen).max())
         decades = np.arange(top - REACH, top + 5 * width, width / 4)
         inside = (sign * self.nodes > self.rounding) & (self.weights > 0)

@@ -1,8 +1,11 @@
 """Measured quantity → what to change: each rule has a quantity, a threshold and one piece of advice.
 
-stiff equation   λ_max of the equations' terms over that of the conditions': they set the step, the conditions starve.
-                 The remedy depends on the cause: where the stiffest direction moves high frequencies, which derivatives
-                 multiply by ω², their amplitudes; otherwise the weights.
+stiff equation   λ_max of the equations' terms over that of the conditions': they set the step, and where most of what
+                 is left of the loss is the conditions', these starve (before training: of what gradient descent will
+                 leave). The remedy depends on the cause: where the stiffest direction moves high frequencies that no
+                 symbol names, which derivatives multiply by ω², their amplitudes; otherwise the weights.
+faint equation   the other way round: next to nothing of the loss is the equation's, and a trained network that meets
+                 the conditions does not solve it. The weights, too.
 optimiser        the share of the loss that 10,000 steps of gradient descent would leave, by the tangent kernel
 precision        ‖g₃₂ − g₆₄‖/‖g₆₄‖, the rounding of the gradient in the precision that trained the network
 """
@@ -17,19 +20,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..training.heldout import HeldOut
 from ..training.objective import PhysicsLoss
-from .gram import fourier_products_of
+from ..training.phases import DIRECT, DOUBLE
+from ..training.recipes import Plan
+from .gram import fourier_products_of, perceptron_of
 from .kernel import ITERATIONS, Kernel
 
 STIFF = 10.0  # how many times stiffer the equations may be than the conditions
-HIGH = 0.5  # share of the stiffest direction in the upper half of the frequencies
+HIGH = 0.5  # share of the stiffest direction in the upper half of the frequencies, if none of them is named
+STARVED = 0.5  # share of the conditions in what is left of the loss
 LAGGING = 0.01  # of the loss, left by gradient descent
+FAINT = 1000.0  # how many times stiffer the conditions may be than the equations, and
+UNMET = 3.0  # how many times larger the equations' relative residuals than the conditions'
 ROUGH = 0.1  # relative rounding of the gradient
 
 
 @dataclass(frozen=True)
 class Advice:
-    """`quantity` = `value` is beyond `threshold`; `change` is what to try, as options of `safenet solve`."""
+    """`quantity` = `value` is beyond `threshold`; `change` is what to try, in words, and `settings` for `solve`."""
 
     about: str
     quantity: str
@@ -37,6 +46,7 @@ class Advice:
     threshold: float
     sentence: str
     change: str
+    settings: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -47,10 +57,14 @@ class Advice:
 
 @dataclass(frozen=True)
 class FrequencyShares:
-    """‖v_ℓ‖² of a unit vector v of parameters by frequency set ℓ: ω_ℓ, c_ℓ and the first layer's columns of φ_ℓ."""
+    """‖v_ℓ‖² of a unit vector v of parameters by frequency set ℓ: ω_ℓ, c_ℓ and the first layer's columns of φ_ℓ.
+
+    `named` is ‖ω‖ of the highest frequencies that the problem's symbols name, 0 for none.
+    """
 
     omega: np.ndarray
     shares: np.ndarray
+    named: float = 0.0
 
     @property
     def order(self) -> np.ndarray:
@@ -62,6 +76,12 @@ class FrequencyShares:
         """The share of the upper half of the frequencies."""
         return float(self.shares[self.order[len(self.order) // 2 :]].sum())
 
+    @property
+    def needless(self) -> float:
+        """The same, but 0 where the symbols name a frequency of that half: the solution will want it."""
+        lowest = np.linalg.norm(self.omega[self.order[len(self.order) // 2]])
+        return self.upper_half if self.named < lowest else 0.0
+
     def leading(self, count: int = 3) -> list[tuple[float, ...]]:
         """The frequencies with the largest shares."""
         best = np.argsort(self.shares)[::-1][:count]
@@ -69,23 +89,23 @@ class FrequencyShares:
 
 
 def frequency_shares(
-    loss: PhysicsLoss, theta: Float[Array, " p"], direction: np.ndarray
+    loss: PhysicsLoss, theta: Float[Array, " p"], direction: np.ndarray, named: float = 0.0
 ) -> FrequencyShares | None:
     """Which frequencies a direction of the parameters moves; None for a network without Fourier products."""
     products = fourier_products_of(loss.field(theta))
     if products is None:
         return None
     moved = loss.unravel(jnp.asarray(direction))
-    parts = fourier_products_of(moved)
+    perceptron, parts = perceptron_of(moved), fourier_products_of(moved)
+    assert perceptron is not None
     assert parts is not None
     sets, count = products.omega.shape[0], products.size
-    columns = np.asarray(moved.weights[0])[:, :count].reshape(-1, sets, count // sets)
-    shares = (
-        np.sum(np.asarray(parts.omega) ** 2, axis=1)
-        + np.sum(np.asarray(parts.amplitude) ** 2, axis=1)
-        + np.sum(columns**2, axis=(0, 2))
-    )
-    return FrequencyShares(np.asarray(products.omega), shares)
+    columns = np.asarray(perceptron.weights[0])[:, :count].reshape(-1, sets, count // sets)
+    shares = np.sum(columns**2, axis=(0, 2))
+    for part in (parts.omega, parts.amplitude):
+        if part is not None:  # frozen ones are no parameters
+            shares = shares + np.sum(np.asarray(part) ** 2, axis=1)
+    return FrequencyShares(np.asarray(products.omega), shares, named)
 
 
 def diagnose(
@@ -94,43 +114,95 @@ def diagnose(
     frequencies: FrequencyShares | None = None,
     kernel: Kernel | None = None,
     rounding: float | None = None,
+    plan: Plan | None = None,
+    starved: float = 1.0,
+    unmet: HeldOut | None = None,
 ) -> list[Advice]:
     """The advice that measured quantities give: λ_max of each term (equations first), the frequencies of the stiffest
-    direction, the tangent kernel of the whole loss, and the relative rounding of the gradient."""
+    direction, the tangent kernel of the whole loss, the relative rounding of the gradient, the share of the conditions
+    in what is left of the loss, and a trained network's relative residuals. What the `plan` has already is not advised
+    again."""
+    plan = plan or Plan()
     return [
-        *_stiff_equation(terms, equations, frequencies),
-        *_optimiser(kernel),
+        *_stiff_equation(terms, equations, frequencies, plan, starved),
+        *_faint_equation(terms, equations, plan, unmet),
+        *_optimiser(kernel, plan),
         *_precision(rounding),
     ]
 
 
 def _stiff_equation(
-    terms: Mapping[str, float], equations: int, frequencies: FrequencyShares | None
+    terms: Mapping[str, float],
+    equations: int,
+    frequencies: FrequencyShares | None,
+    plan: Plan,
+    starved: float,
 ) -> list[Advice]:
     inside, outside = list(terms.items())[:equations], list(terms.items())[equations:]
     if not inside or not outside:
         return []
     stiff, soft = max(inside, key=lambda item: item[1]), max(outside, key=lambda item: item[1])
-    ratio = stiff[1] / soft[1] if soft[1] > 0 else np.inf
-    if not STIFF < ratio < np.inf:
+    # Conditions that hold by construction move by rounding alone, and eigenvalues are squares.
+    if not STIFF * soft[1] < stiff[1] or not soft[1] > 16 * np.finfo(float).eps ** 2 * stiff[1]:
         return []
+    if not starved > STARVED:
+        return []
+    ratio = stiff[1] / soft[1]
     quantity = "λ_max of the equations / λ_max of the conditions"
     fact = (
-        f"«{stiff[0]}» is {ratio:.0f} times as stiff as any condition («{soft[0]}» is next) and sets the step"
+        f"«{stiff[0]}» is {ratio:.0f} times as stiff as any condition («{soft[0]}» is next) and sets the step; "
+        f"{starved:.0%} of what is left of the loss is in the conditions"
     )
-    if frequencies is not None and frequencies.upper_half > HIGH:
+    if frequencies is not None and frequencies.needless > HIGH:
         named = "; ".join("(" + ", ".join(f"{w:.3g}" for w in omega) + ")" for omega in frequencies.leading())
-        share = f"{frequencies.upper_half:.0%} of its stiffest direction"
-        sentence = f"{fact}: {share} are high frequencies, above all ω = {named}."
-        change = "amplitudes that decay (--amplitudes decay), or fewer frequencies (--features)"
-        return [Advice("amplitudes", quantity, float(ratio), STIFF, sentence, change)]
-    sentence = f"{fact}, so that the conditions are learnt slowly."
-    change = f"a weight of {1 / ratio:.1g} for the equation (-O weight_grid={1 / ratio:.1g})"
-    return [Advice("weights", quantity, float(ratio), STIFF, sentence, change)]
+        share = f"{frequencies.upper_half:.0%} of the stiffest direction"
+        sentence = f"{fact}; {share} are high frequencies, above all ω = {named}."
+        change = "amplitudes that decay (--amplitudes decay)"
+        settings: dict[str, Any] = {"amplitudes": "decay"}
+        if plan.network.amplitudes == "decay":
+            fewer = plan.network.features // 2
+            change, settings = f"fewer frequencies (--features {fewer})", {"features": fewer}
+        return [Advice("amplitudes", quantity, float(ratio), STIFF, sentence, change, settings)]
+    if plan.network.weighting != "fixed":
+        return []
+    return [_weight(quantity, ratio, STIFF, f"{fact}.", plan.residual_weight / ratio)]
 
 
-def _optimiser(kernel: Kernel | None) -> list[Advice]:
-    if kernel is None or not kernel.remaining() > LAGGING:
+def faint(terms: Mapping[str, float], equations: int) -> bool:
+    """Whether the conditions are so much stiffer than the equations that these hardly count."""
+    sizes = list(terms.values())
+    return bool(sizes[equations:]) and max(sizes[equations:]) > FAINT * max(sizes[:equations]) > 0
+
+
+def _faint_equation(
+    terms: Mapping[str, float], equations: int, plan: Plan, unmet: HeldOut | None
+) -> list[Advice]:
+    if unmet is None or plan.network.weighting != "fixed" or not faint(terms, equations):
+        return []
+    inside, outside = max(unmet.equations), max(unmet.conditions)
+    if not inside > UNMET * outside:
+        return []
+    sizes = list(terms.values())
+    ratio = max(sizes[equations:]) / max(sizes[:equations])
+    sentence = (
+        f"the conditions are {ratio:.0e} times as stiff as the equation and met to {outside:.1e}, "
+        f"the equation to {inside:.1e}: it hardly counts."
+    )
+    quantity = "λ_max of the conditions / λ_max of the equations"
+    # Conditions some times stiffer than the equation are what trains well elsewhere.
+    return [_weight(quantity, ratio, FAINT, sentence, plan.residual_weight * ratio / STIFF)]
+
+
+def _weight(quantity: str, ratio: float, threshold: float, sentence: str, weight: float) -> Advice:
+    weight = float(f"{weight:.1g}")
+    change = f"a weight of {weight:g} for the equation (-O weight_grid={weight:g})"
+    return Advice("weights", quantity, float(ratio), threshold, sentence, change, {"weight_grid": (weight,)})
+
+
+def _optimiser(kernel: Kernel | None, plan: Plan) -> list[Advice]:
+    if kernel is None or any(isinstance(phase, (*DIRECT, *DOUBLE)) for phase in plan.phases):
+        return []
+    if not kernel.remaining() > LAGGING:
         return []
     share = kernel.remaining()
     return [
@@ -141,7 +213,8 @@ def _optimiser(kernel: Kernel | None) -> list[Advice]:
             LAGGING,
             f"{ITERATIONS} steps of gradient descent at the largest stable rate would leave {share:.0%} of the loss: "
             "the rest of the residual lies along flat directions.",
-            "a second-order optimiser (--recipe levenberg-marquardt, or a schedule with L-BFGS)",
+            "a second-order optimiser (--recipe levenberg-marquardt)",
+            {"recipe": "levenberg-marquardt", "precision": "float64"},
         )
     ]
 
@@ -157,5 +230,6 @@ def _precision(rounding: float | None) -> list[Advice]:
             ROUGH,
             f"in float32 the gradient is wrong by {rounding:.0%} of its length: what is left to gain is rounding.",
             "--precision float64",
+            {"precision": "float64"},
         )
     ]

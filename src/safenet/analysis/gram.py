@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,20 +21,26 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..features import Features, FourierProducts, Joined
+from ..networks import Constrained, Perceptron, Staged
+from ..networks.frozen import FrozenFeatures
 from ..problem import Problem
 from ..training.points import sample
 from ..training.progress import Monitor
 from .curvature import widened
 
-NODES = 32  # Gauss points of an axis, beside those that the frequencies need
+NODES = 16  # Gauss points of an axis at first, beside those that the frequencies need
 SAMPLE = 16_384  # points where there is no product of intervals to integrate over
+MOST = 4 * SAMPLE  # Gauss points in all
+CHANGE = 1e-6  # of the largest entry, from a rule to one with twice the points along each axis
+BLOCK = 1024  # points at once
 
 
 @dataclass(frozen=True)
 class Gram:
-    """G and, of Fourier products, the squares of their amplitudes."""
+    """G, known to `accuracy` of its largest entry, and the squares of the amplitudes of Fourier products."""
 
     matrix: np.ndarray
+    accuracy: float
     squared_amplitudes: np.ndarray | None = None
 
     @cached_property
@@ -51,6 +58,7 @@ class Gram:
     def to_json(self) -> dict[str, Any]:
         facts: dict[str, Any] = {
             "features": len(self.matrix),
+            "accuracy": self.accuracy,
             "largest": float(self.eigenvalues[0]),
             "smallest": float(self.eigenvalues[-1]),
             "condition": self.condition if math.isfinite(self.condition) else None,
@@ -64,40 +72,66 @@ class Gram:
 
 def feature_grams(problem: Problem, network: Any) -> dict[str, Gram]:
     """`features`: all that the first layer sees; `fourier`: the products alone, before anything normalises them."""
-    features = getattr(network, "features", None)
-    if not isinstance(features, Features):
+    network = perceptron_of(network)
+    if network is None:
         return {}
-    found = {"features": Gram(_gram(features, problem))}
+    found = {"features": Gram(*_gram(network.features, problem))}
     products = fourier_products_of(network)
     if products is not None:
         squares = np.asarray(products.amplitude, dtype=float).ravel() ** 2
-        found["fourier"] = Gram(_gram(products, problem), squares)
+        found["fourier"] = Gram(*_gram(products, problem), squares)
     return found
+
+
+def perceptron_of(network: Any) -> Perceptron | None:
+    """The perceptron whose parameters move: within hard conditions, the last of several stages; None in a form."""
+    while isinstance(network, (Staged, Constrained)):
+        network = network.second if isinstance(network, Staged) else network.inner
+    return network if isinstance(network, Perceptron) else None
 
 
 def fourier_products_of(network: Any) -> FourierProducts | None:
     """The Fourier products of a network (they come first among its features), None if it has none."""
-    features: Any = getattr(network, "features", None)
-    while hasattr(features, "inner"):
-        features = features.inner
+    perceptron = perceptron_of(network)
+    features: Any = None if perceptron is None else perceptron.features
+    while isinstance(features, FrozenFeatures) or hasattr(features, "inner"):
+        features = features.map.array if isinstance(features, FrozenFeatures) else features.inner
     first = features.parts[0] if isinstance(features, Joined) else features
     return first if isinstance(first, FourierProducts) else None
 
 
-def _gram(features: Features, problem: Problem) -> np.ndarray:
-    points, weights = quadrature(problem, _highest(features))
-    values = np.asarray(_values(features, jnp.asarray(points)))
-    gram: np.ndarray = (values * weights[:, None]).T @ values
+def _gram(features: Features, problem: Problem) -> tuple[np.ndarray, float]:
+    """G and how well it is known: by Gauss's rules until one with twice the points agrees, else from a Sobol sample."""
+    features, former = widened(features), None
+    for points, weights in rules(problem, _highest(features)):
+        gram = _integrated(features, points, weights)
+        if former is not None:
+            change = float(np.abs(gram - former).max() / np.abs(gram).max())
+            if change < CHANGE:
+                return gram, change
+        former = gram
+    points, weights = sampled(problem)
+    return _integrated(features, points, weights), len(points) ** -0.5
+
+
+def _integrated(features: Features, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    gram = np.zeros((features.size, features.size))
+    for start in range(0, len(points), BLOCK):
+        block, scale = points[start : start + BLOCK], weights[start : start + BLOCK]
+        # The last block is filled up, so that there is one program.
+        filled = np.concatenate([block, np.repeat(block[:1], BLOCK - len(block), axis=0)])
+        values = np.asarray(_values(features, jnp.asarray(filled)))[: len(block)]
+        gram += (values * scale[:, None]).T @ values
     return gram
 
 
 @eqx.filter_jit
 def _values(features: Features, points: Float[Array, "n axes"]) -> Float[Array, "n features"]:
-    return jax.vmap(widened(features))(points)
+    return jax.vmap(features)(points)
 
 
 def _highest(features: Any) -> np.ndarray:
-    """The highest frequency along each axis, 0 where none is known."""
+    """The highest frequency of Fourier products along each axis, 0 where there are none."""
     found = [
         np.abs(np.asarray(part.omega)).max(axis=0)
         for part in jax.tree.leaves(features, is_leaf=lambda node: isinstance(node, FourierProducts))
@@ -106,22 +140,30 @@ def _highest(features: Any) -> np.ndarray:
     return np.max(found, axis=0) if found else np.zeros(1)
 
 
-def quadrature(problem: Problem, highest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights over the domain: Gauss's on a box (to rounding for products of waves), else a Sobol sample."""
+def rules(problem: Problem, highest: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Gauss's points and weights over a box, twice as many along each axis each time; none on other domains."""
     lengths = [axis.length for axis in problem.axes]
     # ∫ e^{iκx} over a length L needs κL/4 Gauss points and some; a product of two waves has κ = 2ω.
     counts = [
         NODES + math.ceil(w * L / 2) for w, L in zip(np.resize(highest, len(lengths)), lengths, strict=True)
     ]
-    if problem.region is not None or math.prod(counts) > 16 * SAMPLE:
-        points = sample(problem, SAMPLE, 1, "sobol", 0).interior
-        area = math.prod(lengths) if problem.region is None else problem.region.area * math.prod(lengths[2:])
-        return points, np.full(len(points), area / len(points))
-    rules = [np.polynomial.legendre.leggauss(count) for count in counts]
-    nodes = [axis.lo + axis.length * (x + 1) / 2 for axis, (x, _) in zip(problem.axes, rules, strict=True)]
-    weights = [length * w / 2 for length, (_, w) in zip(lengths, rules, strict=True)]
-    points = np.array(list(itertools.product(*nodes)))
-    return points, np.array([math.prod(parts) for parts in itertools.product(*weights)])
+    while problem.region is None and math.prod(counts) <= MOST:
+        along = [np.polynomial.legendre.leggauss(count) for count in counts]
+        nodes = [
+            axis.lo + axis.length * (x + 1) / 2 for axis, (x, _) in zip(problem.axes, along, strict=True)
+        ]
+        weights = [length * w / 2 for length, (_, w) in zip(lengths, along, strict=True)]
+        points = np.array(list(itertools.product(*nodes)))
+        yield points, np.array([math.prod(parts) for parts in itertools.product(*weights)])
+        counts = [2 * count for count in counts]
+
+
+def sampled(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """A Sobol sample of the domain, and its equal weights."""
+    points = sample(problem, SAMPLE, 1, "sobol", 0).interior
+    lengths = [axis.length for axis in problem.axes]
+    area = math.prod(lengths) if problem.region is None else problem.region.area * math.prod(lengths[2:])
+    return points, np.full(len(points), area / len(points))
 
 
 class FollowGram(Monitor):

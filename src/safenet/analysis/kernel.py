@@ -63,17 +63,25 @@ class Kernel:
         shares: np.ndarray = (self._eigen[1].T @ self.residual) ** 2
         return shares / size if size > 0 else shares
 
+    def left(self, iterations: int = ITERATIONS) -> np.ndarray:
+        """Σ_i (v_i·r) (1 − κ_i/κ_max)^n v_i: what n steps of gradient descent at the rate 1/κ_max leave of r."""
+        values, vectors = self._eigen
+        if not values[0] > 0:
+            return self.residual
+        left: np.ndarray = vectors @ ((1 - values / values[0]) ** iterations * (vectors.T @ self.residual))
+        return left
+
     def remaining(self, iterations: int = ITERATIONS) -> float:
-        """Σ_i (v_i·r)²/‖r‖² (1 − κ_i/κ_max)^2n: what n steps of gradient descent at the rate 1/κ_max leave of ‖r‖²."""
-        if not self.eigenvalues[0] > 0:
-            return 1.0
-        return float(self.alignment @ (1 - self.eigenvalues / self.eigenvalues[0]) ** (2 * iterations))
+        """The share of ‖r‖² in what is left of r."""
+        size, left = float(self.residual @ self.residual), self.left(iterations)
+        return float(left @ left) / size if size > 0 else 0.0
 
     @property
     def stiffest(self) -> np.ndarray:
-        """Jᵀv_1/‖Jᵀv_1‖: the direction of the parameters along which the loss curves most."""
+        """Jᵀv_1/‖Jᵀv_1‖: the direction of the parameters along which the loss curves most; 0 where nothing moves r."""
         direction = self.jacobian.T @ self._eigen[1][:, 0]
-        return direction / np.linalg.norm(direction)
+        length = np.linalg.norm(direction)
+        return direction / length if length > 0 else direction
 
     def to_json(self) -> dict[str, Any]:
         return {

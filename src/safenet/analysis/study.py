@@ -7,7 +7,7 @@ sn.spectrum(problem, method="pinn", adam=3000)          of a method's network af
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +18,21 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..errors import SafeNetError, nearest
-from ..networks import LinearForm, Perceptron
+from ..networks import Constrained, LinearForm, Perceptron, Staged
 from ..networks.methods import build
 from ..problem import Problem
+from ..problem.structure import named_frequencies
 from ..solution import Solution
 from ..solving import solve
+from ..training.choice import OBSTACLES
+from ..training.heldout import held_out
 from ..training.objective import PhysicsLoss, physics_loss, term_names
 from ..training.points import Points, sample
 from ..training.recipes import Plan, make_plan
 from ..training.weighting import NTK, weighting
 from .curvature import DENSE, curvature, widened
 from .density import Spectrum, eigenvalue_spectrum, quadrature_spectrum
-from .diagnosis import Advice, FrequencyShares, diagnose, frequency_shares
+from .diagnosis import Advice, FrequencyShares, diagnose, faint, frequency_shares
 from .gram import Gram, feature_grams
 from .kernel import Kernel, tangent_kernels
 from .lanczos import PROBES, STEPS
@@ -201,9 +204,13 @@ def spectrum(
         notes.append("Levenberg–Marquardt with the damping μ = 0.01 that it starts from")
     say("tangent kernels")
     kernels = tangent_kernels(loss, theta, names)
-    frequencies = frequency_shares(loss, theta, kernels["loss"].stiffest)
+    named = float(np.linalg.norm([max(along, default=0.0) for along in named_frequencies(subject.problem)]))
+    frequencies = frequency_shares(loss, theta, kernels["loss"].stiffest, named)
     rounding = _rounding(subject, points, loss, theta)
     stiffness = {name: float(kernels[name].eigenvalues[0]) for name in names}
+    equations = len(subject.problem.equations)
+    trained = len(subject.history) > 0
+    unmet = held_out(subject.problem, subject.network) if trained and faint(stiffness, equations) else None
     return Analysis(
         problem=subject.problem.name,
         method=subject.plan.method,
@@ -215,7 +222,16 @@ def spectrum(
         kernels=kernels,
         grams=feature_grams(subject.problem, subject.network),
         frequencies=frequencies,
-        advice=diagnose(stiffness, len(subject.problem.equations), frequencies, kernels["loss"], rounding),
+        advice=diagnose(
+            stiffness,
+            equations,
+            frequencies,
+            kernels["loss"],
+            rounding,
+            _carried_out(subject),
+            _starved(kernels, names[:equations], trained),
+            unmet,
+        ),
         seconds=time.monotonic() - began,
         notes=notes,
     )
@@ -224,12 +240,13 @@ def spectrum(
 def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"], str, list[str]]:
     """The loss that a solution's plan means, at its parameters, in float64; what that is, and what to know about it."""
     network, plan = solution.network, solution.plan
-    if not isinstance(network, (Perceptron, LinearForm)):
+    if not isinstance(network, (Perceptron, Constrained, Staged, LinearForm)):
+        name, one_form = solution.problem.name, OBSTACLES["least-squares"](solution.problem) is None
         raise SafeNetError(
             f"this run's solution is made of {PARTS.get(type(network).__name__, 'parts')}: there is no one loss whose "
             "spectrum could be taken",
-            "analyse a network (safenet spectrum PROBLEM --method safe-net --adam 1000), or one linear form "
-            "(solve with --recipe least-squares)",
+            f"analyse a network (safenet spectrum {name} --method safe-net --adam 1000)"
+            + (f", or one linear form (safenet solve {name} --recipe least-squares)" if one_form else ""),
         )
     loss, theta = _loss(solution, widened(network), points)
     notes = [f"analysed in float64, trained in {plan.precision}"] if plan.precision != "float64" else []
@@ -242,16 +259,30 @@ def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Arra
         )
     if isinstance(network, LinearForm):
         return loss, theta, "the amplitudes of the linear form, in which the network is linear", notes
+    if isinstance(network, Staged):
+        return loss, theta, "all parameters of the second network, on what the first has left", notes
+    if isinstance(network, Constrained):
+        notes.append("conditions that hold by construction move with no parameter: their kernels are zero")
     return loss, theta, "all parameters of the network", notes
 
 
 def _loss(solution: Solution, network: Any, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"]]:
-    plan = solution.plan
-    winner: dict[str, Any] = next((c for c in solution.result.get("candidates", ()) if c["chosen"]), {})
-    weight = winner.get("residual_weight", plan.residual_weight)
-    return physics_loss(
-        solution.problem, network, points, weight, plan.condition_weight, weighting(plan.network)
-    )
+    plan = _carried_out(solution)
+    weights = plan.residual_weight, plan.condition_weight
+    return physics_loss(solution.problem, network, points, *weights, weighting(plan.network))
+
+
+def _carried_out(solution: Solution) -> Plan:
+    """The plan of the candidate that was chosen: its weight of the equations is among those of the grid."""
+    candidates = zip(solution.plan.candidates, solution.result.get("candidates", ()), strict=False)
+    return next((plan for plan, facts in candidates if facts["chosen"]), solution.plan)
+
+
+def _starved(kernels: Mapping[str, Kernel], equations: Sequence[str], trained: bool) -> float:
+    """The share of the conditions in what is left of the loss; before training, in what gradient descent will leave."""
+    squares = (kernels["loss"].residual if trained else kernels["loss"].left()) ** 2
+    rows = sum(len(kernels[name].residual) for name in equations)
+    return float(squares[rows:].sum() / squares.sum()) if squares.sum() > 0 else 0.0
 
 
 def _points(plan: Plan, interior: int | None, condition: int | None, on_cpu: bool) -> tuple[int, int]:

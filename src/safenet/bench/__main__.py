@@ -12,8 +12,9 @@ from ..errors import SafeNetError
 from . import exchange
 from .catalogue import SCALES, names, suite
 from .progress import Lines
+from .projection import listing
 from .running import run
-from .store import Store
+from .store import Store, rows_in
 
 
 def main(words: list[str] | None = None) -> int:
@@ -25,13 +26,20 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, help="processes (default: by cores or GPUs, and memory)")
     parser.add_argument("--minutes", type=float, help="stop after this time; the rest can be continued")
     parser.add_argument("--retry", action="store_true", help="failed cases once more")
-    parser.add_argument("--dry-run", action="store_true", help="name the cases and do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="list cells and their time, do nothing")
+    parser.add_argument(
+        "--merge", nargs="+", default=[], help="first take over rows of stores or .jsonl files"
+    )
     parser.add_argument("--export", help="afterwards, write all rows to this .jsonl or .csv")
     given = parser.parse_args(words)
     try:
+        if given.merge:
+            with Store(given.out) as store:
+                for source in given.merge:
+                    print(f"{exchange.merge(store, source)} rows from {source}")
         if given.dry_run:
-            for case in suite(given.suite).cases(given.scale, given.only):
-                print(case.id, case.label)
+            for line in listing(suite(given.suite).cases(given.scale, given.only), rows_in(given.out)):
+                print(line)
             return 0
         with Lines() as progress:
             summary = run(

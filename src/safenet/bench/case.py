@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import MISSING, dataclass, fields
-from functools import cached_property
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache, cached_property
 from typing import Any
 
 from .. import library
@@ -21,17 +21,35 @@ PROTOCOL = 1
 
 @dataclass(frozen=True)
 class Case:
-    """One run of a suite: a problem with its parameters and the plan with every number that decides the result."""
+    """One run of a suite: a problem with its parameters and the plan with every number that decides the result.
+
+    With a `spectrum`, (probes, steps) of Lanczos quadrature, the Hessian of the loss is looked at afterwards.
+    """
 
     problem: Problem
     plan: Plan
+    spectrum: tuple[int, int] | None = None
 
     @cached_property
     def configuration(self) -> dict[str, Any]:
         """All that decides the result, as JSON, defaults and all: what a worker is given and a row keeps."""
         plan = json.loads(self.plan.to_json())
         del plan["reasons"]  # they decide nothing, nor does a title
-        return {"protocol": PROTOCOL, "problem": _statement(self.problem), "plan": plan}
+        found = {"protocol": PROTOCOL, "problem": _statement(self.problem), "plan": plan}
+        # Named only where there is one: a case without is what it was before there were any.
+        return found | ({"spectrum": list(self.spectrum)} if self.spectrum else {})
+
+    def seeded(self, seed: int) -> Case:
+        """The same with another seed; what does not depend on it is not worked out again."""
+        other = replace(self, plan=replace(self.plan, seed=seed))
+        plan = self.configuration["plan"] | {"seed": seed}
+        vars(other).update(configuration=self.configuration | {"plan": plan}, group=self.group)
+        return other
+
+    @property
+    def plain(self) -> Case:
+        """The same training, without a spectrum after it."""
+        return replace(self, spectrum=None)
 
     @cached_property
     def id(self) -> str:
@@ -75,20 +93,26 @@ class Case:
     @property
     def label(self) -> str:
         """wave · pinn · paper-1 · depth=2 · seed 0"""
+        return f"{self.cell} · seed {self.plan.seed}"
+
+    @cached_property
+    def cell(self) -> str:
+        """What all seeds of it are called: wave · pinn · paper-1 · depth=2"""
         plan, parameters = self.plan, ""
         if self.problem.name in library.names():
-            usual = library.problem(self.problem.name).parameters
+            usual = _stated(self.problem.name).parameters
             changed = {k.name: v for k, v in self.problem.parameters.items() if usual.get(k) != v}
             parameters = "".join(f" {name}={value}" for name, value in changed.items())
         words = [self.problem.name + parameters, plan.method, plan.recipe]
         words += [f"{name}={value}" for name, value in self.variant.items()]
-        return " · ".join([*words, f"seed {plan.seed}"])
+        return " · ".join([*words, "spectrum"] if self.spectrum else words)
 
     @staticmethod
     def of(configuration: dict[str, Any]) -> Case:
         """The case of a configuration, with the library's reference where the problem is one of the library's."""
         problem = library.with_library_reference(loads(configuration["problem"]))
-        return Case(problem, Plan.from_json(json.dumps(configuration["plan"])))
+        plan = Plan.from_json(json.dumps(configuration["plan"]))
+        return Case(problem, plan, tuple(configuration.get("spectrum", ())) or None)
 
 
 def changed(declared: Any) -> dict[str, Any]:
@@ -105,6 +129,8 @@ def content_id(configuration: dict[str, Any]) -> str:
     text = json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
+
+_stated = cache(library.problem)
 
 # By the object, which is kept so that its id stays its own: problems that differ in name or solution are equal.
 _STATEMENTS: dict[int, tuple[Problem, str]] = {}

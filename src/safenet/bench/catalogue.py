@@ -6,6 +6,7 @@ methods = ["safe-net-literal", "pinn"]
 recipes = ["paper-1"]
 seeds = 5                          # 0 … 4, or a list
 options = { depth = [1, 2, 4] }    # of `sn.solve`; a list is a grid
+spectrum = [100, 200]              # after each run, the Hessian's spectrum by so many probes of so many Lanczos steps
 
 [smoke]                            # what `--scale smoke` puts in place of the above
 seeds = 1
@@ -19,7 +20,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from itertools import product
 from pathlib import Path
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 SCALES = ("full", "smoke")
 LISTS = ("problems", "methods", "recipes")
-KEYS = (*LISTS, "seeds", "options")
+KEYS = (*LISTS, "seeds", "options", "spectrum")
 FOLDER = resources.files(__package__).joinpath("suites")
 
 
@@ -78,8 +80,9 @@ class Suite:
             except (SafeNetError, TypeError) as error:
                 where = f"{self.name}: {problem.name} · {name} · {recipe}"
                 raise SafeNetError(f"{where}: {getattr(error, 'message', error)}", _remedy(error)) from None
+            case = Case(problem, plan, tuple(part["spectrum"]) or None)
             for seed in range(seeds) if isinstance(seeds, int) else seeds:
-                yield Case(problem, replace(plan, seed=seed))
+                yield case.seeded(seed)
 
     def _problem(self, entry: Any) -> Problem:
         """A name of the library, a file, or a table with `name` and values for parameters."""
@@ -91,7 +94,10 @@ class Suite:
             )
         if name.endswith(".toml"):
             return library.with_library_reference(read(self.place / name).with_parameters(**table))
-        return library.problem(name, **table)
+        return _stated(name, **table)
+
+
+_stated = cache(library.problem)  # one object for all suites that name it
 
 
 def _remedy(error: Exception) -> str:
@@ -133,7 +139,7 @@ def loads(text: str, name: str, place: Path) -> Suite:
         for key in table:
             if key not in KEYS:
                 raise SafeNetError(f"the suite {name} has an unknown key {key!r}", nearest(key, KEYS))
-    whole = [{"seeds": 1, "options": {}, **head, **part} for part in parts]
+    whole = [{"seeds": 1, "options": {}, "spectrum": [], **head, **part} for part in parts]
     for part in whole:
         _check(part, name)
     _check({**whole[0], **smoke}, name)
@@ -149,7 +155,7 @@ def _check(part: Mapping[str, Any], name: str) -> None:
     for key in LISTS:
         if not isinstance(part.get(key), list) or not part[key]:
             raise SafeNetError(f"the suite {name} has no list of {key}", f'e.g. {key} = ["…"]')
-    seeds = part["seeds"]
+    seeds, spectrum = part["seeds"], part["spectrum"]
     whole = [seeds] if isinstance(seeds, int) else seeds
     if not isinstance(whole, list) or not whole or not all(type(seed) is int and seed >= 0 for seed in whole):
         raise SafeNetError(
@@ -157,3 +163,8 @@ def _check(part: Mapping[str, Any], name: str) -> None:
         )
     if not isinstance(part["options"], dict):
         raise SafeNetError(f"the suite {name} has no table of options", "e.g. options = { depth = [1, 2] }")
+    pair = isinstance(spectrum, list) and len(spectrum) == 2
+    if spectrum != [] and not (pair and all(type(count) is int and count > 0 for count in spectrum)):
+        raise SafeNetError(
+            f"the suite {name} has spectrum = {spectrum!r}", "give probes and steps, e.g. [100, 200]"
+        )

@@ -35,7 +35,7 @@ def bench(
         float | None, typer.Option(min=0, help="stop after this time; the same command goes on")
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="try failed cases once more")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="name the cases and do nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="list cells and their time, do nothing")] = False,
     list_suites: Annotated[bool, typer.Option("--list", help="name the built-in suites")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON")] = False,
 ) -> None:
@@ -52,8 +52,11 @@ def bench(
     if name is None:
         raise SafeNetError("no suite was given", "e.g. safenet bench paper-main --scale smoke, or --list")
     if dry_run:
-        for case in suite(name).cases(scale, only):
-            print(case.id, case.label)
+        from .projection import listing
+        from .store import rows_in
+
+        for line in listing(suite(name).cases(scale, only), rows_in(out)):
+            print(line)
         return
     from .progress import shown
     from .running import run

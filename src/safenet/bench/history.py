@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +21,24 @@ def thinned(history: np.ndarray, points: int = POINTS) -> np.ndarray:
     return history[np.unique(places.round().astype(int))]
 
 
-def packed(loss: np.ndarray, error: Sequence[Sequence[float]] = ()) -> bytes:
-    """`loss` (iteration, total, terms…) and `error` (iteration, L2RE) as one compressed .npz in single precision."""
+def packed(loss: np.ndarray, error: Sequence[Sequence[float]] = (), **others: Any) -> bytes:
+    """`loss` (iteration, total, terms…), `error` (iteration, L2RE) and other curves as one compressed .npz.
+
+    In single precision, which holds iterations to 1.6e7; what is beyond its range is infinite, as good as diverged.
+    """
+    curves = {"loss": loss, "error": np.asarray(error, dtype=float).reshape(-1, 2), **others}
     stream = io.BytesIO()
-    curve = np.asarray(error, dtype=float).reshape(-1, 2)
-    # float32 holds iterations to 1.6e7; a loss beyond its range is infinite, as good as diverged.
     with np.errstate(over="ignore"):
-        np.savez_compressed(
-            stream, loss=thinned(loss).astype(np.float32), error=thinned(curve).astype(np.float32)
-        )
+        single: dict[str, Any] = {
+            name: thinned(np.asarray(curve)).astype(np.float32) for name, curve in curves.items()
+        }
+    np.savez_compressed(stream, **single)
     return stream.getvalue()
 
 
 def unpacked(data: bytes | None) -> dict[str, np.ndarray]:
+    nothing = {name: np.empty((0, 2)) for name in ("loss", "error", "gradient")}
     if data is None:
-        return {"loss": np.empty((0, 2)), "error": np.empty((0, 2))}
+        return nothing
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+        return nothing | {name: arrays[name] for name in arrays.files}

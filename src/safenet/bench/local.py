@@ -31,9 +31,10 @@ class Worker:
 
     def __init__(self, threads: int, log: Path, extra: dict[str, str]) -> None:
         self.log = log
-        # NPROC is XLA's own limit; the others are those of NumPy's and SciPy's libraries.
+        # The first two are XLA's and JAX's; the others are those of NumPy's and SciPy's libraries.
         limits = dict.fromkeys(
-            ("NPROC", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads
+            ("NPROC", "JAX_NUM_CPU_DEVICES", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+            threads,
         )
         variables = os.environ | {name: str(count) for name, count in limits.items()}
         source = str(Path(__file__).parents[2])

@@ -37,11 +37,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Quoted:
-    """A table that the paper itself quotes from other papers."""
+    """A table that the paper itself quotes from other papers; `problems`: which of the library's a column is, or ''."""
 
     label: str
     title: str
     columns: tuple[str, ...]
+    problems: tuple[str, ...]
     rows: tuple[tuple[str, tuple[float, ...]], ...]
 
 
@@ -95,6 +96,7 @@ def quoted() -> tuple[Quoted, ...]:
             entry["label"],
             entry["title"],
             tuple(entry["columns"]),
+            tuple(entry.get("problems", [""] * len(entry["columns"]))),
             tuple((row["method"], tuple(map(float, row["values"]))) for row in entry["rows"]),
         )
         for document in _documents()

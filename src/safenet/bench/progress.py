@@ -1,26 +1,37 @@
-"""A line for each case that ends; on a terminal also a bar with what is under way. Plain print where rich is absent."""
+"""A line for each cell that ends; on a terminal also a bar with what is under way. Plain print where rich is absent."""
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from ..solution import l2re_text
 from .case import Case
+from .projection import duration
+from .running import Event
 from .store import FAILED, Row
 
 
-def line(case: Case, row: Row) -> str:
-    """finished  1.21e-03    41 s  wave · pinn · paper-1 · seed 0"""
-    error = l2re_text(row.l2re, row.result.get("reference_accuracy")).split(" (")[0]
-    measure = f"{error:>10} {row.seconds or 0:6.0f} s"
-    why = f"\n  {row.stop_reason}" if row.outcome == FAILED else ""
-    return f"{row.outcome:<9} {measure}  {case.label}{why}"
+def line(cases: Sequence[Case], rows: Sequence[Row], seconds: float) -> str:
+    """finished  1.21e-03    41 s  wave · pinn · paper-1 · seed 0, or the median of 5 seeds"""
+    errors = [row.l2re for row in rows if row.l2re is not None]
+    floor = rows[0].result.get("reference_accuracy")
+    error = l2re_text(statistics.median(errors) if errors else None, floor).split(" (")[0]
+    outcomes = Counter(row.outcome for row in rows)
+    outcome = ", ".join(
+        name if len(rows) == 1 else f"{count} {name}" for name, count in outcomes.most_common()
+    )
+    name = cases[0].label if len(cases) == 1 else f"{cases[0].cell} · {len(cases)} seeds"
+    why = "".join(f"\n  {row.stop_reason}" for row in rows if row.outcome == FAILED)
+    return f"{outcome:<9} {error:>10} {seconds:6.0f} s  {name}{why}"
 
 
 class Lines:
-    """For a log: one line per case on standard error."""
+    """For a log: one line per cell on standard error."""
 
     def __enter__(self) -> Lines:
         self.began = time.monotonic()
@@ -29,9 +40,12 @@ class Lines:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def __call__(self, event: str, cases: list[Case], rows: list[Row], done: int, total: int) -> None:
-        for case, row in _paired(cases, rows):
-            self.say(f"{time.monotonic() - self.began:6.0f} s  {done:>4}/{total}  {line(case, row)}")
+    def __call__(self, event: Event) -> None:
+        if event.seconds is None or not event.rows:
+            return
+        left = "" if not event.left else f"  ({duration(event.left)} left)"
+        passed = f"{time.monotonic() - self.began:6.0f} s  {event.done:>4}/{event.total}"
+        self.say(f"{passed}  {line(event.cases, event.rows, event.seconds)}{left}")
 
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -57,17 +71,17 @@ class Bar(Lines):
     def __exit__(self, *_: object) -> None:
         self.progress.stop()
 
-    def __call__(self, event: str, cases: list[Case], rows: list[Row], done: int, total: int) -> None:
-        super().__call__(event, cases, rows, done, total)
-        for case in cases:
-            if event == "began":
-                self.now[case.id] = case.label
-            else:
+    def __call__(self, event: Event) -> None:
+        super().__call__(event)
+        for case in event.cases:
+            if event.ended:
                 self.now.pop(case.id, None)
+            else:
+                self.now[case.id] = case.label
         now = next(iter(self.now.values()), "") + (
             f" and {len(self.now) - 1} more" if len(self.now) > 1 else ""
         )
-        self.progress.update(self.task, completed=done, total=total, now=now)
+        self.progress.update(self.task, completed=event.done, total=event.total, now=now)
 
     def say(self, text: str) -> None:
         self.progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -81,8 +95,3 @@ def shown() -> Lines:
         return Lines()
     console = Console(stderr=True)
     return Bar(console) if console.is_terminal else Lines()
-
-
-def _paired(cases: list[Case], rows: list[Row]) -> list[tuple[Case, Row]]:
-    found = {row.id: row for row in rows}
-    return [(case, found[case.id]) for case in cases if case.id in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from ..training.batch import batches
 from .case import Case
 from .catalogue import Suite
 from .catalogue import suite as read_suite
+from .projection import Paces
 from .store import FAILED, Row, Store
 
 BEAT = 10.0  # seconds between two renewals of the leases
@@ -47,7 +48,23 @@ class Summary:
         return self.done == self.cases
 
 
-Progress = Callable[[str, list[Case], list[Row], int, int], None]  # event, cases, rows, done, in all
+@dataclass(frozen=True)
+class Event:
+    """A task began, or ended after `seconds` with rows; `left` is how long all that is missing may take."""
+
+    cases: list[Case]
+    rows: list[Row]
+    done: int
+    total: int
+    seconds: float | None = None
+    left: float | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.seconds is not None
+
+
+Progress = Callable[[Event], None]
 
 
 def run(
@@ -104,7 +121,7 @@ def start(
     raise SafeNetError(f"there is no engine {name!r}", nearest(name, ENGINES))
 
 
-def _silent(event: str, cases: list[Case], rows: list[Row], done: int, total: int) -> None:
+def _silent(event: Event) -> None:
     pass
 
 
@@ -115,6 +132,7 @@ class _Loop:
         self, store: Store, cases: dict[str, Case], runs: Path, retry: bool, progress: Progress
     ) -> None:
         self.store, self.cases, self.runs, self.retry, self.progress = store, cases, runs, retry, progress
+        self.paces = Paces(store.rows())
         self.tried: set[str] = set()
         self.new = 0
 
@@ -126,12 +144,12 @@ class _Loop:
         return [id for id in self.cases if id not in outcomes]
 
     def drive(self, engine: Engine, deadline: float) -> None:
-        pending: dict[Future[list[dict[str, Any]]], dict[str, int]] = {}
+        pending: dict[Future[list[dict[str, Any]]], tuple[dict[str, int], float]] = {}
         beat = time.monotonic()
         while time.monotonic() < deadline:
             while len(pending) < engine.slots and (claimed := self._claim(engine.together)):
-                pending[engine.submit(self._task(claimed, engine.together))] = claimed
-                self._tell("began", claimed, [])
+                pending[engine.submit(self._task(claimed, engine.together))] = claimed, time.monotonic()
+                self._tell(claimed)
             if not pending and not self.missing():
                 return
             left = max(0.0, deadline - time.monotonic())
@@ -139,10 +157,12 @@ class _Loop:
                 time.sleep(min(1.0, left))
             ended, _ = wait(pending, timeout=min(BEAT, left), return_when=FIRST_COMPLETED)
             for future in ended:
-                claimed = pending.pop(future)
+                claimed, began = pending.pop(future)
                 rows = self._rows(future, claimed)
                 self.new += self.store.add(rows)
-                self._tell("ended", claimed, rows)
+                for row in rows:
+                    self.paces.add(row)
+                self._tell(claimed, rows, time.monotonic() - began, engine.slots)
             if time.monotonic() - beat > BEAT:
                 self.store.renew()
                 beat = time.monotonic()
@@ -177,6 +197,11 @@ class _Loop:
                 Row(id=id, attempt=attempt, **self.cases[id].facts, **died) for id, attempt in claimed.items()
             ]
 
-    def _tell(self, event: str, claimed: dict[str, int], rows: list[Row]) -> None:
-        done = len(self.cases) - len(self.missing())
-        self.progress(event, [self.cases[id] for id in claimed], rows, done, len(self.cases))
+    def _tell(
+        self, claimed: dict[str, int], rows: Sequence[Row] = (), seconds: float | None = None, slots: int = 1
+    ) -> None:
+        missing = self.missing()
+        left = self.paces.left([self.cases[id] for id in missing])
+        cases, total = [self.cases[id] for id in claimed], len(self.cases)
+        left = None if left is None else left / slots
+        self.progress(Event(cases, list(rows), total - len(missing), total, seconds, left))

@@ -86,7 +86,10 @@ class Row:
 
     @property
     def curves(self) -> dict[str, np.ndarray]:
-        """`loss`: iteration, total, terms…; `error`: iteration, L2RE. Thinned; empty if there was nothing."""
+        """`loss`: iteration, total, terms…; `error`: iteration, L2RE; `gradient`: iteration, norm. Maybe empty.
+
+        Where a spectrum was asked for, also `density`: log₁₀|λ|, ρ of the positive, ρ of the negative eigenvalues.
+        """
         return unpacked(self.history)
 
 
@@ -229,6 +232,14 @@ class Store:
         for row in self._database.execute("SELECT DISTINCT owner FROM leases").fetchall():
             if _dead(row["owner"]):
                 self._database.execute("DELETE FROM leases WHERE owner = ?", (row["owner"],))
+
+
+def rows_in(place: str | Path) -> list[Row]:
+    """The rows of the store in a folder, none where there is no store."""
+    if not (Path(place) / FILE).is_file():
+        return []
+    with Store(place) as store:
+        return store.rows()
 
 
 def _dead(owner: str) -> bool:

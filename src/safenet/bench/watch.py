@@ -1,4 +1,4 @@
-"""What a row says beyond the result: the error along the way, and seconds per iteration without the compiling."""
+"""What a row says beyond the result: error and gradient along the way, seconds per iteration without the compiling."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..training.checkpoint import write_atomically
 from ..training.progress import Monitor
 
 SHARE = 0.05  # of the time may go into looking at the error
-LOOKS, SUMMARY = "looks.jsonl", "watched.json"
+NOTES, SUMMARY = "notes.jsonl", "watched.json"
 
 # Computed once for all seeds of a problem: a reference may be a quadrature.
 _truth = lru_cache(1)(reference_values)
 
 
 class Watch(Monitor):
-    """Notes (loss, L2RE, seconds) in the run folder, so that a run that is killed and continued has one curve.
+    """Notes what it sees at a loss in the run folder, so that a run that is killed and continued has one curve.
 
-    An iteration has no number that survives a restart and a choice among candidates, but it has a loss: the look
+    An iteration has no number that survives a restart and a choice among candidates, but it has a loss: a note
     belongs to the row of the history with the same one, to the bit.
     """
 
@@ -47,6 +47,9 @@ class Watch(Monitor):
             self.steps[self.name] = [count + iteration - self.last[0], seconds + now - self.last[1]]
         self.last, self.loss = (iteration, now), loss
 
+    def gradient(self, norm: float) -> None:
+        self._note(gradient=norm)
+
     def network(self, current: Callable[[], Any]) -> None:
         began = time.monotonic()
         if (
@@ -60,34 +63,46 @@ class Watch(Monitor):
         now = time.monotonic()
         self.spent += now - began
         self.last = self.last[0], now
-        with (self.folder / LOOKS).open("a") as stream:
-            stream.write(json.dumps([self.loss, error, now - began]) + "\n")
+        self._note(error=error, spent=now - began)
+
+    def _note(self, **seen: float) -> None:
+        with (self.folder / NOTES).open("a") as stream:
+            stream.write(json.dumps({"loss": self.loss, **seen}) + "\n")
 
     def save(self, solution: Solution) -> None:
-        """The curve of the candidate that was chosen, by its whole history."""
+        """The curves of the candidate that was chosen, by its whole history; once."""
+        if (self.folder / SUMMARY).exists() and not (self.folder / NOTES).exists():
+            return
         iterations = {total: number for number, total in solution.history[:, :2].tolist()}
-        looks = self._looks()
+        notes = self._notes()
+
+        def curve(name: str) -> list[list[float]]:
+            seen = [note for note in notes if name in note and note["loss"] in iterations]
+            return sorted([iterations[note["loss"]], note[name]] for note in seen)
+
         summary = {
-            "error": sorted([iterations[loss], error] for loss, error, _ in looks if loss in iterations),
-            "spent": sum(seconds for *_, seconds in looks),
+            "error": curve("error"),
+            "gradient": curve("gradient"),
+            "spent": sum(note.get("spent", 0.0) for note in notes),
             "pace": {name: seconds / count for name, (count, seconds) in self.steps.items() if count},
         }
         write_atomically(self.folder / SUMMARY, json.dumps(summary).encode())
-        (self.folder / LOOKS).unlink(missing_ok=True)
+        (self.folder / NOTES).unlink(missing_ok=True)
 
     def saved(self) -> dict[str, Any]:
+        nothing: dict[str, Any] = {"error": [], "gradient": [], "spent": 0.0, "pace": {}}
         try:
-            return dict(json.loads((self.folder / SUMMARY).read_text("utf-8")))
+            return nothing | json.loads((self.folder / SUMMARY).read_text("utf-8"))
         except (OSError, ValueError):
-            return {"error": [], "spent": 0.0, "pace": {}}
+            return nothing
 
-    def _looks(self) -> list[list[float]]:
-        """Those noted by earlier processes too; a line that a kill cut off is none."""
+    def _notes(self) -> list[dict[str, float]]:
+        """Those of earlier processes too; a line that a kill cut off is none."""
         found = []
-        path = self.folder / LOOKS
+        path = self.folder / NOTES
         for line in path.read_text("utf-8").splitlines() if path.exists() else ():
             try:
-                found.append([float(number) for number in json.loads(line)])
-            except (ValueError, TypeError):
+                found.append({name: float(number) for name, number in json.loads(line).items()})
+            except (ValueError, TypeError, AttributeError):
                 continue
         return found

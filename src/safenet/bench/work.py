@@ -24,11 +24,12 @@ import safenet
 
 from ..backend import device_name
 from ..errors import SafeNetError, SafeNetWarning
-from ..solution import POOLED, Solution
+from ..solution import POOLED, Solution, load
 from ..solving import carry_out, carry_out_seeds, prepare, resume
 from ..training.checkpoint import unpack
 from .case import Case
 from .history import packed, thinned
+from .spectra import spectrum
 from .store import FAILED, Row
 from .watch import Watch
 
@@ -37,6 +38,8 @@ def work(task: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows, as JSON, of `task["cases"]`: each {id, attempt, configuration}; `together` seeds are one program."""
     warnings.simplefilter("ignore", SafeNetWarning)  # a result names them itself
     jobs = [Job(entry, Path(task["folder"])) for entry in task["cases"]]
+    for job in jobs:
+        job.take_over()
     left = [job for job in jobs if not job.ended]
     rows: list[Row] = []
     if task["together"] and len(left) > 1:
@@ -61,14 +64,32 @@ class Job:
     @property
     def ended(self) -> bool:
         """Whether the run came to its end, and only the row was not written."""
-        try:
-            result = json.loads((self.folder / "result.json").read_text("utf-8"))
-        except (OSError, ValueError):
-            return False
-        return bool(result.get("outcome") != "interrupted")
+        return _ended(self.folder)
+
+    @property
+    def leftovers(self) -> list[Path]:
+        """What a run needs to go on and its result does not: the last to go."""
+        return [*self.folder.glob("candidate-*"), *self.folder.glob("checkpoint.npz")]
+
+    def take_over(self) -> None:
+        """A spectrum needs a trained network, and its plain case may have left one."""
+        trained = self.folder.with_name(self.case.plain.id)
+        if self.case.spectrum and not self.folder.exists() and _ended(trained):
+            beside = self.folder.with_name(f".{self.folder.name}.part")
+            shutil.rmtree(beside, ignore_errors=True)
+            shutil.copytree(trained, beside)
+            beside.rename(self.folder)
 
     def row(self, **values: Any) -> Row:
         return Row(id=self.id, attempt=self.attempt, device=device_name(), **self.case.facts, **values)
+
+
+def _ended(folder: Path) -> bool:
+    try:
+        result = json.loads((folder / "result.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(result.get("outcome") != "interrupted")
 
 
 def _alone(job: Job) -> Row:
@@ -76,6 +97,8 @@ def _alone(job: Job) -> Row:
     try:
         if not job.ended:
             _trained(job, _solved(job))
+        elif job.leftovers:  # a kill came between the end and the tidying
+            _trained(job, load(job.folder, job.case.problem))
         return _measured(job)
     except Exception as error:
         lines = traceback.format_exc()
@@ -91,8 +114,15 @@ def _solved(job: Job) -> Solution:
             return resume(job.folder, monitor=job.watch)
         except SafeNetError as error:
             print(f"starts again: {error}", file=sys.stderr, flush=True)  # its checkpoint is damaged
-    prepare(job.folder, job.case.problem, job.case.plan, force=True)
+    _prepare(job)
     return carry_out(job.case.problem, job.case.plan, job.watch, job.folder)
+
+
+def _prepare(job: Job) -> None:
+    """Its folder as that of a run; what a kill has left of one that was no run yet goes first."""
+    if not (job.folder / "plan.json").is_file():
+        shutil.rmtree(job.folder, ignore_errors=True)
+    prepare(job.folder, job.case.problem, job.case.plan, force=True)
 
 
 def _seeds(jobs: list[Job]) -> list[Row]:
@@ -100,7 +130,7 @@ def _seeds(jobs: list[Job]) -> list[Row]:
     for job in jobs:
         job.watch.share /= len(jobs)
         if not (job.folder / "plan.json").is_file():
-            prepare(job.folder, job.case.problem, job.case.plan, force=True)
+            _prepare(job)
     solutions = carry_out_seeds(
         jobs[0].case.problem,
         [job.case.plan for job in jobs],
@@ -115,12 +145,12 @@ def _seeds(jobs: list[Job]) -> list[Row]:
 
 def _trained(job: Job, solution: Solution) -> None:
     """Keep what was learnt and not how: the network, and as much of the history as a plot can show."""
-    print(f"trained {job.id} {job.case.label}", file=sys.stderr, flush=True)
     job.watch.save(solution)
     solution.history = thinned(solution.history)
     solution.save(job.folder)
-    for checkpoint in (job.folder / "checkpoint.npz", *job.folder.glob("candidate-*")):
-        shutil.rmtree(checkpoint) if checkpoint.is_dir() else checkpoint.unlink(missing_ok=True)
+    for checkpoint in job.leftovers:
+        shutil.rmtree(checkpoint) if checkpoint.is_dir() else checkpoint.unlink()
+    print(f"trained {job.id} {job.case.label}", file=sys.stderr, flush=True)
 
 
 def _measured(job: Job, together: int = 1) -> Row:
@@ -130,6 +160,9 @@ def _measured(job: Job, together: int = 1) -> Row:
     l2re = result["l2re"]
     fields = l2re if isinstance(l2re, dict) else {}
     seen = job.watch.saved()
+    more, curves = {"pace": seen["pace"]}, {"gradient": np.reshape(seen["gradient"], (-1, 2))}
+    if job.case.spectrum:
+        more["spectrum"], curves["density"] = spectrum(job.case, job.folder)
     return job.row(
         outcome=result["outcome"],
         stop_reason=result["stop_reason"],
@@ -142,8 +175,8 @@ def _measured(job: Job, together: int = 1) -> Row:
         iterations=result["iterations"],
         evaluations=result["evaluations"],
         parameters=result["parameters"],
-        result=result | {"pace": seen["pace"]},
-        history=packed(arrays["history"], seen["error"]),
+        result=result | more,
+        history=packed(arrays["history"], seen["error"], **curves),
     )
 
 

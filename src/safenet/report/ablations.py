@@ -15,7 +15,7 @@ from ..analysis.gram import feature_grams
 from ..bench.printed import Claim
 from ..networks.methods import METHODS, build
 from .claims import OURS, PROBLEMS, judge, mean, reduction
-from .results import View
+from .results import View, staged
 from .verdicts import GAINS, NOT, NOTHING, PARTLY, REPRODUCED, SHARES, Finding, at_least, by_share, on_every
 from .words import factor, lower, problem, short
 
@@ -32,7 +32,6 @@ FLAT, STEEP = (
 PLATEAU = 1.1  # «then no more»
 DECADE = math.sqrt(10)  # an order of magnitude is met to half a decade
 ONE = (2.0, 10.0)  # a condition number of «about 1»: reproduced up to the first, partly up to the second
-LATE = 100_000  # iterations of schedule 4
 EVERY = "On every problem: reproduced; on half of them: partly."
 
 
@@ -183,12 +182,11 @@ def _domain_safe_net(claim: Claim, view: View) -> Finding:
 # ---- conditioning
 
 
-def lambda_max(view: View, name: str, method: str, iterations: int = LATE) -> float | None:
-    """The largest eigenvalue of the Hessian after so many iterations of Adam."""
+def lambda_max(view: View, name: str, method: str, share: float = 1.0) -> float | None:
+    """The largest eigenvalue of the Hessian after this share of schedule 4: the median of the seeds."""
+    wanted = name, method, staged(view.scale, share)
     found = [
-        look.lambda_max
-        for look in view.results.looks
-        if (look.problem, look.method, look.iterations) == (name, method, iterations)
+        look.lambda_max for look in view.results.looks if (look.problem, look.method, look.scale) == wanted
     ]
     return statistics.median(found) if found else None
 

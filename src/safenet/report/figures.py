@@ -212,12 +212,12 @@ def ratios(results: Results, recipes: tuple[str, ...], name: str, title: str, su
             shown = [p for p in PROBLEMS if p in table]
             heights = [_log_ratio(pick(table[p][m] for m in BASELINES), table[p][OURS]) for p in shown]
             places = [f"#{rank(table[p])}" for p in shown]
-            data.append(bar(whose, [words.problem(p) for p in shown], heights, colour, text=places))
-        panels.append(Panel(heading, data, axes(y="log₁₀(baseline / SAFE-NET)", barmode="group")))
-    caption = "Above zero SAFE-NET is ahead; the number is its place among the eight methods." + scale_note(
-        view
-    )
-    return Figure(name, title, caption, panels, {"ours": MEASURED, "paper": PRINTED})
+            marks = {"text": places, "textposition": "outside", "textangle": 0, "cliponaxis": False}
+            marks |= {"textfont": {"size": 9}}
+            data.append(bar(whose, [words.problem(p) for p in shown], heights, colour, **marks))
+        panels.append(Panel(heading, data, axes(y="log₁₀ of the ratio", barmode="group"), wide=True))
+    caption = "Error of the baseline over SAFE-NET's: above zero SAFE-NET is ahead; the number is its place of eight."
+    return Figure(name, title, caption + scale_note(view), panels, {"ours": MEASURED, "paper": PRINTED})
 
 
 def _log_ratio(theirs: float, ours: float) -> float | None:

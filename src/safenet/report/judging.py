@@ -16,10 +16,7 @@ from .verdicts import NOTHING, SAME, SHARES, UNMEASURED, Finding, better, by_sha
 from .words import NONE
 
 # What no suite measures.
-ELSEWHERE = {
-    "lambda-max": "python benchmarks/spectra.py results/spectra.json",
-    "condition-one": "safenet spectrum wave --method safe-net-literal",
-}
+ELSEWHERE = {"condition-one": "safenet spectrum wave --method safe-net-literal"}
 # The tables whose errors are claims by themselves; those of the ablations are in the sentences about them.
 ERRORS = (
     "optimizer_comparison_config1",

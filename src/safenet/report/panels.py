@@ -6,17 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .. import library
 from ..bench.printed import tables
-from ..training.objective import term_names
 from . import words
-from .ablations import LATE, domain, lambda_max
+from .ablations import domain
 from .claims import OURS, PROBLEMS, paces
 from .figures import (
     COLOURS,
     ERROR,
     EVERYONE,
-    ITERATION,
     MEASURED,
     PRINTED,
     SERIES,
@@ -32,9 +29,9 @@ from .figures import (
     line,
     ratios,
     scale_note,
-    thinned,
     top_three,
 )
+from .landscape import curvature, gradient_norms, loss_terms, spectral_density
 from .results import PAPER, Results, View
 
 ACTIVATIONS = ("tanh", "sine", "relu", "gelu", "swish")
@@ -58,6 +55,7 @@ def figures(results: Results) -> list[Figure]:
         improvements(results),
         adam_curves(results),
         loss_terms(results),
+        gradient_norms(results),
         features(results),
         activations(results),
         depth(results),
@@ -65,6 +63,7 @@ def figures(results: Results) -> list[Figure]:
         domain_features(results),
         runtime(results),
         curvature(results),
+        spectral_density(results),
     ]
 
 
@@ -177,59 +176,16 @@ def domain_features(results: Results) -> Figure:
     return _grouped(name, title, view, rows, ("#c5cad1", COLOURS["pinn"], "#a9c2f2", COLOURS[OURS]))
 
 
-def loss_terms(results: Results) -> Figure:
-    """The terms of the loss along the way, SAFE-NET's and the plain network's."""
-    name, title = "loss", "The terms of the loss"
-    places = [(p, r) for r in ("paper-2", "paper-1") for p in ("diffusion", "allen-cahn")]
-    for problem, recipe in places:
-        view = results.best([(problem, OURS, recipe, {})])
-        if view is None:
-            continue
-        panels = [
-            panel
-            for other in ("diffusion", "allen-cahn")
-            for method in (OURS, "pinn")
-            if (panel := _terms(view, other, method, recipe)) is not None
-        ]
-        colours = dict(zip(("total", "equation", "conditions"), SERIES, strict=False))
-        caption = (
-            f"{words.schedule(recipe)}, first seed; the total with its weights, the parts without. "
-            "The norm of the gradient is not recorded along the way." + scale_note(view)
-        )
-        return Figure(name, title, caption, panels, colours)
-    return Figure(name, title, "", missing=bench("paper-schedule-2"))
-
-
-def _terms(view: View, problem: str, method: str, recipe: str) -> Panel | None:
-    rows = view.rows(problem, method, recipe)
-    if not rows or len(rows[0].curves["loss"]) < 2:
-        return None
-    curve = thinned(rows[0].curves["loss"])
-    names = term_names(library.problem(problem))
-    equations = sum(name.startswith("equation") for name in names)
-    parts = {
-        "total": curve[:, 1],
-        "equation": curve[:, 2 : 2 + equations].sum(axis=1),
-        "conditions": curve[:, 2 + equations :].sum(axis=1),
-    }
-    data = [
-        line(key, curve[:, 0], y, colour) for (key, y), colour in zip(parts.items(), SERIES, strict=False)
-    ]
-    return Panel(
-        f"{words.problem(problem)}, {words.method(method)}", data, axes(ITERATION, "loss", log_y=True)
-    )
-
-
 def runtime(results: Results) -> Figure:
     name, title = "runtime", "Time against samples"
-    found = paces(results.at(PAPER))
     view = results.at(PAPER)
+    found = paces(view)
     for scale in results.scales(["paper-4"]):
-        if not found:
+        if len(found) < 2:
             view = results.at(scale)
             found = paces(view)
     methods = [m for m in EVERYONE if any(m in row for row in found.values())]
-    if not methods:
+    if len(found) < 2:  # one number of samples is no curve
         return Figure(name, title, "", missing=bench("paper-runtime"))
     data = [
         line(
@@ -245,30 +201,3 @@ def runtime(results: Results) -> Figure:
     layout = axes("samples", "milliseconds per iteration", log_x=True, log_y=True)
     caption = f"Adam on wave, compiling excluded; {view.scale.condition:,} points on each condition."
     return Figure(name, title, caption, [Panel("", data, layout, wide=True)], legend(methods))
-
-
-def curvature(results: Results) -> Figure:
-    name, title = "lambda", "The largest eigenvalue of the Hessian"
-    view = results.at(PAPER)
-    shown = [p for p in PROBLEMS if lambda_max(view, p, OURS)]
-    if not shown:
-        return Figure(name, title, "", missing="python benchmarks/spectra.py results/spectra.json")
-    data = [
-        bar(
-            words.method(m),
-            [words.problem(p) for p in shown],
-            [lambda_max(view, p, m) for p in shown],
-            COLOURS[m],
-        )
-        for m in EVERYONE
-        if any(lambda_max(view, p, m) for p in shown)
-    ]
-    layout = axes(y="λ_max", log_y=True, barmode="group")
-    methods = [m for m in EVERYONE if any(lambda_max(view, p, m) for p in shown)]
-    return Figure(
-        name,
-        title,
-        f"After {LATE:,} iterations of Adam.",
-        [Panel("", data, layout, wide=True)],
-        legend(methods),
-    )

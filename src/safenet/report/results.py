@@ -12,7 +12,7 @@ import statistics
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,18 +42,20 @@ class Scale:
     precision: str
 
     def __str__(self) -> str:
-        return f"{100 * self.share:g}% of the iterations, {self._rest}"
+        return f"{100 * self.share:g}% of the iterations, {self.sizes}"
 
     @property
     def brief(self) -> str:
-        return f"{100 * self.share:g}%, {self._rest}"
+        return f"{100 * self.share:g}%, {self.sizes}"
 
     @property
-    def _rest(self) -> str:
+    def sizes(self) -> str:
         return f"{self.interior:,} + {self.condition:,} points, {self.precision}"
 
 
 PAPER = Scale(1.0, 20_000, 2_000, "float32")
+ADAM = 100_000  # iterations of schedule 4, after which spectra are compared, and after
+EARLY = 0.03  # of them
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,13 @@ class Summary:
 
 @dataclass(frozen=True)
 class Look:
-    """λ_max of the loss's Hessian after so many iterations of Adam."""
+    """λ_max of the loss's Hessian after Adam at some scale; `density`: log₁₀|λ|, ρ₊, ρ₋ where it is known."""
 
     problem: str
     method: str
-    iterations: int
+    scale: Scale
     lambda_max: float
+    density: np.ndarray | None = field(default=None, compare=False)
 
 
 class Results:
@@ -109,13 +112,16 @@ class Results:
 
     def __init__(self, rows: Iterable[Row], folders: Sequence[Path] = (), looks: Sequence[Look] = ()) -> None:
         self.rows = tuple(rows)
-        self.folders, self.looks = tuple(folders), tuple(looks)
+        self.folders, self.looks = tuple(folders), (*looks, *filter(None, map(_look, self.rows)))
         self._groups: dict[tuple[Any, ...], list[Row]] = {}
-        for row in self.rows:
+        # A run with a spectrum is the plain one once more: it counts as a seed where there is no other.
+        for row in sorted(self.rows, key=lambda row: "spectrum" in row.configuration):
             if counts(row):
                 options = {name: value for name, value in row.variant.items() if name not in SIZES}
                 key = (*configuration_key(row.problem, row.method, row.recipe, options), scale_of(row))
-                self._groups.setdefault(key, []).append(row)
+                group = self._groups.setdefault(key, [])
+                if "spectrum" not in row.configuration or row.seed not in {other.seed for other in group}:
+                    group.append(row)
 
     def groups(self) -> Iterable[tuple[tuple[Any, ...], list[Row]]]:
         """((problem, method, recipe, options, scale), rows of the seeds)"""
@@ -125,13 +131,13 @@ class Results:
         return View(self, scale)
 
     def scales(self, recipes: Iterable[str] | None = None) -> list[Scale]:
-        """Those with rows of these recipes, the ones with most rows first."""
+        """Those with rows of these recipes, the ones with most rows first, of those the largest."""
         wanted = None if recipes is None else set(recipes)
         found: Counter[Scale] = Counter()
         for (*_, recipe, _options, scale), rows in self._groups.items():
             if wanted is None or recipe in wanted:
                 found[scale] += len(rows)
-        return [scale for scale, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))]
+        return sorted(found, key=lambda scale: (found[scale], scale), reverse=True)
 
     def plain(self, problem: str) -> list[Row]:
         """Rows of methods as they are named, at whatever scale: counts and paces do not ask for it."""
@@ -157,6 +163,13 @@ class Results:
         if not found or not max(found.values()):
             return None
         return self.at(PAPER if found[PAPER] else max(found, key=lambda scale: (found[scale], scale)))
+
+    def spectral(self) -> View | None:
+        """Where spectra are compared: at the paper's scale if any is of it, else at the largest."""
+        found = {look.scale for look in self.looks}
+        if not found:
+            return None
+        return self.at(PAPER if found & {PAPER, staged(PAPER, EARLY)} else max(found))
 
     def folder(self, row: Row) -> Path | None:
         """Where the network of a row lies: its last attempt, if its folder was a source."""
@@ -235,6 +248,19 @@ def scale_of(row: Row) -> Scale:
     return Scale(share, plan["interior"], plan["condition"], plan["precision"])
 
 
+def staged(scale: Scale, share: float) -> Scale:
+    """The same after so much of its iterations."""
+    return replace(scale, share=float(f"{share * scale.share:.3g}"))
+
+
+def _look(row: Row) -> Look | None:
+    found = row.result.get("spectrum")
+    if not found or row.recipe != "paper-4" or not counts(row):
+        return None
+    density = row.curves.get("density")
+    return Look(row.problem, row.method, scale_of(row), found["lambda_max"], density)
+
+
 def configuration_key(problem: str, method: str, recipe: str, options: Mapping[str, Any]) -> tuple[Any, ...]:
     """Options at the method's own values say nothing: `activation = "tanh"` is the method itself."""
     usual = METHODS.get(method)
@@ -265,7 +291,12 @@ def _looks(path: Path) -> list[Look]:
     try:
         runs = json.loads(path.read_text("utf-8"))["runs"].values()
         return [
-            Look(run["problem"], run["method"], run["iterations"], float(run["hessian"]["lambda_max"]))
+            Look(
+                run["problem"],
+                run["method"],
+                staged(PAPER, run["iterations"] / ADAM),
+                float(run["hessian"]["lambda_max"]),
+            )
             for run in runs
         ]
     except OSError as obstacle:

@@ -52,8 +52,8 @@ def of_rows(results: Results) -> Iterator[Sheet]:
 
 
 HEAD = (
-    *("problem", "method", "recipe", "options", "median", "least", "largest", "mean", "sd"),
-    *("seeds", "diverged", "failed", "seconds", "parameters", "scale"),
+    *("problem", "method", "recipe", "options", "median", "spread", "mean ± sd", "seeds"),
+    *("seconds", "parameters", "scale"),
 )
 Group = tuple[tuple[str, str, str, str, Scale], list[Row]]
 
@@ -83,21 +83,21 @@ def _listed(key: tuple[str, str, str, str, Scale], rows: Sequence[Row]) -> tuple
     problem, method, recipe, options, scale = key
     found = errors(rows)
     failed = sum(row.outcome == FAILED for row in rows)
-    least, largest = found.spread if found and found.spread else (None, None)
-    numbers = (
-        found.median if found else None,
-        *(least, largest),
-        found.mean if found else None,
-        found.deviation if found else None,
-    )
+    median = found.median if found else None
+    spread = " … ".join(map(words.short, found.spread)) if found and found.spread and len(rows) > 1 else ""
+    mean = f"{words.short(found.mean)} ± {words.short(found.deviation)}" if found and found.deviation else ""
+    counts = {"diverged": found.diverged if found else 0, "failed": failed}
+    seeds = ", ".join([str(len(rows)), *(f"{count} {what}" for what, count in counts.items() if count)])
     seconds = [row.seconds for row in rows if row.seconds is not None]
     time = statistics.median(seconds) if seconds else None
     size = next((row.parameters for row in rows if row.parameters), None)
     how = "the paper's" if scale == PAPER else "its own" if recipe == "default" else scale.brief
     return (
         *(Cell(text, sort=text) for text in (words.problem(problem), words.method(method), recipe, options)),
-        *(Cell(words.short(n), sort=None if n is None else min(n, 1e300)) for n in numbers),
-        *(Cell(str(n), sort=float(n)) for n in (len(rows), found.diverged if found else 0, failed)),
+        Cell(words.short(median), sort=None if median is None else min(median, 1e300)),
+        Cell(spread, sort=found.spread[0] if found and found.spread else None),
+        Cell(mean, sort=min(found.mean, 1e300) if found else None),
+        Cell(seeds, sort=float(len(rows))),
         Cell(words.NONE if time is None else f"{time:.1f}", sort=time),
         Cell(words.count(size), sort=None if size is None else float(size)),
         Cell(how, sort=how),
@@ -107,23 +107,42 @@ def _listed(key: tuple[str, str, str, str, Scale], rows: Sequence[Row]) -> tuple
 # ---- quoted
 
 
-def of_others() -> Iterator[Sheet]:
+def of_others(results: Results) -> Iterator[Sheet]:
+    """As printed; below, where a column is a problem of the library, the smallest median error of ours on it."""
     for table in quoted():
+        ours = tuple(_smallest(results, name) for name in table.problems)
         yield Sheet(
             name=slug(table.label),
             title=table.title,
             label=table.label,
             head=("method", *table.columns),
-            rows=tuple(
-                (Cell(method, sort=method), *(Cell(_plain(value), sort=value) for value in values))
-                for method, values in table.rows
+            rows=(
+                *(
+                    (Cell(method, sort=method), *(Cell(_plain(value), sort=value) for value in values))
+                    for method, values in table.rows
+                ),
+                *([(Cell("best in the store", sort="~"), *ours)] if any(cell.sort for cell in ours) else []),
             ),
             measured=0,
             notes=(
-                "Quoted by the paper from other papers: other settings, other metrics, nothing measured here.",
+                "Quoted by the paper from other papers: other settings, other metrics, no ranking. "
+                "Nothing of it was measured here but the line that says so.",
             ),
             kind="quoted",
         )
+
+
+def _smallest(results: Results, problem: str) -> Cell:
+    """By whichever method, recipe and scale."""
+    found = [
+        (summary.median, key)
+        for key, rows in results.groups()
+        if key[0] == problem and (summary := errors(rows)) is not None
+    ]
+    if not found:
+        return Cell("")
+    least, (_, method, recipe, *_) = min(found, key=lambda entry: entry[0])
+    return Cell(words.short(least), below=f"{words.method(method)}, {recipe}", sort=least)
 
 
 def _plain(value: float) -> str:

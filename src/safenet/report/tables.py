@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..bench.printed import Cell as Printed
 from ..bench.printed import Table, tables
 from . import words
-from .ablations import LATE, lambda_max
+from .ablations import lambda_max
 from .claims import OURS
 from .results import PAPER, Results, Summary, View
 from .sheets import Cell, Sheet, of_others, of_rows, slug
@@ -25,7 +26,7 @@ def sheets(results: Results) -> list[Sheet]:
     return [
         *(_compared(table, results) for table in sorted(tables(), key=_place)),
         *of_rows(results),
-        *of_others(),
+        *of_others(results),
     ]
 
 
@@ -49,7 +50,7 @@ def _compared(table: Table, results: Results) -> Sheet:
     lines: dict[str, dict[str, Printed]] = {}
     for cell in table.cells:
         lines.setdefault(_line(cell, table), {})[cell.problem] = cell
-    lines |= _our_lines(table, view)
+    lines |= _our_lines(table, measure)
     body = {
         name: {problem: (measure(cell), cell.value) for problem, cell in line.items()}
         for name, line in lines.items()
@@ -84,14 +85,8 @@ def _compared(table: Table, results: Results) -> Sheet:
         rows=rows,
         measured=measured,
         notes=tuple(_notes(table, view)) if measured else (),
-        missing="" if measured else _command(table),
+        missing="" if measured else f"safenet bench {table.suite} --out DIR",
     )
-
-
-def _command(table: Table) -> str:
-    if table.quantity.startswith("lambda"):
-        return "python benchmarks/spectra.py results/spectra.json"
-    return f"safenet bench {table.suite} --out DIR"
 
 
 Measure = Callable[[Printed], Summary | None]
@@ -99,16 +94,16 @@ Measure = Callable[[Printed], Summary | None]
 
 def _measure(table: Table, results: Results) -> tuple[Measure, View | None]:
     """printed cell → our summary, and the view that it comes from (None: not a matter of scale)."""
-    at = results.at(PAPER)
     if table.quantity == "parameters":
         return lambda cell: _single(results.parameters(cell.problem, cell.method)), None
-    if table.quantity == "lambda_max":
-        return lambda cell: _single(lambda_max(at, cell.problem, cell.method, _stage(cell))), None
-    if table.quantity == "lambda_max_ratio":
-        return lambda cell: _single(_reduction(at, cell)), None
-    view = results.best((c.problem, c.method, c.recipe or "", c.options) for c in table.cells)
+    spectral = table.quantity.startswith("lambda")
+    wanted = ((c.problem, c.method, c.recipe or "", c.options) for c in table.cells)
+    view = results.spectral() if spectral else results.best(wanted)
     if view is None:
         return lambda cell: None, None
+    if spectral:
+        eigenvalue = _reduction if table.quantity == "lambda_max_ratio" else _eigenvalue
+        return lambda cell: _single(eigenvalue(view, cell)), view
     return lambda cell: view.error(cell.problem, cell.method, cell.recipe or "", **cell.options), view
 
 
@@ -116,8 +111,8 @@ def _single(value: float | None) -> Summary | None:
     return None if value is None else Summary((float(value),))
 
 
-def _stage(cell: Printed) -> int:
-    return round(LATE * cell.options.get("scale", 1.0))
+def _eigenvalue(view: View, cell: Printed) -> float | None:
+    return lambda_max(view, cell.problem, cell.method, cell.options.get("scale", 1.0))
 
 
 def _reduction(view: View, cell: Printed) -> float | None:
@@ -153,20 +148,16 @@ def _printed_lines(table: Table) -> set[str]:
     return {_line(cell, table) for cell in table.cells}
 
 
-def _our_lines(table: Table, view: View | None) -> dict[str, dict[str, Printed]]:
+def _our_lines(table: Table, measure: Measure) -> dict[str, dict[str, Printed]]:
     """Our own methods by the same recipe, where the table compares methods."""
-    recipe = table.cells[0].recipe
-    if view is None or recipe is None or len({cell.method for cell in table.cells}) == 1:
+    if len({cell.method for cell in table.cells}) == 1:
         return {}
-    found = {}
+    found: dict[str, dict[str, Printed]] = {}
     for method in OUR_METHODS:
-        line = {
-            cell.problem: Printed(cell.problem, method, recipe, {}, None)
-            for cell in table.cells
-            if view.error(cell.problem, method, recipe) is not None
-        }
-        if line:
-            found[words.method(method)] = line
+        for cell in table.cells:
+            ours = replace(cell, method=method, value=None)
+            if measure(ours) is not None:
+                found.setdefault(words.method(method), {})[cell.problem] = ours
     return found
 
 
@@ -228,6 +219,8 @@ def _notes(table: Table, view: View | None) -> Iterator[str]:
     ]
     if view.scale != PAPER:
         yield f"Not the paper's scale: {view.scale}. The printed numbers stand beside, not against."
+    if not rows:
+        return
     spent = sum((row.seconds or 0.0) / row.environment.get("together", 1) for row in rows)
     devices = ", ".join(sorted({row.device or "an unknown device" for row in rows}))
     total, each = words.minutes(spent), words.minutes(spent / len(rows))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..bench.projection import duration
+
 METHODS = {
     "pinn": "PINN",
     "fls-pinn": "FLS-PINN",
@@ -81,11 +83,7 @@ def factor(value: float | None) -> str:
 
 def minutes(seconds: float | None) -> str:
     """42 s, 3.5 min, 2.1 h"""
-    if seconds is None:
-        return NONE
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return NONE if seconds is None else duration(seconds)
 
 
 def lower(gain: float) -> str:

@@ -6,9 +6,9 @@ is done, each seed's own `Run` is told what it did, as if it had done so itself.
 
 Under vmap a `while_loop` runs until its last member is done, and a `cond` computes both branches. Adam goes in step, so
 nothing is lost unless a seed stops early. An L-BFGS step waits for the longest of the n line searches: where one in
-twenty needs a second evaluation, one step of five seeds in four does. Weights by tangent kernels, recomputed under a
-`cond` once in 1000 iterations, would be computed in every one; methods that have them run one seed after another, and
-so do the direct phases, which no seed enters, and Levenberg–Marquardt, whose JᵀJ fills a device by itself.
+twenty needs a second evaluation, one step of five seeds in four does. Weights by tangent kernels are recomputed under a
+`cond` once in 1000 iterations, which all seeds enter together (`weighting.anywhere`). One after another run the direct
+phases, which no seed enters, and Levenberg–Marquardt, whose JᵀJ fills a device by itself.
 
 On a CPU all run one after another: its cores are full with one seed, and batched products are slower than single ones
 (measured: four seeds of a 4 × 50 network on 1000 points took 9 times as long as one, by Adam as by L-BFGS).
@@ -36,6 +36,7 @@ from .objective import term_names
 from .progress import Monitor
 from .recipes import Plan
 from .run import Run, Trained, train
+from .spread import everywhere, here
 from .status import CAPACITY, State, Status, Trace
 
 SAVE_EVERY = 20.0  # seconds: all seeds are written one after another, while the device waits
@@ -73,7 +74,7 @@ def train_seeds(
 
 def batches(plan: Plan) -> bool:
     """Whether several seeds of it can be one program."""
-    return plan.network.weighting != "ntk" and all(isinstance(phase, (Adam, LBFGS)) for phase in plan.phases)
+    return all(isinstance(phase, (Adam, LBFGS)) for phase in plan.phases)
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     ahead = jnp.asarray([longest.iterations - phase.iterations for phase in phases], jnp.int32)
     losses, thetas = zip(*(run._loss_and_theta() for run in runs), strict=True)
     arrays, static = stacked(losses)
+    arrays = everywhere(arrays)
     count = CAPACITY  # always: another number would be another program
 
     @jax.jit
@@ -120,7 +122,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
         _counted(run.state, ahead[i]) if isinstance(run.state, State) else jax.tree.map(itemgetter(i), first)
         for i, run in enumerate(runs)
     ]
-    state = jax.tree.map(lambda *same: jnp.stack(same), *begins)
+    state = everywhere(jax.tree.map(lambda *same: jnp.stack(same), *begins))
     spent = [run._record(phase.name).seconds for run, phase in zip(runs, phases, strict=True)]
     rows: list[list[np.ndarray]] = [[] for _ in runs]
     names = term_names(runs[0].problem)
@@ -128,7 +130,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
         run.monitor.phase(phase.name, "compiling")
 
     def own(i: int) -> State:
-        return _counted(jax.tree.map(itemgetter(i), state), -ahead[i])
+        return _counted(here(jax.tree.map(itemgetter(i), state)), -ahead[i])
 
     while np.any(np.asarray(state.status) == Status.RUNNING):
         state, trace = advance(arrays, state)
@@ -141,7 +143,8 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
                 total, *values = rows[i][-1][-1].tolist()
                 told = dict(zip(names, values, strict=True))
                 run.monitor.losses(now, phases[i].iterations, total, told)
-                run.monitor.network(partial(losses[i].field, state.theta[i]))
+                run.monitor.gradient(float(state.gradient_norm[i]))
+                run.monitor.network(partial(losses[i].field, here(state.theta[i])))
                 if i == 0:
                     monitor.losses(now, phases[i].iterations, total, told)
         each = (time.monotonic() - began) / len(runs)

@@ -21,5 +21,8 @@ class Monitor:
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
         """An optimiser is at `iteration` of `total`."""
 
+    def gradient(self, norm: float) -> None:
+        """max|∂total/∂theta_i| at the iteration that `losses` has just been told of."""
+
     def network(self, current: Callable[[], Any]) -> None:
         """`current()` is the network as it stands, for whoever wants to look: nothing steers by it."""

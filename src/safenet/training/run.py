@@ -29,7 +29,7 @@ from .progress import Monitor
 from .recipes import Plan
 from .resampling import adaptive_points
 from .slabs import CellMarching
-from .spread import agreed, here
+from .spread import agreed, everywhere, here
 from .staging import Stage
 from .status import CAPACITY, State, Status, sentence
 from .weighting import Weights, weighting
@@ -173,11 +173,12 @@ class Run:
         if isinstance(phase, Stage) and self.theta is not None and self.state is None:
             self._stage(phase)
         loss, theta = self._loss_and_theta()
+        spread = everywhere(loss)
         record = self._record(phase.name)
         names = term_names(self.problem)
         clock = time.monotonic()
         self.monitor.phase(phase.name, "compiling")
-        state = self.state if isinstance(self.state, State) else phase.start(loss, theta)
+        state = self.state if isinstance(self.state, State) else phase.start(spread, everywhere(theta))
         # Only Adam lets the loss rise, and remembers where it began.
         first = float(getattr(state, "first_total", state.total))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
@@ -190,9 +191,10 @@ class Run:
                 if int(state.iteration) and int(state.iteration) % rounds == 0:
                     points = self._adaptive_points(loss, state)
                     loss = loss.at(points)
-                    state = phase.refresh(loss, state)
+                    spread = everywhere(loss)
+                    state = phase.refresh(spread, state)
                 count = min(count, rounds - int(state.iteration) % rounds)
-            state, trace = phase.advance(loss, state, count)
+            state, trace = phase.advance(spread, state, count)
             rows = np.asarray(trace.terms)[: int(trace.length)]
             now = time.monotonic()
             start = int(state.iteration) - len(rows) + done
@@ -206,6 +208,7 @@ class Run:
                 self.monitor.losses(
                     int(state.iteration), phase.iterations, total, dict(zip(names, terms, strict=True))
                 )
+                self.monitor.gradient(float(state.gradient_norm))
                 self.monitor.network(partial(loss.field, here(state.theta)))
             # The first call compiles; from then on aim at CHUNK_SECONDS between looks.
             speed = (now - began) / max(len(rows), 1)
@@ -336,7 +339,7 @@ class Run:
         elif "optimiser" in facts:
             loss, theta = self._loss_and_theta()
             phase: Any = self._phase()
-            self.state = fill(phase.start(loss, theta), group("state."))
+            self.state = everywhere(fill(phase.start(loss, theta), group("state.")))
 
 
 def train(

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.experimental import multihost_utils
-from jax.sharding import AxisType, Mesh, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float
 
 AXIS = "points"
@@ -56,6 +56,14 @@ def summed(function: Callable[[Array, Any], Any], theta: Float[Array, " p"], blo
         out_specs=everywhere,
         check_vma=False,
     )(theta, blocks)
+
+
+def everywhere(tree: Any) -> Any:
+    """The arrays on all devices: a program that ends there is compiled once only if it begins there too."""
+    if jax.device_count() == 1:
+        return tree
+    place = NamedSharding(mesh(), PartitionSpec())
+    return jax.tree.map(lambda x: jax.device_put(x, place) if isinstance(x, jax.Array) else x, tree)
 
 
 def here(tree: Any) -> Any:

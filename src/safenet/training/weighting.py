@@ -17,7 +17,8 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jax.custom_batching import custom_vmap
+from jaxtyping import Array, Bool, Float, Int
 
 from ..networks.methods import Method
 
@@ -76,10 +77,25 @@ class NTK(Weighting):
         iteration: Int[Array, ""],
     ) -> Float[Array, " k"]:
         due = iteration % self.every == 0
-        return lax.cond(due, lambda: balance(loss.traces(theta, self.points)), lambda: weights)
+
+        def anew() -> Float[Array, " k"]:
+            return jnp.where(due, balance(loss.traces(theta, self.points)), weights)
+
+        return lax.cond(anywhere(due), anew, lambda: weights)
 
     def rows(self, loss: Any, weights: Float[Array, " k"]) -> tuple[Float[Array, ""], ...]:
         return tuple(weights)
+
+
+@custom_vmap
+def anywhere(due: Bool[Array, ""]) -> Bool[Array, ""]:
+    """`due`; for a batch of seeds, whether it is of any of them: a `cond` on one number computes one branch."""
+    return due
+
+
+@anywhere.def_vmap
+def _of_a_batch(size: int, batched: list[bool], due: Bool[Array, " seeds"]) -> tuple[Bool[Array, ""], bool]:
+    return jnp.any(due), False
 
 
 def balance(traces: Float[Array, " k"]) -> Float[Array, " k"]:

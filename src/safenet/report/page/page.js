@@ -89,13 +89,18 @@ async function draw(place) {
     const title = { ...given.title, font: { size: 11 }, standoff: 6 };
     if (values.some((value) => typeof value === "string")) return { automargin: true, ...given, title, showgrid: false };
     const span = given.type === "log" ? decades(values.filter((value) => value > 0)) : 0;
-    const ticks = given.type !== "log" ? { nticks: 6 } : { dtick: span > 1.5 ? Math.ceil(span / 6) : "D2" };
-    return { automargin: true, ...given, ...ticks, title, exponentformat: given.type === "log" ? "power" : "SI" };
+    if (given.type !== "log") return { automargin: true, ...given, title, nticks: 6, exponentformat: "SI" };
+    // Plotly draws powers a quarter larger than it is told to; within a decade it finds the ticks itself.
+    const ticks = span > 1.5 ? { dtick: Math.ceil(span / 6), exponentformat: "power", tickfont: { size: 9 } }
+      : { ...(span > 0.5 ? { dtick: "D2" } : { nticks: 5 }), exponentformat: "none" };
+    return { automargin: true, ...given, ...ticks, title };
   };
+  // Few bars are not to fill a wide panel.
+  const groups = new Set(data.flatMap((trace) => (trace.type === "bar" ? trace.x : []))).size;
   const base = { ...layout, xaxis: axis(layout.xaxis, "x"), yaxis: axis(layout.yaxis, "y"), showlegend: false,
     margin: { l: 46, r: 12, t: 8, b: 36 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: 11 }, hovermode: "closest",
-    bargap: 0.25, dragmode: touch ? false : "zoom" };
+    bargap: Math.max(0.25, 1 - groups / 6), dragmode: touch ? false : "zoom" };
   await Plotly.newPlot(place, data, base, { responsive: true, displayModeBar: false });
   await Plotly.relayout(place, colours());
 }

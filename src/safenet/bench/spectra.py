@@ -1,0 +1,40 @@
+"""θ after training → the spectrum of ∇²L there, kept in the run folder: nodes and density by Lanczos quadrature.
+
+On the points and with the weights of the run, in float64, by the protocol of the paper: probes of unit length, all
+steps re-orthogonalised. One spectrum costs probes × steps products with the Hessian.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..analysis.curvature import curvature
+from ..analysis.density import quadrature_spectrum
+from ..analysis.study import loss_of
+from ..solution import load
+from ..training.checkpoint import pack, unpack, write_atomically
+from ..training.points import sample
+from .case import Case
+
+FILE = "spectrum.npz"
+EVERY = 4  # of the density's grid: still one point for each width of its kernel
+
+
+def spectrum(case: Case, folder: Path) -> tuple[dict[str, Any], np.ndarray]:
+    """λ_max and what else is known, and log₁₀|λ|, ρ₊, ρ₋; computed unless the folder has it."""
+    assert case.spectrum is not None
+    if not (folder / FILE).is_file():
+        began, plan = time.monotonic(), case.plan
+        points = sample(case.problem, plan.interior, plan.condition, plan.sampler, plan.seed)
+        loss, theta, _, notes = loss_of(load(folder, case.problem), points)
+        found = quadrature_spectrum("hessian", curvature(loss, theta), *case.spectrum, plan.seed)
+        (decades, above), (_, below) = found.density(1), found.density(-1)
+        facts = found.to_json() | {"notes": notes, "seconds": round(time.monotonic() - began, 3)}
+        density = np.column_stack([decades, above, below])[::EVERY]
+        write_atomically(folder / FILE, pack({"density": density}, facts))
+    arrays, facts = unpack(folder / FILE)
+    return facts, arrays["density"]

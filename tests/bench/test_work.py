@@ -1,0 +1,237 @@
+"""What came of a case: its row, its curves, its spectrum; and what a kill or a death leaves of it."""
+# ruff: noqa: F811 (fixtures by their names)
+
+import json
+import time
+from concurrent.futures import Future
+
+import numpy as np
+import pytest
+from test_engines import (  # noqa: F401
+    DECAY,
+    SUITE,
+    cache,
+    check_all_once,
+    children,
+    gone,
+    place,
+    started,
+)
+
+import safenet
+from safenet import bench
+from safenet.analysis.curvature import curvature
+from safenet.analysis.study import loss_of
+from safenet.bench import work as working
+from safenet.bench.local import WorkerDeathError
+from safenet.bench.running import run
+from safenet.bench.store import FAILED, Store
+from safenet.bench.watch import Watch
+from safenet.training.points import sample
+
+
+def task(place, *, together=False, **changes):
+    cases = bench.suite(place / "mine.toml").cases("smoke")
+    entries = [{"id": c.id, "attempt": 1, "configuration": c.configuration | changes} for c in cases]
+    return {"folder": str(place / "runs"), "together": together, "cases": entries}
+
+
+def test_a_row_says_what_the_run_says_and_where_it_ran(place):
+    rows = [bench.Row.from_json(data) for data in working.work(task(place))]
+    for row in rows:
+        result = json.loads((place / "runs" / row.id / "result.json").read_text())
+        assert (row.outcome, row.l2re, row.iterations) == ("finished", result["l2re"], 100)
+        assert 0 < row.seconds <= result["seconds"]
+        assert row.parameters == result["parameters"]
+        assert row.environment["device"] == row.device == "cpu"
+        assert row.environment["safenet"] == safenet.__version__
+        assert row.curves["loss"][[0, -1], 0].tolist() == [1, 100]
+        assert safenet.load(place / "runs" / row.id)(t=0.5).shape == ()  # the network is kept
+        assert not (place / "runs" / row.id / "checkpoint.npz").exists()
+    assert rows[0].l2re != rows[1].l2re
+
+
+def test_the_error_along_the_way_ends_where_the_run_ends(place, monkeypatch):
+    monkeypatch.setattr("safenet.bench.watch.SHARE", 1e9)
+    row = bench.Row.from_json(working.work(task(place))[0])
+    iterations, errors = row.curves["error"].T
+    assert iterations[-1] == 100
+    assert len(iterations) > 2
+    assert errors[-1] == pytest.approx(row.l2re, rel=0.2)  # the row's is that of the best θ
+    assert row.result["pace"]["adam"] > 0
+
+
+def test_a_spectrum_is_taken_of_a_run_that_its_plain_case_has_left(place, monkeypatch):
+    first = working.work(task(place))[0]
+    text = (place / "mine.toml").read_text().replace("[smoke]", "[smoke]\nspectrum = [2, 9]")
+    (place / "mine.toml").write_text(text)
+    monkeypatch.setattr(working, "carry_out", None)  # nothing is trained
+    row = bench.Row.from_json(working.work(task(place))[0])
+    assert row.id != first["id"]
+    assert (row.l2re, row.iterations) == (first["l2re"], 100)
+    loss, theta, *_ = loss_of(safenet.load(place / "runs" / row.id), sample_of(row))
+    exact = np.linalg.eigvalsh(curvature(loss, theta).dense())
+    found = row.result["spectrum"]
+    assert found["lambda_max"] == pytest.approx(exact[-1], rel=1e-6)
+    assert (found["probes"], found["steps"], found["operator"]) == (2, 9, "hessian")
+    decades, above, below = row.curves["density"].T
+    assert decades[np.argmax(above)] < np.log10(2 * exact[-1])
+    assert np.trapezoid(above + below, decades) == pytest.approx(1, abs=0.2)
+
+
+def sample_of(row):
+    plan = bench.Case.of(row.configuration).plan
+    problem = bench.Case.of(row.configuration).problem
+    return sample(problem, plan.interior, plan.condition, plan.sampler, plan.seed)
+
+
+def test_gradients_are_noted_at_their_loss_and_survive_a_kill(place):
+    (case, _) = bench.suite(place / "mine.toml").cases("smoke")
+    (place / "run").mkdir()
+    for loss, norm in ((3.0, 0.5), (2.0, 0.25), (7.0, 9.0)):  # the last is not of the chosen candidate
+        watch = Watch(case.problem, place / "run")  # another process each time
+        watch.losses(1, 3, loss, {})
+        watch.gradient(norm)
+    with (place / "run" / "notes.jsonl").open("a") as stream:
+        stream.write('{"loss": 2.0, "grad')  # cut off
+    history = np.array([[1, 3.0, 1.0], [5, 2.0, 1.0]])
+    watch.save(safenet.Solution(case.problem, None, case.plan, history))
+    assert watch.saved()["gradient"] == [[1, 0.5], [5, 0.25]]
+
+
+def test_seeds_together_are_the_seeds_alone_and_go_on_from_their_checkpoints(place, monkeypatch):
+    """Stopped after a few chunks, as by a kill, and continued: what they are when nothing happens."""
+    alone = working.work(task(place) | {"folder": str(place / "alone")})
+    monkeypatch.setattr("safenet.training.batch.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("safenet.training.batch.CAPACITY", 16)
+    heard = []
+
+    def stop(self, iteration, *rest):
+        heard.append(iteration)
+        if iteration > 50:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr("safenet.bench.watch.Watch.losses", stop)
+        with pytest.raises(KeyboardInterrupt):
+            working.work(task(place, together=True))
+    assert len(list(place.glob("runs/*/checkpoint.npz"))) == 2
+    heard.clear()
+    monkeypatch.setattr("safenet.bench.watch.Watch.losses", lambda self, i, *rest: heard.append(i))
+    for a, b in zip(working.work(task(place, together=True)), alone, strict=True):
+        assert (a["id"], a["environment"]["together"]) == (b["id"], 2)
+        for name in ("outcome", "iterations", "evaluations"):
+            assert a[name] == b[name]
+        assert a["l2re"] == pytest.approx(b["l2re"], rel=1e-3)
+        curves = [bench.Row.from_json(data).curves["loss"] for data in (a, b)]
+        np.testing.assert_array_equal(curves[0][:, 0], curves[1][:, 0])
+        np.testing.assert_allclose(curves[0][:, 1], curves[1][:, 1], rtol=1e-3)
+    assert min(heard) > 32  # they did not begin again
+
+
+def test_a_run_that_had_ended_is_read_and_not_done_again(place, monkeypatch):
+    first = working.work(task(place))
+    monkeypatch.setattr(working, "carry_out", None)
+    monkeypatch.setattr(working, "resume", None)
+    again = working.work(task(place))
+    assert [row["l2re"] for row in again] == [row["l2re"] for row in first]
+
+
+def test_a_kill_before_the_plan_is_written_costs_nothing(place):
+    folder = place / "runs" / task(place)["cases"][0]["id"]
+    folder.mkdir(parents=True)
+    for name in ("problem.toml", ".plan.json.7.part"):
+        (folder / name).write_text("half a")
+    assert [row["outcome"] for row in working.work(task(place))] == ["finished"] * 2
+
+
+def test_a_kill_between_the_end_and_the_tidying_costs_no_curve(place, monkeypatch):
+    monkeypatch.setattr("safenet.bench.watch.SHARE", 1e9)
+
+    def killed(job, solution):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(working, "_trained", killed)
+        with pytest.raises(KeyboardInterrupt):
+            working.work(task(place))
+    row = bench.Row.from_json(working.work(task(place))[0])
+    assert len(row.curves["error"]) > 2
+    assert sorted(path.name for path in (place / "runs" / row.id).iterdir()) == [
+        *("plan.json", "problem.toml", "result.json", "solution.npz", "watched.json"),
+    ]
+
+
+def test_a_damaged_checkpoint_is_a_run_that_begins_again(place):
+    folder = place / "runs" / task(place)["cases"][0]["id"]
+    first = working.work(task(place))
+    (folder / "result.json").unlink()
+    (folder / "checkpoint.npz").write_bytes(b"PK\x03\x04 half a file")
+    again = working.work(task(place))
+    assert again[0]["l2re"] == first[0]["l2re"]
+
+
+def test_a_case_that_fails_is_a_row_and_the_others_go_on(place):
+    (place / "two.toml").write_text(
+        DECAY.replace("-k*u", "-k*u**0.5")
+    )  # √ of a negative number, sooner or later
+    broken = task(place)
+    broken["cases"][0]["configuration"] = broken["cases"][0]["configuration"] | {"problem": "name = 1"}
+    with pytest.raises(safenet.SafeNetError):
+        working.work(broken)  # no configuration of ours: nothing to name in a row
+    wrong = task(place)
+    plan = wrong["cases"][0]["configuration"]["plan"]
+    wrong["cases"][0]["configuration"]["plan"] = plan | {"sampler": "unheard-of"}
+    rows = working.work(wrong)
+    assert [row["outcome"] for row in rows] == [FAILED, "finished"]
+    assert "unheard-of" in rows[0]["stop_reason"] + rows[0]["result"]["traceback"]
+
+
+class Inline:
+    """An engine without processes; of the first task it may say that a worker died at it."""
+
+    together, slots = False, 1
+
+    def __init__(self, dies=False):
+        self.dies = dies
+
+    def submit(self, request):
+        future = Future()
+        if self.dies:
+            self.dies = False
+            future.set_exception(WorkerDeathError("the process ended by signal 9"))
+        else:
+            future.set_result(working.work(request))
+        return future
+
+    def close(self):
+        pass
+
+
+def test_a_case_at_which_a_worker_dies_is_a_failed_row_and_retry_tries_again(place):
+    engine = Inline(dies=True)
+    summary = run(place / "mine.toml", place / "out", scale="smoke", engine=engine)
+    assert (summary.done, summary.failed, summary.new) == (2, 1, 2)
+    with Store(place / "out") as store:
+        fallen = next(row for row in store.rows() if row.outcome == FAILED)
+        assert "signal 9" in fallen.stop_reason
+    assert run(place / "mine.toml", place / "out", scale="smoke", engine=engine).new == 0
+    summary = run(place / "mine.toml", place / "out", scale="smoke", engine=engine, retry=True)
+    assert (summary.failed, summary.new) == (0, 1)
+    with Store(place / "out") as store:
+        assert [row.attempt for row in store.every() if row.id == fallen.id] == [1, 2]
+
+
+def test_killed_in_the_middle_of_a_case_and_continued_nothing_is_lost_or_done_twice(place):
+    (place / "mine.toml").write_text(SUITE.replace("seeds = 6", "seeds = 2"))
+    master = started(place)
+    while not list(place.glob("out/runs/*/plan.json")):
+        time.sleep(0.02)
+    workers = children(master.pid)
+    master.kill()
+    master.communicate()
+    assert workers
+    assert gone(workers)  # a worker ends with its master
+    # Its leases end with it: the next one goes on at once.
+    assert run(place / "mine.toml", place / "out", engine=Inline()).done == 2
+    check_all_once(place, 2)
