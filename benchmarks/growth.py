@@ -10,7 +10,9 @@ holds is not run again. OUT.png has time and memory against each.
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
+import os
 import platform
 import resource
 import subprocess
@@ -67,10 +69,11 @@ def measure(kind: str, size: int) -> dict[str, Any]:
     network = build(problem, chosen, key=jax.random.key(0), dtype=jnp.float32)
     idle = peak()
     points = sample(problem, sizes["points"], max(100, sizes["points"] // 10), "uniform", 0)
-    loss, theta = everywhere(physics_loss(problem, network, points))
+    loss, theta = physics_loss(problem, network, points)
+    loss = everywhere(loss)
     phase = Adam(10**9)
     began = time.perf_counter()
-    state = jax.block_until_ready(phase.advance(loss, phase.start(loss, theta), 1)[0])
+    state = jax.block_until_ready(phase.advance(loss, everywhere(phase.start(loss, theta)), 1)[0])
     compiled = time.perf_counter() - began
     laps: list[float] = []
     while len(laps) < FEWEST or (sum(laps) < SECONDS and len(laps) < MOST):
@@ -99,6 +102,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     figure, axes = plt.subplots(2, len(SIZES), figsize=(11, 6), layout="constrained", sharex="col")
     for column, kind in zip(axes.T, SIZES, strict=True):
@@ -107,9 +111,15 @@ def draw(found: dict[str, Any], path: Path) -> None:
             column, ("ms", "peak_mb"), ("ms per iteration", "peak memory, MB"), strict=True
         ):
             axis.plot([size for size, _ in rows], [row[key] for _, row in rows], "o-", color="#d62728")
-            axis.set(ylabel=label, yscale="log", xscale="linear" if kind == "dimensions" else "log")
+            axis.set(ylabel=label, xscale="linear" if kind == "dimensions" else "log")
+            axis.xaxis.set_minor_formatter(NullFormatter())
+        if kind == "dimensions":
+            column[1].set_xticks(SIZES[kind])
+        column[0].set_yscale("log")
+        column[0].yaxis.set_minor_formatter(NullFormatter())
+        column[1].set_ylim(bottom=0)
         column[1].set_xlabel("space dimensions" if kind == "dimensions" else kind)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=110)
 
 
 def main() -> None:
@@ -124,6 +134,12 @@ def main() -> None:
         return
     deadline = time.monotonic() + 60 * given.minutes
     found: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
+    found |= {
+        "command": f"python benchmarks/growth.py {given.out.name}",
+        "commit": os.environ.get("COMMIT", ""),
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{os.cpu_count()} cores, {platform.platform(terse=True)}, Python {platform.python_version()}",
+    }
     for kind, sizes in SIZES.items():
         for size in sizes:
             known = found.setdefault(kind, {})

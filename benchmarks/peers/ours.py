@@ -51,8 +51,8 @@ def iterate(task: dict[str, Any]) -> dict[str, Any]:
     net = network(task["network"], jnp.dtype(task["precision"]))
     loss, theta = physics_loss(sn.library.wave(), net, points)
     phase, laps = Adam(10**9, decay=1.0), Laps(task)
-    loss, theta = everywhere((loss, theta))
-    state = phase.start(loss, theta)
+    loss = everywhere(loss)
+    state = everywhere(phase.start(loss, theta))
     first = float(state.total)
     try:
         while True:

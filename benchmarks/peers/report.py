@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.ticker import NullFormatter
 from rich.console import Console
 from rich.table import Table
 
@@ -43,7 +44,7 @@ def iterations(found: dict[str, Any]) -> list[dict[str, Any]]:
     for row in rows:
         mine = ours.get((row["network"], row["precision"]))
         row["times"] = row["ms"] / mine if mine and "ms" in row else None
-        floor = found.get("floor", {}).get("floors", {}).get(f"{row['network']} {row['precision']}")
+        floor = found.get("floors", {}).get(f"{row['network']} {row['precision']}")
         row["floor_ms"] = floor["ms"] if floor else None
     return rows
 
@@ -135,21 +136,27 @@ def draw(found: dict[str, Any], path: Path) -> None:
     raced = [run for run in found["runs"] if run["task"]["task"] == "solve" and run.get("curve")]
     networks = list(dict.fromkeys(row["network"] for row in bars))
     problems = list(dict.fromkeys(run["task"]["problem"] for run in raced))
-    panels = len(networks) + len(problems)
-    if not panels:
+    columns = max(len(networks), len(problems))
+    if not columns:
         return
-    figure, axes = plt.subplots(1, panels, figsize=(4.4 * panels, 3.8), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(2, columns, figsize=(4.6 * columns, 7), layout="constrained", squeeze=False)
+    for axis in [*axes[0][len(networks) :], *axes[1][len(problems) :]]:
+        axis.set_axis_off()
     for axis, network in zip(axes[0], networks, strict=False):
         rows = sorted((row for row in bars if row["network"] == network), key=lambda row: row["ms"])
         names = [row["system"] for row in rows]
         middle = np.array([row["ms"] for row in rows])
         spread = np.array([[row["ms"] - row["low"], row["high"] - row["ms"]] for row in rows]).T
         axis.barh(names, middle, xerr=spread, color=[COLOURS[name] for name in names])
+        for place, row in enumerate(rows):
+            axis.annotate(f" {row['ms']:.0f}", (row["high"], place), va="center")
         if rows[0]["floor_ms"]:
             axis.axvline(rows[0]["floor_ms"], color="black", linestyle=":", label="hardware floor")
             axis.legend(loc="lower right", fontsize=8)
         axis.set(xscale="log", xlabel="ms per iteration", title=f"Adam on wave, {network}, float32")
-    for axis, problem in zip(axes[0][len(networks) :], problems, strict=True):
+        axis.set_xlim(min(middle) / 3, 2.5 * max(middle))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+    for axis, problem in zip(axes[1], problems, strict=False):
         for run in raced:
             if run["task"]["problem"] == problem:
                 times, errors = np.array(run["curve"]).T
@@ -157,5 +164,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
                 axis.step(times, errors, where="post", marker=".", color=COLOURS[system], label=system)
         axis.set(xscale="log", yscale="log", xlabel="seconds, compiling included", title=problem)
         axis.set_ylabel("relative L² error")
-        axis.legend(fontsize=7)
-    figure.savefig(path, dpi=150)
+    if problems:
+        handles, labels = axes[1][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="upper right", title="below")
+    figure.savefig(path, dpi=110)

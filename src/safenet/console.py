@@ -22,6 +22,7 @@ from .problem import Problem
 from .training.progress import Monitor
 
 LINE_EVERY = 5.0  # seconds between lines where there is no terminal to redraw
+FIRST_LINE = 2.0  # seconds before the first of them: a solve that takes less says nothing
 ERROR_EVERY = 4.0  # seconds between looks at the error: it is for the eye only and should not cost much
 
 
@@ -50,6 +51,7 @@ class ConsoleMonitor(Monitor):
         )
         self.task = self.progress.add_task("starting", total=None, detail="")
         self.began = self.spoke = self.looked = time.monotonic()
+        self.silence = min(FIRST_LINE, LINE_EVERY)
         self.name = ""
         self.detail = ""
         self.error = ""
@@ -96,7 +98,7 @@ class ConsoleMonitor(Monitor):
             if completed is not None:
                 fields |= {"completed": completed, "total": total}
             self.progress.update(self.task, **fields)
-        elif time.monotonic() - self.spoke > LINE_EVERY:
+        elif time.monotonic() - self.spoke > self.silence:
             line = f"{time.monotonic() - self.began:6.0f} s  {self.name}: {detail}"
             self.console.print(line, highlight=False, markup=False, soft_wrap=True)
-            self.spoke = time.monotonic()
+            self.spoke, self.silence = time.monotonic(), LINE_EVERY

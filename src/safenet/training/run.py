@@ -178,7 +178,7 @@ class Run:
         names = term_names(self.problem)
         clock = time.monotonic()
         self.monitor.phase(phase.name, "compiling")
-        state = self.state if isinstance(self.state, State) else phase.start(spread, everywhere(theta))
+        state = self.state if isinstance(self.state, State) else everywhere(phase.start(spread, theta))
         # Only Adam lets the loss rise, and remembers where it began.
         first = float(getattr(state, "first_total", state.total))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
@@ -192,7 +192,7 @@ class Run:
                     points = self._adaptive_points(loss, state)
                     loss = loss.at(points)
                     spread = everywhere(loss)
-                    state = phase.refresh(spread, state)
+                    state = everywhere(phase.refresh(spread, state))
                 count = min(count, rounds - int(state.iteration) % rounds)
             state, trace = phase.advance(spread, state, count)
             rows = np.asarray(trace.terms)[: int(trace.length)]
