@@ -199,6 +199,7 @@ def test_two_unknowns_are_scored_one_by_one_and_conserve_probability(run: Any) -
     np.testing.assert_allclose(found["mean"], mean, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_own_feature_finds_the_width_of_the_layer(run: Any) -> None:
     found = run("own_feature")
     plain, joined = found["errors"].values()
@@ -207,6 +208,7 @@ def test_own_feature_finds_the_width_of_the_layer(run: Any) -> None:
     assert found["width"] == pytest.approx(1 / 300, rel=0.05)
 
 
+@pytest.mark.slow
 def test_methods_are_compared_on_equal_terms(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     results = run("compare_methods")["results"]
     assert results["safe-net-literal"]["iterations"] == results["pinn"]["iterations"] == 40
