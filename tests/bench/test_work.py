@@ -5,6 +5,7 @@ import json
 import time
 from concurrent.futures import Future
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from test_engines import (  # noqa: F401
@@ -235,3 +236,19 @@ def test_killed_in_the_middle_of_a_case_and_continued_nothing_is_lost_or_done_tw
     # Its leases end with it: the next one goes on at once.
     assert run(place / "mine.toml", place / "out", engine=Inline()).done == 2
     check_all_once(place, 2)
+
+
+def test_each_problem_is_scored_by_its_own_solution(tmp_path):
+    """Equal problems may know different solutions: one worker may be given both, one after the other."""
+    stated = (
+        'unknowns = ["u"]\nequations = ["u_x = 0"]\nconditions = ["u_x(0) = 0"]\ndomain = { x = [0, 1] }\n'
+    )
+    one, two = (safenet.loads(stated + f'exact = {{ u = "{exact}" }}\n') for exact in (1, 2))
+    assert one == two
+    for name, problem in (("one", one), ("two", two)):
+        (tmp_path / name).mkdir()
+        watch = Watch(problem, tmp_path / name)
+        watch.losses(1, 2, 0.5, {})
+        watch.network(lambda: jnp.ones_like)
+    notes = [json.loads((tmp_path / name / "notes.jsonl").read_text()) for name in ("one", "two")]
+    assert [note["error"] for note in notes] == [0.0, 0.5]

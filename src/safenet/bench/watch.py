@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..problem import Problem
+from ..problem.toml import dumps
 from ..solution import Solution, evaluate_network, reference_values, relative_error
 from ..training.checkpoint import write_atomically
 from ..training.progress import Monitor
@@ -17,8 +20,14 @@ from ..training.progress import Monitor
 SHARE = 0.05  # of the time may go into looking at the error
 NOTES, SUMMARY = "notes.jsonl", "watched.json"
 
-# Computed once for all seeds of a problem: a reference may be a quadrature.
-_truth = lru_cache(1)(reference_values)
+
+@lru_cache(1)
+def _truth(statement: str, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Computed once for all seeds of a problem: a reference may be a quadrature.
+
+    The statement tells apart what equality does not: problems are equal whatever solution is known of them.
+    """
+    return reference_values(problem)
 
 
 class Watch(Monitor):
@@ -35,6 +44,10 @@ class Watch(Monitor):
         self.name, self.loss = "", float("nan")
         self.last: tuple[int, float] | None = None
         self.steps: dict[str, list[float]] = {}
+
+    @cached_property
+    def statement(self) -> str:
+        return dumps(self.problem)
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         self.name, self.last = name, None
@@ -58,7 +71,7 @@ class Watch(Monitor):
             or self.spent > self.share * (began - self.began)
         ):
             return
-        points, truth = _truth(self.problem)
+        points, truth = _truth(self.statement, self.problem)
         error = relative_error(evaluate_network(current(), points, (0,) * points.shape[1]), truth)
         now = time.monotonic()
         self.spent += now - began
