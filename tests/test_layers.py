@@ -12,7 +12,7 @@ import safenet
 ROOT = Path(safenet.__file__).parent
 # From the statement to the screen. Those of one line do not know each other, but for what comes before in it.
 ORDER = [
-    *("errors", "problem", "reference", "library"),
+    *("lazily", "errors", "problem", "reference", "library"),
     *("backend", "derivatives", "features", "networks", "training"),
     *("solution", "solving", "export", "plot", "describe", "console", "tracking"),
     *("analysis", "bench", "report", "cli"),

@@ -9,8 +9,9 @@ analysis   spectra, kernels, advice   report      tables, figures and claims on 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .lazily import attributes
 
 if TYPE_CHECKING:
     from . import analysis, bench, features, library, networks, problem, reference, report, tracking, training
@@ -97,16 +98,4 @@ __all__ = [
     "training",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_MODULES])
+__getattr__, __dir__ = attributes(__name__, _HOMES, _MODULES)

@@ -15,15 +15,19 @@ jax.config.update("jax_default_matmul_precision", "highest")
 MOST_CORES = 8  # beyond, the blocks of points become too few for each
 
 
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _cores_as_devices() -> None:
     """One CPU device for each core, for `training.spread`; whoever has counted them before is left in peace."""
     flags = os.environ.get("XLA_FLAGS", "")
     counted = jax.config.jax_num_cpu_devices  # type: ignore[attr-defined]
     if counted != -1 or "xla_force_host_platform_device_count" in flags:
         return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with contextlib.suppress(RuntimeError):  # JAX is at work already
-        jax.config.update("jax_num_cpu_devices", min(cores, MOST_CORES))
+        jax.config.update("jax_num_cpu_devices", min(cores(), MOST_CORES))
 
 
 _cores_as_devices()

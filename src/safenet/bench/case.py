@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import MISSING, dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from .. import library
@@ -14,6 +14,7 @@ from ..networks.methods import METHODS, Method
 from ..problem import Problem
 from ..problem.toml import dumps, loads
 from ..training.recipes import Plan, make_plan
+from .catalogue import stated
 
 # Raised when the same configuration would give another result: what was measured before then no longer counts.
 PROTOCOL = 1
@@ -100,7 +101,7 @@ class Case:
         """What all seeds of it are called: wave · pinn · paper-1 · depth=2"""
         plan, parameters = self.plan, ""
         if self.problem.name in library.names():
-            usual = _stated(self.problem.name).parameters
+            usual = stated(self.problem.name).parameters
             changed = {k.name: v for k, v in self.problem.parameters.items() if usual.get(k) != v}
             parameters = "".join(f" {name}={value}" for name, value in changed.items())
         words = [self.problem.name + parameters, plan.method, plan.recipe]
@@ -129,8 +130,6 @@ def content_id(configuration: dict[str, Any]) -> str:
     text = json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
-
-_stated = cache(library.problem)
 
 # By the object, which is kept so that its id stays its own: problems that differ in name or solution are equal.
 _STATEMENTS: dict[int, tuple[Problem, str]] = {}

@@ -94,10 +94,10 @@ class Suite:
             )
         if name.endswith(".toml"):
             return library.with_library_reference(read(self.place / name).with_parameters(**table))
-        return _stated(name, **table)
+        return stated(name, **table)
 
 
-_stated = cache(library.problem)  # one object for all suites that name it
+stated = cache(library.problem)  # one object for all that name it
 
 
 def _remedy(error: Exception) -> str:

@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from ..backend import cores
 from ..errors import SafeNetError
 
 MEMORY = 2.5e9  # bytes that a worker may need: XLA's compiler and a Jacobian
@@ -90,17 +91,16 @@ class Local:
         self._lock, self._all, self._closed = threading.Lock(), set[Worker](), False
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._idle: dict[int, Worker] = {}
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.threads = cores
+        self.threads = cores()
         self._gpus: list[str] = []  # one for each worker, if there are several
         # The first one says what there is; the master itself never wakes a GPU.
         first, hello = self._start(0)
         self.together = hello["platform"] != "cpu"
-        most = hello["devices"] if self.together else max(1, min(cores, int(memory() // MEMORY)))
+        most = hello["devices"] if self.together else max(1, min(cores(), int(memory() // MEMORY)))
         self.slots = workers if workers is not None else most
         if self.slots < 1:
             raise SafeNetError(f"{workers} workers are too few", "give at least 1")
-        self.threads = max(1, cores // self.slots)
+        self.threads = max(1, cores() // self.slots)
         if self.slots == 1:
             self._idle[0] = first
         else:

@@ -201,7 +201,7 @@ class _Loop:
         self, claimed: dict[str, int], rows: Sequence[Row] = (), seconds: float | None = None, slots: int = 1
     ) -> None:
         missing = self.missing()
-        left = self.paces.left([self.cases[id] for id in missing])
+        left = None if seconds is None else self.paces.left([self.cases[id] for id in missing])
         cases, total = [self.cases[id] for id in claimed], len(self.cases)
         left = None if left is None else left / slots
         self.progress(Event(cases, list(rows), total - len(missing), total, seconds, left))

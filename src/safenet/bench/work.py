@@ -22,7 +22,7 @@ import numpy as np
 
 import safenet
 
-from ..backend import device_name
+from ..backend import cores, device_name
 from ..errors import SafeNetError, SafeNetWarning
 from ..solution import POOLED, Solution, load
 from ..solving import carry_out, carry_out_seeds, prepare, resume
@@ -189,7 +189,7 @@ def environment() -> dict[str, Any]:
         "numpy": np.__version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": cores(),
         "safenet": safenet.__version__,
         "commit": commit(),
     }

@@ -6,8 +6,9 @@ report.ledger(report.read(["runs/main"]))      # claim, finding, verdict
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazily import attributes
 
 if TYPE_CHECKING:
     from .judging import Entry, ledger
@@ -25,14 +26,4 @@ _HOMES = {
 
 __all__ = ["Entry", "Results", "ledger", "read", "write"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__ = attributes(__name__, _HOMES)
