@@ -4,14 +4,18 @@
 
 First what takes how long, then every case at 3k iterations, then at 100k and at 30k. Each result is written as soon as
 it exists; what the file holds is not done again, and training goes on from the states beside it (OUT-states/, a few MB:
-carry them along). No look begins in the last `--reserve` seconds; what is left of the time then trains the next cases.
-`--scale` multiplies iterations, points, probes and the sizes of the networks, for a trial on a small machine.
+carry them along). Processes with different `--only` may share the file: one network does not fill a GPU. No look begins in
+the last `--reserve` seconds; the rest of the time trains. `--scale` multiplies iterations, points, probes and the sizes
+of the networks, for a trial on a small machine.
+
+JᵀJ is diagonalised; of the Hessian, Lanczos finds the ends, in 4 probes of 100 steps (all of it: `--dense`).
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import fcntl
 import itertools
 import json
 import math
@@ -56,16 +60,16 @@ STAGES = (3_000, 30_000, 100_000)
 LOOKS = (3_000, 100_000, 30_000)  # the paper prints the first two
 POINTS = (20_000, 2_000)
 CHUNK = 500  # iterations between two looks at the clock
-EXACT = 1000  # parameters up to which all eigenvalues are computed on a CPU; on a GPU always
+EXACT = 1000  # parameters up to which all eigenvalues are computed anywhere
 
 
 class Study:
     """The file of results, the clock, and the sizes."""
 
     def __init__(
-        self, store: Path, minutes: float, reserve: float, scale: float, points: Sequence[int]
+        self, store: Path, minutes: float, reserve: float, scale: float, points: Sequence[int], dense: bool
     ) -> None:
-        self.store, self.scale, self.reserve = store, scale, reserve
+        self.store, self.scale, self.reserve, self.dense = store, scale, reserve, dense
         self.points = [self.size(count, 50) for count in points]
         self.deadline = time.monotonic() + 60 * minutes
         self.found: dict[str, Any] = json.loads(store.read_text()) if store.exists() else {}
@@ -101,9 +105,13 @@ class Study:
         return time.monotonic() + self.reserve > self.deadline
 
     def keep(self, group: str, name: str, result: dict[str, Any]) -> None:
-        self.found[group][name] = {**result, **self.machine}
         self.store.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.store, (json.dumps(self.found, indent=1) + "\n").encode())
+        with self.store.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self.store.exists():  # another process may have added to it
+                self.found |= {key: json.loads(self.store.read_text())[key] for key in ("timings", "runs")}
+            self.found[group][name] = {**result, **self.machine}
+            write_atomically(self.store, (json.dumps(self.found, indent=1) + "\n").encode())
         print(name, json.dumps(result)[:400], flush=True)
 
     def case(self, problem_name: str, method: str) -> Case:
@@ -179,7 +187,7 @@ class Case:
             "parameters": int(theta.size),
         }
         for operator in ("hessian", "gauss-newton"):
-            spectrum, seconds = timed(lambda op=operator: measured(op, curvature(loss, theta, op)))
+            spectrum, seconds = timed(lambda op=operator: self._spectrum(op, curvature(loss, theta, op)))
             found[operator] = {**spectrum.to_json(), "seconds": seconds}
             if spectrum.exact:
                 found[operator]["decades"] = decades(spectrum)
@@ -192,12 +200,12 @@ class Case:
         found["grams"] = {name: gram.to_json() for name, gram in feature_grams(self.problem, network).items()}
         return found
 
-
-def measured(operator: str, A: Curvature) -> Spectrum:
-    """All eigenvalues, or on a CPU those of a large matrix that a few Lanczos steps find: the extreme ones."""
-    if jax.default_backend() != "cpu" or A.size <= EXACT:
-        return eigenvalue_spectrum(operator, A.dense())
-    return quadrature_spectrum(operator, A, 2, 60)
+    def _spectrum(self, operator: str, A: Curvature) -> Spectrum:
+        """All eigenvalues where that is quick or asked for, else the ends."""
+        gpu = jax.default_backend() != "cpu"
+        if A.size <= EXACT or (gpu and (operator == "gauss-newton" or self.study.dense)):
+            return eigenvalue_spectrum(operator, A.dense())
+        return quadrature_spectrum(operator, A, *((4, 100) if gpu else (2, 60)))
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -255,10 +263,11 @@ def main() -> None:
     parser.add_argument("--reserve", type=float, default=90.0, metavar="SECONDS", help="for the last look")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--points", type=int, nargs=2, default=POINTS, help="inside, and on each condition")
+    parser.add_argument("--dense", action="store_true", help="all eigenvalues of the Hessian, too")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     given = parser.parse_args()
     cache_compilations()
-    study = Study(given.store, given.minutes, given.reserve, given.scale, given.points)
+    study = Study(given.store, given.minutes, given.reserve, given.scale, given.points, given.dense)
     if given.only in "timings":
         timings(study)
     for stage, (problem, method) in itertools.product(LOOKS, CASES):

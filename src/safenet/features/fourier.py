@@ -19,7 +19,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders
+from ..derivatives import Jets, Orders, matmul
 from ..problem import Problem
 from .base import Features
 from .sincos import sin_cos
@@ -69,7 +69,7 @@ class FourierProducts(Features):
         """W_α P for all α at once; the products are put one after another here, not set by set."""
         scaled = W.reshape(-1, *self.amplitude.shape) * self.amplitude
         stacked = jnp.concatenate([self._turned(scaled, alpha) for alpha in orders])
-        return dict(zip(orders, jnp.split(stacked @ self._products(x), len(orders)), strict=True))
+        return dict(zip(orders, jnp.split(matmul(stacked, self._products(x)), len(orders)), strict=True))
 
     def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
         products = self._products(x).reshape(*self.amplitude.shape[::-1], -1)
@@ -106,7 +106,7 @@ class FourierProducts(Features):
         beside = jnp.concatenate([jnp.broadcast_to(value, shape) for value in tables.values()])
         nothing = jnp.zeros_like(self.omega[:, 0])
         weights = [jnp.concatenate([row.get(kind, nothing) for kind in tables]) for row in rows.values()]
-        return dict(zip(orders, jnp.split(jnp.stack(weights) @ beside, len(orders)), strict=True))
+        return dict(zip(orders, jnp.split(matmul(jnp.stack(weights), beside), len(orders)), strict=True))
 
     def _waves(self, x: Float[Array, "axes points"]) -> list[tuple[Array, Array]]:
         """The sines and cosines of all sets, axis by axis."""
