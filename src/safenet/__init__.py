@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .problem import Box, Disc, On, Polygon, Problem
     from .problem.toml import dumps, loads, read
     from .solution import Solution, load
-    from .solving import resume, solve, solve_seeds
+    from .solving import resume, solve, solve_many
     from .training.progress import Monitor
     from .training.recipes import RECIPES, Plan
 
@@ -45,7 +45,7 @@ _HOMES = {
     "Solution": "solution",
     "load": "solution",
     "solve": "solving",
-    "solve_seeds": "solving",
+    "solve_many": "solving",
     "spectrum": "analysis",
     "resume": "solving",
     "SafeNetError": "errors",
@@ -92,7 +92,7 @@ __all__ = [
     "report",
     "resume",
     "solve",
-    "solve_seeds",
+    "solve_many",
     "spectrum",
     "tracking",
     "training",

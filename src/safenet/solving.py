@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from .problem import Problem
 from .problem.posedness import left_free
 from .problem.toml import dumps
 from .solution import Solution, errors, errors_json, read_plan, read_problem, undamaged
-from .training.batch import train_seeds
+from .training.adam import Adam
+from .training.batch import train_many
 from .training.checkpoint import unpack, write_atomically
 from .training.estimate import estimated_error
 from .training.progress import Monitor
@@ -47,29 +49,63 @@ def solve(
     network's, which are the fields of `Method`: features, width, depth, activation, frequencies, amplitudes, normalise,
     domain, k, embedding, weighting, ….
     """
-    for text in left_free(problem):
-        warnings.warn(f"{problem.name}: {text}", SafeNetWarning, stacklevel=2)
+    _warn(problem)
     plan = make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options)
     folder = None if out is None or jax.process_index() else prepare(Path(out), problem, plan, force)
     return carry_out(problem, plan, monitor, folder)
 
 
-def solve_seeds(
-    problem: Problem,
-    seeds: Iterable[int],
+def solve_many(
+    problems: Problem | Iterable[Problem],
     *,
+    seeds: Iterable[int] = (0,),
+    rates: Iterable[float] = (),
     method: str = "safe-net",
     recipe: str = "default",
+    out: str | Path | None = None,
+    force: bool = False,
     monitor: Monitor | None = None,
     together: bool | None = None,
     **options: Any,
 ) -> list[Solution]:
-    """[solve(problem, seed=seed, …) for seed in seeds]; `together`, as one program, where the recipe allows it.
+    """[solve(problem, rate, seed, …) for problem in problems for rate in rates for seed in seeds].
 
-    By default together on a GPU and one after another on a CPU, where that is faster.
+    A rate is that of the first Adam; those of later ones stay in proportion. `together`: as one program what differs in
+    numbers only, such as problems in the values of their parameters, where the recipe is of Adam and L-BFGS; by default
+    on a GPU, and one after another on a CPU, where that is faster. With `out` each has a run folder: out/0, out/1, … in
+    the order of the solutions, each to be loaded or resumed alone.
     """
-    plans = [make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options) for seed in seeds]
-    return carry_out_seeds(problem, plans, monitor, together)
+    problems = [problems] if isinstance(problems, Problem) else list(problems)
+    for problem in problems:
+        _warn(problem)
+    runs = []
+    for problem, rate, seed in product(problems, tuple(rates) or (None,), seeds):
+        plan = make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options)
+        runs.append((problem, plan if rate is None else _at_rate(plan, rate)))
+    folders = []
+    if out is not None and not jax.process_index():
+        folders = [prepare(Path(out) / str(i), *run, force) for i, run in enumerate(runs)]
+    return carry_out_many([run[0] for run in runs], [run[1] for run in runs], monitor, together, folders)
+
+
+def _warn(problem: Problem) -> None:
+    for text in left_free(problem):
+        warnings.warn(f"{problem.name}: {text}", SafeNetWarning, stacklevel=3)
+
+
+def _at_rate(plan: Plan, rate: float) -> Plan:
+    """The plan with another rate of its first Adam, and those of later ones in proportion."""
+    if not any(isinstance(phase, Adam) for phase in plan.phases):
+        raise SafeNetError(
+            f"the recipe {plan.recipe} has no rate", "leave out the rates, or use a recipe with Adam: paper-1"
+        )
+    if any("rate" in variant for variant in plan.variants):
+        raise SafeNetError(
+            f"the recipe {plan.recipe} chooses among rates of its own", "leave out the rates, or use paper-1"
+        )
+    if not 0 < rate < math.inf:
+        raise SafeNetError(f"the rate is {rate}", "give a positive number, e.g. 1e-3")
+    return replace(plan._varied(rate=rate), variants=plan.variants)
 
 
 def resume(folder: str | Path, *, monitor: Monitor | None = None) -> Solution:
@@ -128,22 +164,28 @@ def carry_out(
         if trials[-1].interrupted:
             break
     solution = _measured(problem, plan, trials, time.monotonic() - began)
-    if plan.recipe == "default" and solution.result["outcome"] != "interrupted":
-        try:
-            known = _former_estimate(folder) if resuming and folder is not None else None
-            if known is None:
-                known = estimated_error(problem, solution.network, monitor)
-            solution.result["estimate"] = known
-        except KeyboardInterrupt:
-            solution.result |= {
-                "outcome": "interrupted",
-                "stop_reason": "Interrupted while the error was estimated; "
-                "the solution is complete, and the estimate can be resumed.",
-            }
-        solution.result["wall_seconds"] = round(time.monotonic() - began, 3)
+    _estimate(solution, monitor, _former_estimate(folder) if resuming and folder is not None else None)
     if folder is not None and jax.process_index() == 0:
         solution.save(folder)
     return solution
+
+
+def _estimate(solution: Solution, monitor: Monitor | None, known: float | None = None) -> None:
+    """By how much a solve of the default recipe that came to its end thinks it is wrong, if that is not `known` yet."""
+    began, result = time.monotonic(), solution.result
+    if solution.plan.recipe != "default" or result["outcome"] == "interrupted":
+        return
+    try:
+        if known is None:
+            known = estimated_error(solution.problem, solution.network, monitor)
+        result["estimate"] = known
+    except KeyboardInterrupt:
+        result |= {
+            "outcome": "interrupted",
+            "stop_reason": "Interrupted while the error was estimated; "
+            "the solution is complete, and the estimate can be resumed.",
+        }
+    result["wall_seconds"] = round(result["wall_seconds"] + time.monotonic() - began, 3)
 
 
 def _former_estimate(folder: Path) -> float | None:
@@ -152,28 +194,31 @@ def _former_estimate(folder: Path) -> float | None:
     return json.loads(path.read_text()).get("estimate") if path.exists() else None
 
 
-def carry_out_seeds(
-    problem: Problem,
+def carry_out_many(
+    problems: Sequence[Problem],
     plans: Sequence[Plan],
     monitor: Monitor | None = None,
     together: bool | None = None,
     folders: Sequence[Path] = (),
     watchers: Sequence[Monitor] = (),
 ) -> list[Solution]:
-    """`carry_out` for plans that differ in their seed only; with a folder each, going on from what is saved there."""
+    """`carry_out` for each problem and its plan, of as many candidates each; with a folder each, going on from what
+    is saved there."""
     began = time.monotonic()
     trials: list[list[Trained]] = [[] for _ in plans]
-    # The seeds of one variant run together: they differ in numbers only.
+    # The runs of one variant are together: a folder's or a watcher's own follow one another.
     for number, variant in enumerate(zip(*(plan.candidates for plan in plans), strict=True), 1):
         inside = [_candidate_folder(folder, plans[0], number) for folder in folders]
-        for mine, trained in zip(
-            trials, train_seeds(problem, variant, monitor, together, inside, watchers), strict=True
-        ):
-            mine.append(trained)
+        trained = train_many(problems, variant, monitor, together, inside, watchers)
+        for mine, one in zip(trials, trained, strict=True):
+            mine.append(one)
     each = (time.monotonic() - began) / max(len(plans), 1)
-    solutions = [_measured(problem, plan, mine, each) for plan, mine in zip(plans, trials, strict=True)]
-    for solution, folder in zip(solutions, folders, strict=False):
-        solution.save(folder)
+    solutions = [_measured(*run, each) for run in zip(problems, plans, trials, strict=True)]
+    places: Sequence[Path | None] = folders or [None] * len(plans)
+    for solution, folder in zip(solutions, places, strict=True):
+        _estimate(solution, monitor, None if folder is None else _former_estimate(folder))
+        if folder is not None:
+            solution.save(folder)
     return solutions
 
 

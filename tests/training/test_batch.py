@@ -10,9 +10,9 @@ from test_run import DECAY, FINITE_AT_FIRST, Watch, compiled_once  # noqa: F401
 
 from safenet import library
 from safenet.networks import method
-from safenet.solving import solve, solve_seeds
+from safenet.solving import solve, solve_many
 from safenet.training.adam import Adam
-from safenet.training.batch import train_seeds
+from safenet.training.batch import train_many
 from safenet.training.lbfgs import LBFGS
 from safenet.training.recipes import Plan
 from safenet.training.run import train
@@ -29,7 +29,10 @@ def seeds(plan, *numbers):
 
 def compare(problem, plans, tolerance=1e-9):
     """Histories to the tolerance; iterations, evaluations, outcomes and their reasons exactly."""
-    together, alone = train_seeds(problem, plans, together=True), [train(problem, plan) for plan in plans]
+    together, alone = (
+        train_many([problem] * len(plans), plans, together=True),
+        [train(problem, plan) for plan in plans],
+    )
     for a, b in zip(together, alone, strict=True):
         assert a.history.shape == b.history.shape
         np.testing.assert_allclose(a.history, b.history, rtol=tolerance, atol=0)
@@ -68,7 +71,7 @@ def test_weights_that_adapt_are_each_seeds_own():
 
 def test_single_precision_stays_single():
     plan = dataclasses.replace(SMALL, precision="float32", phases=(Adam(5),))
-    ends = train_seeds(DECAY, seeds(plan), together=True)
+    ends = train_many([DECAY] * 2, seeds(plan), together=True)
     assert {end.network.weights[0].dtype.name for end in ends} == {"float32"}
 
 
@@ -84,7 +87,7 @@ def test_each_seed_gets_the_iterations_that_its_own_phases_left():
 def test_a_seed_that_leaves_the_finite_stops_and_the_others_go_on():
     # Those whose u starts above its pole have no logarithm from the start.
     plan = dataclasses.replace(SMALL, phases=(Adam(60, rate=0.1), LBFGS(5)))
-    ends = train_seeds(FINITE_AT_FIRST, seeds(plan, 0, 1, 2), together=True)
+    ends = train_many([FINITE_AT_FIRST] * 3, seeds(plan, 0, 1, 2), together=True)
     for seed, end in enumerate(ends):
         alone = train(FINITE_AT_FIRST, dataclasses.replace(plan, seed=seed))
         assert [record.outcome for record in end.records] == [record.outcome for record in alone.records]
@@ -96,7 +99,7 @@ def test_a_seed_that_leaves_the_finite_stops_and_the_others_go_on():
 def test_solutions_of_seeds_are_those_of_solve():
     tiny = {"method": "w-pinn-grid", "recipe": "paper-1", "scale": 1e-3, "precision": "float64"}
     tiny |= {"interior": 8, "condition": 1, "width": 3, "depth": 1}
-    for seed, solution in zip(SEEDS, solve_seeds(DECAY, SEEDS, together=True, **tiny), strict=True):
+    for seed, solution in zip(SEEDS, solve_many(DECAY, seeds=SEEDS, together=True, **tiny), strict=True):
         alone = solve(DECAY, seed=seed, **tiny)
         assert solution.plan == alone.plan
         assert solution.result["seed"] == seed
@@ -107,7 +110,7 @@ def test_solutions_of_seeds_are_those_of_solve():
 
 
 def test_direct_phases_run_one_after_another():
-    together = solve_seeds(DECAY, SEEDS, together=True)
+    together = solve_many(DECAY, seeds=SEEDS, together=True)
     assert [solution.result["phases"][0]["name"] for solution in together] == ["modes"] * 2
 
 
@@ -137,8 +140,9 @@ class Ones:
 
 def test_the_monitor_hears_of_the_batch():
     watch = Watch()
-    train_seeds(DECAY, seeds(dataclasses.replace(SMALL, phases=(Adam(5),))), watch, together=True)
-    assert watch.told[0] == ("phase", ("adam", "2 seeds, compiling"))
+    plans = seeds(dataclasses.replace(SMALL, phases=(Adam(5),)))
+    train_many([DECAY] * 2, plans, watch, together=True)
+    assert watch.told[0] == ("phase", ("adam", "2 runs, compiling"))
     assert watch.told[1][0] == "losses"
     assert watch.told[1][1][:2] == (5, 5)
-    assert solve_seeds(DECAY, []) == []
+    assert solve_many(DECAY, seeds=[]) == []

@@ -170,7 +170,6 @@ def test_losses_of_one_problem_stack_whatever_their_seed():
 
     first, second = loss(0, library.wave()), loss(1, library.wave())
     assert jax.tree.structure(first) == jax.tree.structure(second)
-    # B differs by the seed and is stacked with the rest; another parameter of the problem is another program.
+    # B differs by the seed and is stacked with the rest.
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), first, second)
     assert np.any(np.diff(stacked.fixed.features.B.array, axis=0))
-    assert jax.tree.structure(first) != jax.tree.structure(loss(0, library.wave(beta=3)))

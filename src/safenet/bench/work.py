@@ -25,7 +25,7 @@ import safenet
 from ..backend import cores, device_name
 from ..errors import SafeNetError, SafeNetWarning
 from ..solution import POOLED, Solution, load
-from ..solving import carry_out, carry_out_seeds, prepare, resume
+from ..solving import carry_out, carry_out_many, prepare, resume
 from ..training.checkpoint import unpack
 from .case import Case
 from .history import packed, thinned
@@ -131,8 +131,8 @@ def _seeds(jobs: list[Job]) -> list[Row]:
         job.watch.share /= len(jobs)
         if not (job.folder / "plan.json").is_file():
             _prepare(job)
-    solutions = carry_out_seeds(
-        jobs[0].case.problem,
+    solutions = carry_out_many(
+        [job.case.problem for job in jobs],
         [job.case.plan for job in jobs],
         together=True,
         folders=[job.folder for job in jobs],

@@ -58,11 +58,14 @@ class Adam:
     With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
     in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value (or
     1, if that is more).
+
+    Iterations, rate and decay are arguments of the program, and may be traced: another number is the same program, and
+    several of them are a batch.
     """
 
     iterations: int
-    rate: float = 1e-3
-    decay: float = 0.9
+    rate: float | Float[Array, ""] = 1e-3
+    decay: float | Float[Array, ""] = 0.9
     every: int = 2000
     staircase: bool = False
     patience: int = 0
@@ -71,9 +74,12 @@ class Adam:
 
     @property
     def transformation(self) -> optax.GradientTransformation:
-        schedule = optax.exponential_decay(self.rate, self.every, self.decay, staircase=self.staircase)
-        # optax counts in int32, whose quotients are float32 even where theta is not.
-        return optax.adam(lambda i: schedule(i.astype(float)))
+        def rate(i: Int[Array, ""]) -> Float[Array, ""]:
+            # optax counts in int32, whose quotients are float32 even where theta is not.
+            periods = i.astype(float) / self.every
+            return self.rate * self.decay ** (jnp.floor(periods) if self.staircase else periods)
+
+        return optax.adam(rate)
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
         weights = _first_weights(objective, theta)
@@ -92,9 +98,10 @@ class Adam:
         )
 
     def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
-        # The phase's numbers are part of the program, except the one that is changed to go on for longer.
-        program, iterations = replace(self, iterations=0), jnp.asarray(self.iterations, jnp.int32)
-        return _advance(program, objective, state, iteration_count(count), iterations)
+        program = replace(self, iterations=0, rate=0.0, decay=0.0)
+        iterations = jnp.asarray(self.iterations, jnp.int32)
+        rates = {"rate": jnp.asarray(self.rate, float), "decay": jnp.asarray(self.decay, float)}
+        return _advance(program, objective, state, iteration_count(count), iterations, rates)
 
     def refresh(self, objective: Objective, state: AdamState) -> AdamState:
         """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
@@ -119,8 +126,14 @@ def _first_weights(objective: Objective, theta: Float[Array, " p"]) -> Any:
 
 @eqx.filter_jit
 def _advance(
-    phase: Adam, objective: Objective, state: AdamState, count: Int[Array, ""], iterations: Int[Array, ""]
+    program: Adam,
+    objective: Objective,
+    state: AdamState,
+    count: Int[Array, ""],
+    iterations: Int[Array, ""],
+    rates: dict[str, Any],
 ) -> tuple[AdamState, Trace]:
+    phase = replace(program, **rates)
     return repeat(lambda state: _step(phase, objective, state), state, count, iterations)
 
 

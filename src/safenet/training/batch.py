@@ -1,23 +1,26 @@
-"""(theta_1, …, theta_n) → … : the runs of n seeds as one program, by vmap of a phase's start and advance.
+"""(theta_1, …, theta_n) → … : n runs as one program, by vmap of a phase's start and advance.
 
-Seeds differ in numbers only: where theta starts, where the points lie. Stacked they are one batch, and a GPU that one
-seed does not fill carries several in the time of one. What is recorded is not written a second time here: when a phase
-is done, each seed's own `Run` is told what it did, as if it had done so itself.
+Runs whose programs are alike differ in numbers only: where theta starts, where the points lie (their seeds), how fast
+they move (their rates), what they solve (the problem's parameters). Stacked they are one batch, and a GPU that one run
+does not fill carries several in the time of one. Alike are the losses with equal structures, so nothing is said here
+about what a parameter may change: where it moves a face or makes other features, the structures differ. What is
+recorded is not written a second time: when a phase is done, each `Run` is told what it did, as if by itself.
 
 Under vmap a `while_loop` runs until its last member is done, and a `cond` computes both branches. Adam goes in step, so
-nothing is lost unless a seed stops early. An L-BFGS step waits for the longest of the n line searches: where one in
-twenty needs a second evaluation, one step of five seeds in four does. Weights by tangent kernels are recomputed under a
-`cond` once in 1000 iterations, which all seeds enter together (`weighting.anywhere`). One after another run the direct
+nothing is lost unless a run stops early. An L-BFGS step waits for the longest of the n line searches: where one in
+twenty needs a second evaluation, one step of five runs in four does. Weights by tangent kernels are recomputed under a
+`cond` once in 1000 iterations, which all runs enter together (`weighting.anywhere`). One after another run the direct
 phases, which no seed enters, and Levenberg–Marquardt, whose JᵀJ fills a device by itself.
 
-On a CPU all run one after another: its cores are full with one seed, and batched products are slower than single ones
+On a CPU all run one after another: its cores are full with one, and batched products are slower than single ones
 (measured: four seeds of a 4 × 50 network on 1000 points took 9 times as long as one, by Adam as by L-BFGS).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
@@ -35,46 +38,78 @@ from .lbfgs import LBFGS
 from .objective import term_names
 from .progress import Monitor
 from .recipes import Plan
-from .run import Run, Trained, train
+from .run import Run, Trained
 from .spread import everywhere, here
 from .status import CAPACITY, State, Status, Trace
 
-SAVE_EVERY = 20.0  # seconds: all seeds are written one after another, while the device waits
+# The phases that run as a batch, and what of each is an argument of its program.
+NUMBERS: dict[type, tuple[str, ...]] = {Adam: ("iterations", "rate", "decay"), LBFGS: ("iterations",)}
+SAVE_EVERY = 20.0  # seconds: all runs are written one after another, while the device waits
 
 
-def train_seeds(
-    problem: Problem,
+def train_many(
+    problems: Sequence[Problem],
     plans: Sequence[Plan],
     monitor: Monitor | None = None,
     together: bool | None = None,
     folders: Sequence[Path] = (),
     watchers: Sequence[Monitor] = (),
 ) -> list[Trained]:
-    """Carry out plans that differ in their seed only: `together` where that is possible; by default where it pays.
+    """Carry out each plan for its problem: `together` those whose programs are alike; by default where it pays.
 
-    With a folder for each seed they save there, and go on from what is saved there. `monitor` watches all of them,
+    With a folder for each run they save there, and go on from what is saved there. `monitor` watches all of them,
     one of the `watchers` each its own. An interruption is not caught: without folders, what was done is lost.
     """
     together = jax.default_backend() != "cpu" if together is None else together
-    places: Sequence[Path | None] = folders or [None] * len(plans)
     monitor = monitor or Monitor()
-    if len(plans) < 2 or not together or not batches(plans[0]):
-        alone = zip(plans, watchers or [monitor] * len(plans), places, strict=True)
-        return [train(problem, plan, mine, folder, folder is not None) for plan, mine, folder in alone]
-    each = zip(plans, watchers or [Monitor()] * len(plans), places, strict=True)
-    runs = [Run(problem, plan, mine, folder) for plan, mine, folder in each]
+    places: Sequence[Path | None] = folders or [None] * len(plans)
+    runs = list(map(Run, problems, plans, watchers or [monitor] * len(plans), places))
     for run in runs:
         if run.folder is not None:
             run.restore()
-    # A kill may have come between two seeds' saving: those behind go first.
-    while going := [run for run in runs if run.index < len(run.plan.phases) and not run._diverged()]:
-        _carry_out([run for run in going if run.index == min(r.index for r in going)], monitor)
-    return [run.carry_out() for run in runs]
+    for batch in alike(runs) if together else ():
+        if not watchers:
+            for run in batch:
+                run.monitor = Monitor()  # the batch is told of as one
+        # A kill may have come between the saving of two runs: those behind go first.
+        while going := [run for run in batch if run.index < len(run.plan.phases) and not run._diverged()]:
+            _carry_out([run for run in going if run.index == min(r.index for r in going)], monitor)
+    ends = []
+    for run in runs:
+        ends.append(run.carry_out())
+        if ends[-1].interrupted:
+            raise KeyboardInterrupt
+    return ends
+
+
+def alike(runs: Sequence[Run]) -> list[list[Run]]:
+    """Those that can be one program, two or more each."""
+    found: dict[Hashable, list[Run]] = {}
+    for run in runs:
+        if batches(run.plan):
+            loss, theta = run._loss_and_theta()
+            leaves, structure = jax.tree.flatten((loss.weighted(None), theta))
+            shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+            key = structure, shapes, tuple(map(program, run.plan.phases))
+            found.setdefault(key, []).append(run)
+    return [batch for batch in found.values() if len(batch) > 1]
 
 
 def batches(plan: Plan) -> bool:
-    """Whether several seeds of it can be one program."""
-    return all(isinstance(phase, (Adam, LBFGS)) for phase in plan.phases)
+    """Whether several runs of it can be one program."""
+    return all(type(phase) in NUMBERS for phase in plan.phases)
+
+
+def program(phase: Any) -> Any:
+    """The phase without its numbers: what is compiled."""
+    return replace(phase, **dict.fromkeys(NUMBERS[type(phase)], 0))
+
+
+def numbered(program: Any, numbers: dict[str, Any]) -> Any:
+    """The phase with numbers again, which are traced: `replace` would have them be of the types it declares."""
+    phase = copy(program)
+    vars(phase).update(numbers)
+    return phase
 
 
 @dataclass(frozen=True)
@@ -94,54 +129,59 @@ class Told:
         return self.last, Trace(jnp.asarray(self.rows), jnp.asarray(len(self.rows), jnp.int32))
 
 
+@eqx.filter_jit
+def _start(program: Any, numbers: Any, loss: Any, theta: Any) -> Any:
+    def start(numbers: Any, loss: Any, theta: Any) -> Any:
+        return numbered(program, numbers).start(loss, theta)
+
+    return eqx.filter_vmap(start)(numbers, loss, theta)
+
+
+@eqx.filter_jit
+def _advance(program: Any, numbers: Any, loss: Any, state: Any) -> Any:
+    def advance(numbers: Any, loss: Any, state: Any) -> Any:
+        return numbered(program, numbers).advance(loss, state, CAPACITY)  # another count: another program
+
+    return eqx.filter_vmap(advance)(numbers, loss, state)
+
+
 def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     """The phase at which all runs stand, for all of them; then each is told its own part."""
     began = time.monotonic()
     phases: list[Any] = [run._phase() for run in runs]
-    longest: Any = max(phases, key=lambda phase: phase.iterations)
-    # A seed that has fewer iterations left counts them from a later number: so all end at the same one.
-    ahead = jnp.asarray([longest.iterations - phase.iterations for phase in phases], jnp.int32)
+    common = program(phases[0])
+    numbers = {
+        name: everywhere(jnp.asarray([getattr(phase, name) for phase in phases]))
+        for name in NUMBERS[type(common)]
+    }
     losses, thetas = zip(*(run._loss_and_theta() for run in runs), strict=True)
-    arrays, static = stacked(losses)
-    arrays = everywhere(arrays)
-    count = CAPACITY  # always: another number would be another program
-
-    @jax.jit
-    @jax.vmap
-    def start(arrays: Any, theta: Any, ahead: Any) -> Any:
-        return _counted(longest.start(eqx.combine(arrays, static), theta), ahead)
-
-    @jax.jit
-    @jax.vmap
-    def advance(arrays: Any, state: Any) -> Any:
-        return longest.advance(eqx.combine(arrays, static), state, count)
-
-    monitor.phase(longest.name, f"{len(runs)} seeds, compiling")
-    first = start(arrays, jnp.stack(thetas), ahead)
+    loss = everywhere(eqx.combine(*stacked(losses)))
+    monitor.phase(common.name, f"{len(runs)} runs, compiling")
+    first = _start(common, numbers, loss, everywhere(jnp.stack(thetas)))
     begins = [
-        _counted(run.state, ahead[i]) if isinstance(run.state, State) else jax.tree.map(itemgetter(i), first)
+        run.state if isinstance(run.state, State) else jax.tree.map(itemgetter(i), first)
         for i, run in enumerate(runs)
     ]
     state = everywhere(jax.tree.map(lambda *same: jnp.stack(same), *begins))
     spent = [run._record(phase.name).seconds for run, phase in zip(runs, phases, strict=True)]
     rows: list[list[np.ndarray]] = [[] for _ in runs]
-    names = term_names(runs[0].problem)
+    names = [term_names(run.problem) for run in runs]
     for run, phase in zip(runs, phases, strict=True):
         run.monitor.phase(phase.name, "compiling")
 
     def own(i: int) -> State:
-        return _counted(here(jax.tree.map(itemgetter(i), state)), -ahead[i])
+        return here(jax.tree.map(itemgetter(i), state))
 
     while np.any(np.asarray(state.status) == Status.RUNNING):
-        state, trace = advance(arrays, state)
+        state, trace = _advance(common, numbers, loss, state)
         for i, (length, terms) in enumerate(
             zip(np.asarray(trace.length), np.asarray(trace.terms), strict=True)
         ):
             rows[i].append(terms[:length])
             if length:
-                run, now = runs[i], int(state.iteration[i] - ahead[i])
+                run, now = runs[i], int(state.iteration[i])
                 total, *values = rows[i][-1][-1].tolist()
-                told = dict(zip(names, values, strict=True))
+                told = dict(zip(names[i], values, strict=True))
                 run.monitor.losses(now, phases[i].iterations, total, told)
                 run.monitor.gradient(float(state.gradient_norm[i]))
                 run.monitor.network(partial(losses[i].field, here(state.theta[i])))
@@ -155,10 +195,9 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
                     rows[i] = []
     each = (time.monotonic() - began) / len(runs)
     for i, (run, phase, mine) in enumerate(zip(runs, phases, rows, strict=True)):
-        history = np.concatenate(mine) if mine else np.empty((0, 1 + len(names)))
-        begin = _counted(begins[i], -ahead[i])
+        history = np.concatenate(mine) if mine else np.empty((0, 1 + len(names[i])))
         watcher, run.monitor = run.monitor, Monitor()  # it was told
-        run._optimise(Told(phase.name, phase.iterations, begin, own(i), history))
+        run._optimise(Told(phase.name, phase.iterations, begins[i], own(i), history))
         run.records[-1].seconds = spent[i] + each
         run.monitor, run.index, run.state = watcher, run.index + 1, None
 
@@ -174,17 +213,6 @@ def _save(run: Run, state: State, rows: np.ndarray, seconds: float) -> None:
     run.save(force=True)
 
 
-def _counted(state: Any, ahead: Any) -> Any:
-    """The state with its iterations numbered `ahead` further."""
-    numbers = [name for name in ("iteration", "anchor_iteration") if hasattr(state, name)]
-    return replace(state, **{name: getattr(state, name) + ahead for name in numbers})
-
-
 def stacked(trees: Sequence[Any]) -> tuple[Any, Any]:
-    """The arrays of like trees along a new first axis, and what is no array: of the first, as they are alike."""
-    parts = [eqx.partition(tree, eqx.is_array) for tree in trees]
-    leaves = [jax.tree.leaves(arrays) for arrays, _ in parts]
-    arrays, static = parts[0]
-    # By position: the unravelling is a function, made anew for each seed, that does the same.
-    together = [jnp.stack(same) for same in zip(*leaves, strict=True)]
-    return jax.tree.unflatten(jax.tree.structure(arrays), together), static
+    """The arrays of like trees along a new first axis, and what is no array."""
+    return eqx.partition(jax.tree.map(lambda *same: jnp.stack(same), *trees), eqx.is_array)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import sympy as sp
@@ -12,57 +13,52 @@ from jaxtyping import Array, Float
 
 from ..derivatives import Jets, Orders, batch_jets, point_jets
 from ..problem import Problem, Relation
-from ..problem.evaluate import evaluate
-from ..problem.jets import Place, coordinate
+from ..problem.evaluate import constant, evaluate
+from ..problem.jets import Jet, Place, coordinate
 
 
-class PointResidual:
+class PointResidual(eqx.Module):
     """A relation's residual for a field at a point (or at the several places of a condition).
 
-    Two are equal if they say the same: losses of the same problem then share their programs, and those of several
-    seeds can be stacked.
+    Its numbers are arrays, all else is the program: losses whose structures are equal share theirs, and those of
+    several seeds, or of several values of the problem's parameters, can be stacked.
     """
 
+    numbers: tuple[Float[Array, ""], ...]
+    expression: sp.Expr = eqx.field(static=True)
+    symbols: tuple[sp.Symbol, ...] = eqx.field(static=True)  # of the numbers, in the expression
+    jets: tuple[tuple[sp.Symbol, Jet], ...] = eqx.field(static=True)
+    places: tuple[tuple[Place, tuple[tuple[int, float], ...]], ...] = eqx.field(static=True)
+    coordinates: tuple[sp.Symbol, ...] = eqx.field(static=True)
+    axes: int = eqx.field(static=True)
+    unknowns: tuple[str, ...] = eqx.field(static=True)
+
     def __init__(self, problem: Problem, relation: Relation) -> None:
-        self.expression = problem.value(relation.residual)
-        self.jets = relation.jets
-        self.axes = tuple(axis.symbol for axis in problem.axes)
-        # On a piece of the boundary the components of the normal follow the coordinates of a point.
-        on_piece = bool(getattr(relation, "piece", ""))
-        self.normals = tuple(map(coordinate, problem.normals)) if on_piece else ()
-        self.unknowns = tuple(problem.unknowns)
-        self.places: dict[Place, dict[int, float]] = {
-            jet.place: {i: float(problem.value(at)) for i, at in enumerate(jet.place) if at is not None}
-            for jet in relation.jets.values()
-        }
-        numbers = tuple(tuple(at.items()) for at in self.places.values())
-        self._facts = (
-            self.expression,
-            tuple(self.jets.items()),
-            self.axes,
-            self.normals,
-            self.unknowns,
-            numbers,
+        self.expression, numbers = opened(problem, relation.residual)
+        self.symbols, self.numbers = tuple(numbers), tuple(jnp.asarray(n, float) for n in numbers.values())
+        self.jets = tuple(relation.jets.items())
+        self.places = tuple(
+            (place, tuple((i, float(problem.value(at))) for i, at in enumerate(place) if at is not None))
+            for place in dict.fromkeys(jet.place for jet in relation.jets.values())
         )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PointResidual) and self._facts == other._facts
-
-    def __hash__(self) -> int:
-        return hash(self._facts)
+        # On a piece of the boundary the components of the normal follow the coordinates of a point.
+        normals = problem.normals if getattr(relation, "piece", "") else ()
+        self.coordinates = (*(axis.symbol for axis in problem.axes), *map(coordinate, normals))
+        self.axes = len(problem.axes)
+        self.unknowns = tuple(problem.unknowns)
 
     def __call__(self, field: Any, point: Float[Array, " columns"]) -> Float[Array, ""]:
-        found = {place: point_jets(field, self.orders(place))(self.at(place, point)) for place in self.places}
+        found = {at: point_jets(field, self.orders(at))(self.at(at, point)) for at, _ in self.places}
         return self.value(point, found)
 
     def orders(self, place: Place) -> list[Orders]:
         """The derivatives that are asked for at one of its places."""
-        return [jet.orders for jet in self.jets.values() if jet.place == place]
+        return [jet.orders for _, jet in self.jets if jet.place == place]
 
     def at(self, place: Place, point: Float[Array, "*points columns"]) -> Float[Array, "*points axes"]:
         """The point moved there."""
-        at = point[..., : len(self.axes)]
-        for axis, number in self.places[place].items():
+        at = point[..., : self.axes]
+        for axis, number in dict(self.places)[place]:
             at = at.at[..., axis].set(number)
         return at
 
@@ -70,12 +66,42 @@ class PointResidual:
         self, point: Float[Array, "*points columns"], found: dict[Place, Jets]
     ) -> Float[Array, " *points"]:
         """r, from the derivatives at each place."""
-        symbols = (*self.axes, *self.normals)
-        values: dict[sp.Symbol, Any] = {symbol: point[..., i] for i, symbol in enumerate(symbols)}
-        for symbol, jet in self.jets.items():
+        numbers = (number.astype(point.dtype) for number in self.numbers)
+        values: dict[sp.Symbol, Any] = dict(zip(self.symbols, numbers, strict=True))
+        values |= {symbol: point[..., i] for i, symbol in enumerate(self.coordinates)}
+        for symbol, jet in self.jets:
             values[symbol] = found[jet.place][jet.orders][..., self.unknowns.index(jet.field)]
         residual = jnp.asarray(evaluate(self.expression, values, jnp), point.dtype)
         return jnp.broadcast_to(residual, point.shape[:-1])
+
+
+def opened(problem: Problem, expression: sp.Expr) -> tuple[sp.Expr, dict[sp.Symbol, float]]:
+    """nu*u_xx − 2*beta**2*u  →  a u_xx + b u with a = ν, b = −2β²: a symbol for each number that parameters make.
+
+    What a parameter decides about the program stays in the expression: a zero, which takes its term away, and an
+    exponent, for which a whole number is multiplication and any other a logarithm.
+    """
+    numbers: dict[sp.Expr, sp.Symbol] = {}
+    parameters = problem.parameters.keys()
+    varying = expression.free_symbols - parameters
+
+    def opening(node: sp.Expr) -> sp.Expr:
+        if not node.free_symbols & parameters:
+            return node
+        if not node.free_symbols & varying:
+            if problem.value(node) == 0:
+                return sp.Integer(0)
+            # No name that a user can spell.
+            return numbers.setdefault(node, coordinate(f"#{len(numbers)}"))
+        if isinstance(node, (sp.Add, sp.Mul)):
+            number, rest = node.as_independent(*varying, as_Add=node.is_Add)
+            return node.func(opening(number), *map(opening, node.func.make_args(rest)))
+        if isinstance(node, sp.Pow) and not node.exp.is_number:
+            return problem.value(node)
+        return node.func(*map(opening, node.args))
+
+    result = opening(expression)
+    return result, {symbol: constant(problem.value(node)) for node, symbol in numbers.items()}
 
 
 def together(
@@ -88,9 +114,9 @@ def together(
     """
     places: dict[Any, Array] = {}
     for residual, own in zip(residuals, points, strict=True):
-        for place in residual.places:
+        for place, _ in residual.places:
             places.setdefault((id(own), place), residual.at(place, own))
-    orders = dict.fromkeys(order for r in residuals for place in r.places for order in r.orders(place))
+    orders = dict.fromkeys(order for r in residuals for place, _ in r.places for order in r.orders(place))
     if not places:
         return [r.value(own, {}) for r, own in zip(residuals, points, strict=True)]
     batch = batch_jets(field, jnp.concatenate(list(places.values())), list(orders))
@@ -98,6 +124,6 @@ def together(
     cut = {order: jnp.split(value, ends[:-1]) for order, value in batch.items()}
     found = {key: {order: parts[i] for order, parts in cut.items()} for i, key in enumerate(places)}
     return [
-        residual.value(own, {place: found[id(own), place] for place in residual.places})
+        residual.value(own, {place: found[id(own), place] for place, _ in residual.places})
         for residual, own in zip(residuals, points, strict=True)
     ]
