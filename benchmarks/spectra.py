@@ -4,9 +4,9 @@
 
 First what takes how long, then every case at 3k iterations, then at 100k and at 30k. Each result is written as soon as
 it exists; what the file holds is not done again, and training goes on from the states beside it (OUT-states/, a few MB:
-carry them along). Processes with different `--only` may share the file: one network does not fill a GPU. No look begins in
-the last `--reserve` seconds; the rest of the time trains. `--scale` multiplies iterations, points, probes and the sizes
-of the networks, for a trial on a small machine.
+carry them along). Processes with different `--only` may share the file: one network does not fill a GPU. No look begins
+in the last `--reserve` seconds; the rest of the time trains. `--scale` multiplies iterations, points, probes and the
+sizes of the networks, for a trial on a small machine.
 
 JᵀJ is diagonalised; of the Hessian, Lanczos finds the ends, in 4 probes of 100 steps (all of it: `--dense`).
 """

@@ -25,8 +25,7 @@ from .residuals import PointResidual, together
 from .spread import block_count, summed
 from .weighting import Fixed, Weighting, Weights
 
-# Points per Jacobian block, which bound the memory of J. A GPU multiplies long blocks faster: 8192 × 7k are 0.5 GB.
-CHUNK, LONG_CHUNK = 1024, 8192
+CHUNK = 1024  # points per Jacobian block: bounds the memory of J at CHUNK × parameters
 # Points per block of a gradient on a CPU, where the jets of a layer then stay in a core's cache: half the time of all
 # points at once, measured for a 4 × 50 network on 20k points (128 to 2048 are within a third of each other).
 CACHED = 256
@@ -179,7 +178,7 @@ class PhysicsLoss(eqx.Module):
                 residual, J = map(jnp.concatenate, zip(*parts, strict=True))
                 return _lower_gram(J), J.T @ residual, jnp.sum(residual**2) / 2
 
-            count = block_count(sum(term.points.shape[0] for term in group), _chunk())
+            count = block_count(sum(term.points.shape[0] for term in group), CHUNK)
             blocks = [_blocks(count, term.points, term.row_scale(next(weights))) for term in group]
             sums.append(summed(products, theta, blocks))
         lower, gradient, total = jax.tree.map(lambda *parts: sum(parts[1:], parts[0]), *sums)
@@ -190,7 +189,7 @@ class PhysicsLoss(eqx.Module):
         J, r = [], []
         for term, weight in zip(self.terms, self.row_weights(), strict=True):
             count = term.points.shape[0]
-            blocks = _blocks(-(-count // _chunk()), term.points, term.row_scale(weight))
+            blocks = _blocks(-(-count // CHUNK), term.points, term.row_scale(weight))
             residual, slopes = lax.map(partial(self._linearised, theta, term), blocks)
             J.append(slopes.reshape(-1, theta.shape[0])[:count])
             r.append(residual.reshape(-1)[:count])
@@ -207,10 +206,6 @@ class PhysicsLoss(eqx.Module):
 
         residual, J = jax.vmap(jax.value_and_grad(value), (None, 0))(theta, points)
         return scale * residual, scale[:, None] * J
-
-
-def _chunk() -> int:
-    return CHUNK if jax.default_backend() == "cpu" else LONG_CHUNK
 
 
 def _residuals(field: Any, group: Sequence[Term], points: Sequence[Array]) -> list[Float[Array, " _"]]:
