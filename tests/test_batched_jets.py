@@ -227,6 +227,16 @@ def test_loss_and_gradient_are_those_of_nested_forward_mode(name, monkeypatch):
     equal(*losses(WAVE, method(name, width=4, depth=min(2, chosen.depth), features=min(32, chosen.features))))
 
 
+@pytest.mark.parametrize("problem", [WAVE, UNEQUAL], ids=["one field", "two"])
+@pytest.mark.parametrize("name", ["pinn", "safe-net"])
+def test_an_accelerator_sums_narrow_products_and_puts_the_others_side_by_side(problem, name, monkeypatch):
+    network = build(problem, method(name, width=12, depth=2, features=16), key=jax.random.key(3))
+    expected = jax.vmap(point_jets(network, ORDERS))(POINTS)
+    monkeypatch.setattr(jax, "default_backend", lambda: "an accelerator")
+    found = jax.jit(lambda points: batch_jets(network, points, ORDERS))(POINTS)
+    agree(found, {alpha: np.asarray(expected[alpha]) for alpha in ORDERS})
+
+
 def test_systems_share_points_and_conditions_of_any_size_share_a_batch(monkeypatch):
     monkeypatch.setattr(objective_module, "CACHED", 7)
     loss, nested, theta = losses(UNEQUAL, method("pinn", width=4, depth=2))

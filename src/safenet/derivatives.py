@@ -30,6 +30,8 @@ Orders = tuple[int, ...]
 Field = Callable[[Float[Array, " axes"]], Float[Array, " fields"]]
 Jets = dict[Orders, Any]
 
+NARROW = 8  # rows or columns that are rather summed than multiplied by an accelerator's matrix unit
+
 
 def point_jets(
     field: Field, orders: Sequence[Orders]
@@ -185,13 +187,25 @@ def composed(slope: Callable[[int], Any], inner: Jets, orders: Sequence[Orders])
 def linear(weight: Float[Array, "rows width"], inner: Jets) -> Jets:
     """∂^α (W h) = W ∂^α h: on an accelerator one product of them all, side by side.
 
-    On a CPU one product each: putting them side by side is a copy, which costs more than it saves.
+    A narrow W is a sum there, which XLA computes together with what stands around it: the jets of the last layer and of
+    few features are then never written to memory. On a CPU one product each: putting them side by side is a copy, which
+    costs more than it saves.
     """
-    if jax.default_backend() == "cpu" or len(inner) == 1:
+    if jax.default_backend() == "cpu":
         return {alpha: matmul(weight, value) for alpha, value in inner.items()}
+    if min(weight.shape) <= NARROW:
+        return {alpha: _summed(weight, value) for alpha, value in inner.items()}
     ends = np.cumsum([value.shape[1] for value in inner.values()])
     beside = matmul(weight, jnp.concatenate(list(inner.values()), axis=1))
     return dict(zip(inner, jnp.split(beside, ends[:-1], axis=1), strict=True))
+
+
+def _summed(weight: Float[Array, "rows width"], h: Float[Array, "width n"]) -> Float[Array, "rows n"]:
+    """Σ_k W_k h_k over few columns; else a sum over h for each of the few rows."""
+    if weight.shape[1] <= NARROW:
+        terms = [column[:, None] * row for column, row in zip(weight.T, h, strict=True)]
+        return sum(terms[1:], start=terms[0])
+    return jnp.stack([jnp.sum(row[:, None] * h, axis=0) for row in weight])
 
 
 def matmul(a: Float[Array, "m k"], b: Float[Array, "k n"]) -> Float[Array, "m n"]:

@@ -221,7 +221,7 @@ def _notes(table: Table, view: View | None) -> Iterator[str]:
         yield f"Not the paper's scale: {view.scale}. The printed numbers stand beside, not against."
     if not rows:
         return
-    spent = sum((row.seconds or 0.0) / row.environment.get("together", 1) for row in rows)
+    spent = sum(row.seconds or 0.0 for row in rows)  # of seeds in one batch, each has its share
     devices = ", ".join(sorted({row.device or "an unknown device" for row in rows}))
     total, each = words.minutes(spent), words.minutes(spent / len(rows))
     yield f"{len(rows)} run{'s' if len(rows) > 1 else ''}, {total} in all, {each} each, on {devices}."
