@@ -256,6 +256,41 @@ def timings(study: Study) -> None:
         study.keep("timings", name, {**result, **size, "parameters": int(theta.size)})
 
 
+COLOURS = {"safe-net-literal": "#1f77b4", "safe-net": "#d62728", "pinn": "#7f7f7f"}
+
+
+def draw(runs: dict[str, Any], path: Path) -> None:
+    """Eigenvalues of JᵀJ per decade, for each problem and stage; crosses: the paper's λ_max."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    problems = list(dict.fromkeys(problem for problem, _ in CASES))
+    stages = STAGES[0], STAGES[-1]
+    figure, axes = plt.subplots(
+        len(stages), len(problems), figsize=(11, 5.5), layout="constrained", sharex=True, sharey=True
+    )
+    for (row, stage), (column, problem) in itertools.product(enumerate(stages), enumerate(problems)):
+        axis = axes[row, column]
+        for method, colour in COLOURS.items():
+            found = runs.get(f"{problem} {method} {stage}")
+            if found is None:
+                continue
+            counts = {int(decade): count[0] for decade, count in found["gauss-newton"]["decades"].items()}
+            ends = range(min(counts) - 1, max(counts) + 2)
+            heights = [counts.get(decade, 0.5) for decade in ends]
+            label = f"{method}, error {found['l2re']:.2g}"
+            axis.step([10.0**end for end in ends], heights, where="post", color=colour, label=label)
+            if found["paper_lambda_max"]:
+                axis.plot(found["paper_lambda_max"], 0.7, "x", color=colour, clip_on=False)
+        axis.set(xscale="log", yscale="log", ylim=(0.7, 6e3), title=f"{problem}, {stage:,} iterations")
+        axis.legend(fontsize=7, frameon=False)
+    figure.supxlabel("eigenvalue of JᵀJ (crosses: the paper's λ_max)")
+    figure.supylabel("how many in its decade")
+    figure.savefig(path, dpi=130)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("store", type=Path)
@@ -265,7 +300,10 @@ def main() -> None:
     parser.add_argument("--points", type=int, nargs=2, default=POINTS, help="inside, and on each condition")
     parser.add_argument("--dense", action="store_true", help="all eigenvalues of the Hessian, too")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
+    parser.add_argument("--draw", type=Path, metavar="F.png", help="no measuring: a picture of the file")
     given = parser.parse_args()
+    if given.draw:
+        return draw(json.loads(given.store.read_text())["runs"], given.draw)
     cache_compilations()
     study = Study(given.store, given.minutes, given.reserve, given.scale, given.points, given.dense)
     if given.only in "timings":

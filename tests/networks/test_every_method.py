@@ -90,6 +90,7 @@ def test_every_method_trains(name, problem, precision):
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_trains_on_every_problem(name, problem, precision):
     train_a_little(METHODS[name], problem, precision)
+    jax.clear_caches()  # hundreds of programs in one process are more than the system lets it map
 
 
 SWITCHES = {
