@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from safenet import SafeNetError
 from safenet.training.levenberg import SCALE_FLOOR, LevenbergMarquardt
 from safenet.training.status import Status
 
@@ -328,7 +329,7 @@ def test_slow_decrease_over_the_patience_stops(damping):
 
 
 def test_single_precision_is_refused_with_a_remedy():
-    with pytest.raises(ValueError, match="LBFGS"):
+    with pytest.raises(SafeNetError, match="LBFGS"):
         LevenbergMarquardt(10).start(Rosenbrock(jnp.zeros(0)), jnp.ones(2, jnp.float32))
 
 

@@ -37,6 +37,7 @@ from safenet.training.status import (
     moved,
     opening,
     repeat,
+    require_double,
 )
 
 # Chosen by measurement: networks of three layers of 10 for convection, the wave equation and Burgers, three
@@ -88,12 +89,8 @@ class LevenbergMarquardt:
     name: ClassVar[str] = "levenberg-marquardt"
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> LevenbergState:
-        if theta.dtype != jnp.float64:
-            raise ValueError(
-                f"Levenberg–Marquardt needs float64 parameters, but theta is {theta.dtype}: JᵀJ squares the "
-                "condition of J, which leaves nothing of single precision. Enable jax_enable_x64 and "
-                "convert theta, or use LBFGS, which works in float32."
-            )
+        squared = "JᵀJ squares the condition of J, which leaves nothing of single precision"
+        require_double(theta, "Levenberg–Marquardt", squared)
         shared = opening(theta, first_evaluation(objective, theta))
         return LevenbergState(
             **shared,
