@@ -11,7 +11,17 @@ from sympy import Function, symbols
 
 from safenet import features as ft
 from safenet import library
-from safenet.derivatives import batch_jets, below, composed, elementwise, knows, point_jets, product
+from safenet.derivatives import (
+    Operator,
+    batch_jets,
+    below,
+    composed,
+    elementwise,
+    knows,
+    point_jets,
+    product,
+    propagated,
+)
 from safenet.features.base import Frozen, image, table
 from safenet.features.fourier import sine_patterns, turned
 from safenet.features.sincos import sin_cos
@@ -23,6 +33,7 @@ from safenet.problem import Problem
 from safenet.training import objective as objective_module
 from safenet.training.objective import physics_loss
 from safenet.training.points import sample
+from safenet.training.residuals import PointResidual
 from safenet.training.status import evaluate
 from safenet.training.weighting import RBA
 
@@ -36,6 +47,7 @@ UNEQUAL = Problem(
 )
 ORDERS = below([(2, 1), (0, 2)])
 RNG = np.random.default_rng(5)
+L = Operator({(1, 0): 0.7, (0, 1): -0.2, (2, 0): -1.3, (1, 1): 0.4, (0, 2): 2.0})
 POINTS = jnp.asarray(RNG.random((4, 2)))
 
 
@@ -59,6 +71,17 @@ class Mine(ft.Features):
 
     def __call__(self, point):
         return jnp.stack([jnp.sin(self.rate * point[0] * point[1]), point[0] ** 3, jnp.exp(point[1])])
+
+
+class Tabled(Mine):
+    """A user's features with a rule, which knows multi-indices only."""
+
+    def __call__(self, point):
+        return super().__call__(point)
+
+    def table(self, x, orders):
+        assert all(len(alpha) == len(x) for alpha in orders)
+        return propagated(Mine(self.rate), x, orders)
 
 
 class Louder(ft.FourierProducts):
@@ -92,6 +115,7 @@ FEATURES = {
     "series": ft.Series(2, (1, 0), *BOX),
     "series, not periodic": ft.Series(2, (2, 2), *BOX),
     "mine": Mine(jnp.asarray(1.3)),
+    "mine, with a rule": Tabled(jnp.asarray(0.9)),
     "joined": fourier(2) + ft.Coordinates(*BOX) + Mine(jnp.asarray(0.7)),
     "scaled": ft.Scaled(fourier(2) + DOMAIN, ft.Frozen(jnp.asarray(3.0))),
     "normalised by point": ft.PointNormalised(ft.Coordinates(*BOX) + fourier(1)),
@@ -114,13 +138,45 @@ def spread(jets, rows):
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_features_and_their_image_have_the_derivatives_of_the_map(name):
+    """An operator among them is the sum of its parts."""
     features = FEATURES[name]
     W = jnp.asarray(RNG.normal(size=(2, features.size)))
     nested = jax.jit(jax.vmap(point_jets(features, ORDERS), in_axes=1, out_axes=1))(POINTS.T)
     expected = {alpha: np.asarray(nested[alpha]) for alpha in ORDERS}
-    found = jax.jit(lambda x: (table(features, x, ORDERS), image(features, W, x, ORDERS)))(POINTS.T)
+    orders = below([*ORDERS, L])
+    found = jax.jit(
+        lambda x: [
+            list(map(rule.get, orders))
+            for rule in (table(features, x, orders), image(features, W, x, orders))
+        ]
+    )(POINTS.T)
+    found = [
+        {alpha: value for alpha, value in zip(orders, values, strict=True) if value is not None}
+        for values in found
+    ]
     agree(spread(found[0], features.size), expected)
     agree(spread(found[1], 2), {alpha: W @ value for alpha, value in expected.items()})
+    whole = sum(c * expected[alpha] for alpha, c in L.parts.items())
+    scale = max(np.abs(value).max() for value in expected.values())
+    assert np.abs(found[0][L] - whole).max() <= 1e-11 * scale
+    assert np.abs(found[1][L] - W @ whole).max() <= 1e-11 * scale
+
+
+def test_an_operator_needs_no_second_derivative_beside_it():
+    assert below([L]) == ((0, 0), (0, 1), (1, 0), L)
+
+
+@pytest.mark.parametrize(
+    ("problem", "spared"),
+    [("wave", 1), ("convection", 1), ("burgers", 1), ("heat2d", 2), ("reaction", 0), ("backstep", 0)],
+)
+def test_an_equations_derivatives_go_as_one_where_that_spares_some(problem, spared):
+    problem = library.problem(problem)
+    residual = PointResidual(problem, problem.equations[0])
+    wanted = [jet.orders for _, jet in residual.jets]
+    rest = [jet.orders for symbol, jet in residual.jets if symbol in residual.rest.free_symbols]
+    jets = below([*rest, Operator(dict(residual.principal))] if residual.principal else wanted)
+    assert len(below(wanted)) - len(jets) == spared
 
 
 def test_waves_on_three_axes_turn_into_each_other():

@@ -7,6 +7,7 @@ On a batch a jet is {α: ∂^α h}, arrays of (width, points), and goes through 
 maps act on each ∂^α h alone, products follow Leibniz and compositions Faà di Bruno. A derivative that is not in the
 dict is zero, and one that is the same at all points may have a single column. The gradient of what comes out then
 passes every ∂^α h once, where that of nested forward mode passes the lower ones again on the way to each higher one.
+Derivatives of which only Σ c_α ∂^α u is wanted go together, as one `Operator`.
 """
 
 from __future__ import annotations
@@ -49,19 +50,20 @@ def batch_jets(
     field: Field, points: Float[Array, "points axes"], orders: Sequence[Orders]
 ) -> dict[Orders, Float[Array, "points fields"]]:
     """{α: ∂^α f} at many points: propagated where the field knows how, else nested, point by point."""
+    count, axes = points.shape
     if not knows(field, "propagate"):
-        return jax.vmap(point_jets(field, orders))(points)
+        nested = jax.vmap(point_jets(field, expanded(orders)))(points)
+        return {alpha: collected(nested, alpha) for alpha in orders}
     found = propagated(field, points.T, below(orders))
-    count = points.shape[0]
-    return {alpha: whole(found.get(alpha), found[(0,) * len(alpha)], count).T for alpha in orders}
+    return {alpha: whole(found.get(alpha), found[(0,) * axes], count).T for alpha in orders}
 
 
 def propagated(field: Field, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
     """{α: ∂^α f} as jets on a batch, for `orders` that hold all below each of them: by `.propagate`, else nested."""
     if knows(field, "propagate"):
-        return field.propagate(x, orders)  # type: ignore[attr-defined]
-    found = jax.vmap(point_jets(field, orders), in_axes=1, out_axes=1)(x)
-    return {alpha: found[alpha] for alpha in orders}
+        return by_rule(field, "propagate", (x,), orders)
+    found = jax.vmap(point_jets(field, expanded(orders)), in_axes=1, out_axes=1)(x)
+    return {alpha: collected(found, alpha) for alpha in orders}
 
 
 def jets(
@@ -130,10 +132,71 @@ def _descend(
 # ---- on a batch
 
 
+class Operator(tuple[int, ...]):
+    """L = Σ_α c_α ∂^α with numbers c_α and 1 ≤ |α| ≤ 2: one jet, where its parts would be one each.
+
+    L(f g) = f Lg + g Lf + Σ c_ij (f_i g_j + f_j g_i) and L σ(h) = σ′(h) Lh + σ″(h) Σ c_ij h_i h_j need no second
+    derivative beside L, as has been done for the Laplacian (Li et al., 2023). It stands among multi-indices, behind
+    them, and is equal to nothing but itself.
+    """
+
+    parts: dict[Orders, Any]
+
+    def __new__(cls, parts: Mapping[Orders, Any]) -> Operator:
+        self = super().__new__(cls)
+        self.parts = dict(parts)
+        return self
+
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
+
+    @property
+    def pairs(self) -> list[tuple[Any, Orders, Orders]]:
+        """(c_ij, e_i, e_j) of its second derivatives."""
+        found = []
+        for alpha, c in self.parts.items():
+            if sum(alpha) == 2:
+                i, j = (axis for axis, n in enumerate(alpha) for _ in range(n))
+                found.append((c, *(tuple(int(k == axis) for k in range(len(alpha))) for axis in (i, j))))
+        return found
+
+
+def by_rule(thing: Any, rule: str, arguments: Sequence[Any], orders: Sequence[Orders]) -> Jets:
+    """thing.rule(*arguments, orders).
+
+    Every Operator is asked for in its parts, and put together again, unless the class that has the rule says that it
+    knows about them: by the rule's name in its `operators`.
+    """
+    home = next(cls for cls in type(thing).__mro__ if rule in vars(cls))
+    if rule in vars(home).get("operators", ()) or not any(isinstance(alpha, Operator) for alpha in orders):
+        return getattr(thing, rule)(*arguments, orders)
+    found = getattr(thing, rule)(*arguments, expanded(orders))
+    wanted = {alpha: collected(found, alpha) for alpha in orders}
+    return {alpha: value for alpha, value in wanted.items() if value is not None}
+
+
+def expanded(orders: Sequence[Orders]) -> tuple[Orders, ...]:
+    """The same with the parts of an Operator in its place, and all below each of them."""
+    operators = [alpha for alpha in orders if isinstance(alpha, Operator)]
+    plain = [alpha for alpha in orders if not isinstance(alpha, Operator)]
+    return below([*plain, *(alpha for L in operators for alpha in L.parts)]) if operators else tuple(orders)
+
+
+def collected(found: Jets, alpha: Orders) -> Any:
+    """∂^α, or Σ c_α ∂^α of an Operator; None where it is zero."""
+    if not isinstance(alpha, Operator):
+        return found.get(alpha)
+    terms = [c * found[beta] for beta, c in alpha.parts.items() if beta in found]
+    return sum(terms[1:], start=terms[0]) if terms else None
+
+
 def below(orders: Sequence[Orders]) -> tuple[Orders, ...]:
-    """All β ≤ some α, the lowest first: what products and compositions need for the ∂^α."""
-    found = {beta for alpha in orders for beta in itertools.product(*(range(n + 1) for n in alpha))}
-    return tuple(sorted(found, key=lambda beta: (sum(beta), beta)))
+    """All β ≤ some α, the lowest first: what products and compositions need for the ∂^α, and for an Operator."""
+    operators = [alpha for alpha in orders if isinstance(alpha, Operator)]
+    plain = [alpha for alpha in orders if not isinstance(alpha, Operator)]
+    plain += [first for L in operators for pair in L.pairs for first in pair[1:]]
+    plain += [(0,) * len(next(iter(L.parts))) for L in operators]
+    found = {beta for alpha in plain for beta in itertools.product(*(range(n + 1) for n in alpha))}
+    return (*sorted(found, key=lambda beta: (sum(beta), beta)), *operators)
 
 
 def added(*parts: Jets) -> Jets:
@@ -149,11 +212,13 @@ def product(f: Jets, g: Jets, orders: Sequence[Orders]) -> Jets:
     """∂^α (f g) = Σ_{β ≤ α} C(α, β) ∂^β f ∂^{α−β} g, entry by entry."""
     found: Jets = {}
     for alpha in orders:
-        terms = [
-            _times(_choose(alpha, beta), f[beta] * g[rest])
-            for beta in below([alpha])
-            if beta in f and (rest := _minus(alpha, beta)) in g
-        ]
+        if isinstance(alpha, Operator):
+            zero = (0,) * len(next(iter(alpha.parts)))
+            ways = [(1, zero, alpha), (1, alpha, zero)]
+            ways += [way for c, i, j in alpha.pairs for way in ((c, i, j), (c, j, i))]
+        else:
+            ways = [(_choose(alpha, beta), beta, _minus(alpha, beta)) for beta in below([alpha])]
+        terms = [_times(c, f[beta] * g[rest]) for c, beta, rest in ways if beta in f and rest in g]
         if terms:
             found[alpha] = sum(terms[1:], start=terms[0])
     return found
@@ -168,6 +233,12 @@ def composed(slope: Callable[[int], Any], inner: Jets, orders: Sequence[Orders])
 
     @cache
     def derivative(alpha: Orders, k: int) -> Any:
+        if isinstance(alpha, Operator):
+            terms = [slope(1) * inner[alpha]] if alpha in inner else []
+            squares = [c * (inner[i] * inner[j]) for c, i, j in alpha.pairs if i in inner and j in inner]
+            if squares:
+                terms.append(slope(2) * sum(squares[1:], start=squares[0]))
+            return sum(terms[1:], start=terms[0]) if terms else None
         if not any(alpha):
             return slope(k)
         axis = next(i for i, n in enumerate(alpha) if n)
@@ -247,5 +318,5 @@ def _choose(alpha: Orders, beta: Orders) -> int:
     return math.prod(math.comb(n, m) for n, m in zip(alpha, beta, strict=True))
 
 
-def _times(count: int, value: Any) -> Any:
-    return value if count == 1 else count * value
+def _times(count: Any, value: Any) -> Any:
+    return value if isinstance(count, int) and count == 1 else count * value

@@ -2,13 +2,15 @@
 
 On a batch, features give jets (see `derivatives`): `table(x, orders)` is {α: ∂^α φ}, arrays of (features, points), and
 `image(W, x, orders)` is {α: ∂^α W φ}. Both are optional: without `image` the table is multiplied, without `table` the
-map itself is differentiated. An `image` is worth writing where W can go first: it is narrower than the features.
+map itself is differentiated. An `image` is worth writing where W can go first: it is narrower than the features. A rule
+that can be given an `Operator` among its orders is named in the class's `operators`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -17,7 +19,17 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, added, knows, linear, propagated, whole
+from ..derivatives import (
+    Jets,
+    Orders,
+    added,
+    by_rule,
+    collected,
+    knows,
+    linear,
+    propagated,
+    whole,
+)
 from ..problem import Problem
 
 
@@ -52,6 +64,7 @@ class Joined(Features):
     """[φ; ψ; …]"""
 
     parts: tuple[Features, ...]
+    operators: ClassVar[tuple[str, ...]] = ("table", "image")
 
     @property
     def size(self) -> int:
@@ -74,7 +87,7 @@ class Joined(Features):
 def table(features: Features, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
     """{α: ∂^α φ} by the features' own rule, or by nested forward mode."""
     if knows(features, "table"):
-        return features.table(x, orders)  # type: ignore[attr-defined]
+        return by_rule(features, "table", (x,), orders)
     return propagated(features, x, orders)
 
 
@@ -97,7 +110,7 @@ def image(
 ) -> Jets:
     """{α: ∂^α W φ} by the features' own rule, or from their table."""
     if knows(features, "image"):
-        return features.image(W, x, orders)  # type: ignore[attr-defined]
+        return by_rule(features, "image", (W, x), orders)
     return linear(W, table(features, x, orders))
 
 
@@ -110,6 +123,7 @@ class Coordinates(Features):
 
     lower: tuple[float, ...] = eqx.field(static=True)
     upper: tuple[float, ...] = eqx.field(static=True)
+    operators: ClassVar[tuple[str, ...]] = ("table",)
 
     @property
     def size(self) -> int:
@@ -125,6 +139,8 @@ class Coordinates(Features):
 class UnitBox(Coordinates):
     """(x − lower)/(upper − lower): the point itself, scaled to [0, 1]."""
 
+    operators: ClassVar[tuple[str, ...]] = ("table",)
+
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " axes"]:
         return unit(point, self.lower, self.upper)
 
@@ -134,6 +150,8 @@ class UnitBox(Coordinates):
 
 class Unscaled(Coordinates):
     """x: the point itself, in the problem's own units."""
+
+    operators: ClassVar[tuple[str, ...]] = ("table",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " axes"]:
         return point
@@ -150,8 +168,18 @@ def affine(
 ) -> Jets:
     """The coordinates themselves, and of their derivatives only ∂_i of the i-th, the same everywhere."""
     first = jnp.diag(jnp.asarray(slopes, x.dtype))
-    found = {alpha: first[:, [alpha.index(1)]] for alpha in orders if sum(alpha) == 1}
-    return {(0,) * len(slopes): jax.vmap(coordinates, in_axes=1, out_axes=1)(x)} | found
+    values = jax.vmap(coordinates, in_axes=1, out_axes=1)(x)
+    return straight(values, {axis: first[:, [axis]] for axis in range(len(slopes))}, orders)
+
+
+def straight(
+    values: Float[Array, "rows points"], slopes: dict[int, Float[Array, "rows 1"]], orders: Sequence[Orders]
+) -> Jets:
+    """The jets of something that is a straight line along each axis, with the slopes there."""
+    axes = len(orders[0])
+    first = {tuple(int(i == axis) for i in range(axes)): slope for axis, slope in slopes.items()}
+    wanted = {alpha: collected(first, alpha) for alpha in orders}
+    return {(0,) * axes: values} | {alpha: slope for alpha, slope in wanted.items() if slope is not None}
 
 
 def unit(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -19,7 +20,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, matmul
+from ..derivatives import Jets, Orders, collected, expanded, matmul
 from ..problem import Problem
 from .base import Features
 from .sincos import sin_cos
@@ -47,6 +48,7 @@ class FourierProducts(Features):
     omega: Float[Array, "sets axes"]
     amplitude: Float[Array, "sets products"]
     origin: tuple[float, ...] = eqx.field(static=True)
+    operators: ClassVar[tuple[str, ...]] = ("image",)
 
     @property
     def size(self) -> int:
@@ -68,7 +70,8 @@ class FourierProducts(Features):
     ) -> Jets:
         """W_α P for all α at once; the products are put one after another here, not set by set."""
         scaled = W.reshape(-1, *self.amplitude.shape) * self.amplitude
-        stacked = jnp.concatenate([self._turned(scaled, alpha) for alpha in orders])
+        weights = {alpha: self._turned(scaled, alpha) for alpha in expanded(orders)}
+        stacked = jnp.concatenate([collected(weights, alpha) for alpha in orders])
         return dict(zip(orders, jnp.split(matmul(stacked, self._products(x)), len(orders)), strict=True))
 
     def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:

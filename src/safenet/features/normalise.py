@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 from scipy.stats import qmc
 
-from ..derivatives import Jets, Orders, added, composed, elementwise, knows, product
+from ..derivatives import Jets, Orders, added, by_rule, composed, elementwise, knows, product
 from ..problem import Problem
 from .base import Features, Frozen, Joined, image, table
 
@@ -29,6 +30,7 @@ class PointNormalised(Features):
     """(φ − mean φ)/(‖φ − mean φ‖₂ + 10⁻³) over the features of one point: the paper's normalisation."""
 
     inner: Features
+    operators: ClassVar[tuple[str, ...]] = ("image",)
 
     @property
     def size(self) -> int:
@@ -73,7 +75,7 @@ def _many_waves(features: Features) -> bool:
 def _squares(features: Features, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
     """Σφ²"""
     if _many_waves(features):
-        return features.squares(x, orders)  # type: ignore[attr-defined]
+        return by_rule(features, "squares", (x,), orders)
     values = table(features, x, orders)
     return _summed(product(values, values, orders))
 
@@ -92,6 +94,7 @@ class BatchNormalised(Features):
 
     inner: Features
     sample: Frozen
+    operators: ClassVar[tuple[str, ...]] = ("image",)
 
     @property
     def size(self) -> int:
@@ -128,6 +131,7 @@ class Scaled(Features):
 
     inner: Features
     scale: Frozen
+    operators: ClassVar[tuple[str, ...]] = ("image",)
 
     @property
     def size(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -27,6 +28,7 @@ class Radial(Features):
     centres: Float[Array, "features axes"]
     log_sigma: Float[Array, " features"]
     inputs: Features
+    operators: ClassVar[tuple[str, ...]] = ("image",)
 
     @property
     def size(self) -> int:
@@ -68,6 +70,7 @@ class Monomials(Features):
 
     inputs: Features
     degree: int = eqx.field(static=True)
+    operators: ClassVar[tuple[str, ...]] = ("table",)
 
     @property
     def factors(self) -> list[tuple[int, ...]]:

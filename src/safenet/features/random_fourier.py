@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,7 @@ class RandomFourier(Features):
 
     B: Frozen
     inputs: Features
+    operators: ClassVar[tuple[str, ...]] = ("table",)
 
     @property
     def size(self) -> int:

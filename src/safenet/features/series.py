@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,7 +18,7 @@ from jaxtyping import Array, Float
 from ..derivatives import Jets, Orders, composed
 from ..problem import Problem
 from ..problem.structure import axis_kinds
-from .base import Features, box, stacked, unit
+from .base import Features, box, stacked, straight, unit
 from .sincos import sin_cos
 
 
@@ -28,6 +29,7 @@ class Series(Features):
     periods: tuple[int, ...] = eqx.field(static=True)
     lower: tuple[float, ...] = eqx.field(static=True)
     upper: tuple[float, ...] = eqx.field(static=True)
+    operators: ClassVar[tuple[str, ...]] = ("table",)
 
     @property
     def size(self) -> int:
@@ -52,12 +54,14 @@ class Series(Features):
         k = jnp.repeat(jnp.arange(1, self.modes + 1, dtype=x.dtype), 2)[:, None]
         tables: list[Jets] = []
         for i, (low, high, period) in enumerate(zip(self.lower, self.upper, self.periods, strict=True)):
-            s, along = (x[i] - low) / (high - low), tuple(int(j == i) for j in range(x.shape[0]))
+            s = (x[i] - low) / (high - low)
             if not period:
-                tables.append({zero: 2 * s[None] - 1, along: jnp.full((1, 1), 2 / (high - low), x.dtype)})
+                slope = jnp.full((1, 1), 2 / (high - low), x.dtype)
+                tables.append(straight(2 * s[None] - 1, {i: slope}, orders))
                 continue
             turns = s / period - jnp.round(s / period)
-            phase = {zero: 2 * math.pi * k * turns, along: 2 * math.pi * k / (period * (high - low))}
+            slope = 2 * math.pi * k / (period * (high - low))
+            phase = straight(2 * math.pi * k * turns, {i: slope}, orders)
             sine, cosine = (wave[::2] for wave in sin_cos(phase[zero]))
             cycle = [(cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine)]
             waves = [jnp.stack(pair, axis=1).reshape(phase[zero].shape) for pair in cycle]

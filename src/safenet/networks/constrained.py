@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -38,6 +39,7 @@ class Constrained(eqx.Module):
     offsets: tuple[sp.Expr, ...] = eqx.field(static=True)
     factors: tuple[sp.Expr, ...] = eqx.field(static=True)
     symbols: tuple[sp.Symbol, ...] = eqx.field(static=True)
+    operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         g, d = (self._values(expressions)(point) for expressions in (self.offsets, self.factors))

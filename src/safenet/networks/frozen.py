@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from jaxtyping import Array, Float
 
@@ -16,6 +16,7 @@ class FrozenMap(Frozen):
     """A network or features that no optimiser moves; `array` is the map, a pytree of arrays."""
 
     array: Any
+    operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " values"]:
         return self.array(point)
@@ -28,6 +29,7 @@ class FrozenFeatures(Features):
     """φ with its frequencies and amplitudes as they start."""
 
     map: FrozenMap
+    operators: ClassVar[tuple[str, ...]] = ("table", "image")
 
     @property
     def size(self) -> int:

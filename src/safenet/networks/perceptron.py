@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -41,6 +41,7 @@ class Perceptron(eqx.Module):
     biases: tuple[Float[Array, ...], ...]
     activation: str = eqx.field(static=True)
     omega_0: float = eqx.field(static=True, default=0.0)
+    operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         sigma = ACTIVATIONS[self.activation]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -23,6 +23,7 @@ class Staged(eqx.Module):
     second: Any
     scale: Frozen
     method: Any = eqx.field(static=True)
+    operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         return self.first(point) + self.scale.value * self.second(point)

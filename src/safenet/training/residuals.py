@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, batch_jets, point_jets
+from ..derivatives import Jets, Operator, Orders, batch_jets, below, point_jets
 from ..problem import Problem, Relation
 from ..problem.evaluate import constant, evaluate
 from ..problem.jets import Jet, Place, coordinate
@@ -32,6 +32,9 @@ class PointResidual(eqx.Module):
     coordinates: tuple[sp.Symbol, ...] = eqx.field(static=True)
     axes: int = eqx.field(static=True)
     unknowns: tuple[str, ...] = eqx.field(static=True)
+    # c_α of the operator L with residual = L u + rest, where that spares derivatives; else none.
+    principal: tuple[tuple[Orders, sp.Expr], ...] = eqx.field(static=True)
+    rest: sp.Expr = eqx.field(static=True)
 
     def __init__(self, problem: Problem, relation: Relation) -> None:
         self.expression, numbers = opened(problem, relation.residual)
@@ -46,10 +49,25 @@ class PointResidual(eqx.Module):
         self.coordinates = (*(axis.symbol for axis in problem.axes), *map(coordinate, normals))
         self.axes = len(problem.axes)
         self.unknowns = tuple(problem.unknowns)
+        self.principal, self.rest = self._split()
 
     def __call__(self, field: Any, point: Float[Array, " columns"]) -> Float[Array, ""]:
         found = {at: point_jets(field, self.orders(at))(self.at(at, point)) for at, _ in self.places}
         return self.value(point, found)
+
+    def _split(self) -> tuple[tuple[tuple[Orders, sp.Expr], ...], sp.Expr]:
+        """(c_α, rest): all derivatives with numbers for coefficients, of one unknown and at one place."""
+        if len(self.unknowns) > 1 or len(self.places) != 1:
+            return (), self.expression
+        slopes = {s: self.expression.diff(s) for s, jet in self.jets if 1 <= sum(jet.orders) <= 2}
+        parts = {s: c for s, c in slopes.items() if c.free_symbols <= set(self.symbols)}
+        rest = self.expression.xreplace(dict.fromkeys(parts, sp.Integer(0)))
+        principal = tuple((jet.orders, parts[s]) for s, jet in self.jets if s in parts)
+        others = [jet.orders for s, jet in self.jets if s in rest.free_symbols]
+        spared = principal and len(below([*others, Operator(dict(principal))])) < len(
+            below([jet.orders for _, jet in self.jets])
+        )
+        return (principal, rest) if spared else ((), self.expression)
 
     def orders(self, place: Place) -> list[Orders]:
         """The derivatives that are asked for at one of its places."""
@@ -66,13 +84,32 @@ class PointResidual(eqx.Module):
         self, point: Float[Array, "*points columns"], found: dict[Place, Jets]
     ) -> Float[Array, " *points"]:
         """r, from the derivatives at each place."""
-        numbers = (number.astype(point.dtype) for number in self.numbers)
-        values: dict[sp.Symbol, Any] = dict(zip(self.symbols, numbers, strict=True))
-        values |= {symbol: point[..., i] for i, symbol in enumerate(self.coordinates)}
+        return self._evaluated(self.expression, point, found)
+
+    def _evaluated(
+        self, expression: sp.Expr, point: Float[Array, "*points columns"], found: dict[Place, Jets]
+    ) -> Float[Array, " *points"]:
+        values = self._values(point.dtype) | {s: point[..., i] for i, s in enumerate(self.coordinates)}
         for symbol, jet in self.jets:
-            values[symbol] = found[jet.place][jet.orders][..., self.unknowns.index(jet.field)]
-        residual = jnp.asarray(evaluate(self.expression, values, jnp), point.dtype)
+            if symbol in expression.free_symbols:
+                values[symbol] = found[jet.place][jet.orders][..., self.unknowns.index(jet.field)]
+        residual = jnp.asarray(evaluate(expression, values, jnp), point.dtype)
         return jnp.broadcast_to(residual, point.shape[:-1])
+
+    def _values(self, dtype: Any) -> dict[sp.Symbol, Any]:
+        """The numbers that parameters make."""
+        return dict(zip(self.symbols, (number.astype(dtype) for number in self.numbers), strict=True))
+
+    def at_once(self, field: Any, points: Float[Array, "n columns"]) -> Float[Array, " n"]:
+        """r = L u + rest at many points, with all of L as one jet."""
+        ((place, _),) = self.places
+        numbers = self._values(points.dtype)
+        L = Operator(
+            {alpha: jnp.asarray(evaluate(c, numbers, jnp), points.dtype) for alpha, c in self.principal}
+        )
+        others = [jet.orders for symbol, jet in self.jets if symbol in self.rest.free_symbols]
+        found = batch_jets(field, self.at(place, points), [*others, L])
+        return found[L][:, 0] + self._evaluated(self.rest, points, {place: found})
 
 
 def opened(problem: Problem, expression: sp.Expr) -> tuple[sp.Expr, dict[sp.Symbol, float]]:
@@ -112,6 +149,8 @@ def together(
     Every place then has the derivatives that any of them needs: so those should be put together that need much the
     same, as equations do, or conditions. Where two are given the same array of points, it is taken once.
     """
+    if len(residuals) == 1 and residuals[0].principal:
+        return [residuals[0].at_once(field, points[0])]
     places: dict[Any, Array] = {}
     for residual, own in zip(residuals, points, strict=True):
         for place, _ in residual.places:
