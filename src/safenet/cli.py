@@ -7,10 +7,10 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -179,19 +179,22 @@ def _on_ctrl_c(action: Any) -> Iterator[None]:
     if not main_thread or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield
         return
-    former = signal.signal(signal.SIGINT, action)
+    former, hook = signal.signal(signal.SIGINT, action), sys.unraisablehook
+    sys.unraisablehook = partial(_once_more, hook)
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         signal.signal(signal.SIGINT, former)
 
 
-def _interrupt(_: int, frame: FrameType | None) -> None:
-    """KeyboardInterrupt; but JAX's hook on the garbage collector would swallow it, so there a moment later."""
-    if frame is not None and frame.f_code.co_name == "_xla_gc_callback":
-        threading.Timer(0.01, signal.raise_signal, (signal.SIGINT,)).start()
+def _once_more(hook: Callable[[Any], Any], dropped: Any) -> None:
+    """Python drops what is raised in JAX's hook on the garbage collector, or in compiled code that knows no exceptions:
+    a Ctrl-C comes again a moment later."""
+    if dropped.exc_type is not KeyboardInterrupt:
+        hook(dropped)
         return
-    raise KeyboardInterrupt
+    threading.Timer(0.01, signal.raise_signal, (signal.SIGINT,)).start()
 
 
 def _both(monitor: Monitor, sink: Monitor | None) -> Monitor:
@@ -327,7 +330,7 @@ def solve(
     if resume is not None:
         from .solution import read_problem
 
-        with _on_ctrl_c(_interrupt), ConsoleMonitor(read_problem(resume)) as monitor:
+        with _on_ctrl_c(signal.default_int_handler), ConsoleMonitor(read_problem(resume)) as monitor:
             solution = continue_run(resume, monitor=_both(monitor, sink))
         folder = resume
     else:
@@ -348,7 +351,7 @@ def solve(
         options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         options |= _options(more or [])
         warnings.simplefilter("ignore", SafeNetWarning)  # the result names them
-        with _on_ctrl_c(_interrupt), ConsoleMonitor(problem) as monitor:
+        with _on_ctrl_c(signal.default_int_handler), ConsoleMonitor(problem) as monitor:
             solution = solve_problem(
                 problem,
                 method=method,
