@@ -74,13 +74,12 @@ def start(name: str, dtype: str, seeds: int, nested: bool) -> tuple[Callable[[An
             return PHASE.advance(loss, state, STEPS)[0]
 
     else:
-        arrays, static = stacked([loss for loss, _ in pairs])
-        thetas = jnp.stack([theta for _, theta in pairs])
-        state = jax.jit(jax.vmap(lambda a, theta: PHASE.start(eqx.combine(a, static), theta)))(arrays, thetas)
-        step = jax.jit(jax.vmap(lambda a, state: PHASE.advance(eqx.combine(a, static), state, STEPS)[0]))
+        losses, thetas = stacked(pairs)
+        state = eqx.filter_jit(eqx.filter_vmap(PHASE.start))(losses, thetas)
+        step = eqx.filter_jit(eqx.filter_vmap(lambda loss, state: PHASE.advance(loss, state, STEPS)[0]))
 
         def advance(state: Any) -> Any:
-            return step(arrays, state)
+            return step(losses, state)
 
     state = jax.block_until_ready(advance(state))
     return advance, state, time.perf_counter() - began

@@ -109,7 +109,8 @@ class Study:
         with self.store.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if self.store.exists():  # another process may have added to it
-                self.found |= {key: json.loads(self.store.read_text())[key] for key in ("timings", "runs")}
+                known = json.loads(self.store.read_text())
+                self.found |= {key: known[key] for key in ("timings", "runs")}
             self.found[group][name] = {**result, **self.machine}
             write_atomically(self.store, (json.dumps(self.found, indent=1) + "\n").encode())
         print(name, json.dumps(result)[:400], flush=True)

@@ -173,8 +173,7 @@ def test_an_operator_needs_no_second_derivative_beside_it():
 def test_an_equations_derivatives_go_as_one_where_that_spares_some(problem, spared):
     problem = library.problem(problem)
     residual = PointResidual(problem, problem.equations[0])
-    wanted = [jet.orders for _, jet in residual.jets]
-    rest = [jet.orders for symbol, jet in residual.jets if symbol in residual.rest.free_symbols]
+    wanted, rest = [jet.orders for _, jet in residual.jets], residual.orders_in(residual.rest)
     jets = below([*rest, Operator(dict(residual.principal))] if residual.principal else wanted)
     assert len(below(wanted)) - len(jets) == spared
 

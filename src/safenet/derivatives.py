@@ -150,6 +150,11 @@ class Operator(tuple[int, ...]):
     __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
 
     @property
+    def zero(self) -> Orders:
+        """The multi-index of the value itself."""
+        return (0,) * len(next(iter(self.parts)))
+
+    @property
     def pairs(self) -> list[tuple[Any, Orders, Orders]]:
         """(c_ij, e_i, e_j) of its second derivatives."""
         found = []
@@ -176,9 +181,14 @@ def by_rule(thing: Any, rule: str, arguments: Sequence[Any], orders: Sequence[Or
 
 def expanded(orders: Sequence[Orders]) -> tuple[Orders, ...]:
     """The same with the parts of an Operator in its place, and all below each of them."""
-    operators = [alpha for alpha in orders if isinstance(alpha, Operator)]
-    plain = [alpha for alpha in orders if not isinstance(alpha, Operator)]
+    plain, operators = _parted(orders)
     return below([*plain, *(alpha for L in operators for alpha in L.parts)]) if operators else tuple(orders)
+
+
+def _parted(orders: Sequence[Orders]) -> tuple[list[Orders], list[Operator]]:
+    """The multi-indices, and the Operators."""
+    operators = [alpha for alpha in orders if isinstance(alpha, Operator)]
+    return [alpha for alpha in orders if not isinstance(alpha, Operator)], operators
 
 
 def collected(found: Jets, alpha: Orders) -> Any:
@@ -191,10 +201,8 @@ def collected(found: Jets, alpha: Orders) -> Any:
 
 def below(orders: Sequence[Orders]) -> tuple[Orders, ...]:
     """All β ≤ some α, the lowest first: what products and compositions need for the ∂^α, and for an Operator."""
-    operators = [alpha for alpha in orders if isinstance(alpha, Operator)]
-    plain = [alpha for alpha in orders if not isinstance(alpha, Operator)]
-    plain += [first for L in operators for pair in L.pairs for first in pair[1:]]
-    plain += [(0,) * len(next(iter(L.parts))) for L in operators]
+    plain, operators = _parted(orders)
+    plain += [alpha for L in operators for alpha in (L.zero, *(e for _, *pair in L.pairs for e in pair))]
     found = {beta for alpha in plain for beta in itertools.product(*(range(n + 1) for n in alpha))}
     return (*sorted(found, key=lambda beta: (sum(beta), beta)), *operators)
 
@@ -213,8 +221,7 @@ def product(f: Jets, g: Jets, orders: Sequence[Orders]) -> Jets:
     found: Jets = {}
     for alpha in orders:
         if isinstance(alpha, Operator):
-            zero = (0,) * len(next(iter(alpha.parts)))
-            ways = [(1, zero, alpha), (1, alpha, zero)]
+            ways = [(1, alpha.zero, alpha), (1, alpha, alpha.zero)]
             ways += [way for c, i, j in alpha.pairs for way in ((c, i, j), (c, j, i))]
         else:
             ways = [(_choose(alpha, beta), beta, _minus(alpha, beta)) for beta in below([alpha])]

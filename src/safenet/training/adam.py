@@ -75,7 +75,8 @@ class Adam:
     @property
     def transformation(self) -> optax.GradientTransformation:
         def rate(i: Int[Array, ""]) -> Float[Array, ""]:
-            # optax counts in int32, whose quotients are float32 even where theta is not.
+            # optax counts in int32, whose quotients are float32 even where theta is not; and its own
+            # exponential_decay asks in Python whether the decay is zero, which a traced one cannot answer.
             periods = i.astype(float) / self.every
             return self.rate * self.decay ** (jnp.floor(periods) if self.staircase else periods)
 

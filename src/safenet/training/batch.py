@@ -155,14 +155,14 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
         for name in NUMBERS[type(common)]
     }
     losses, thetas = zip(*(run._loss_and_theta() for run in runs), strict=True)
-    loss = everywhere(eqx.combine(*stacked(losses)))
+    loss = everywhere(stacked(losses))
     monitor.phase(common.name, f"{len(runs)} runs, compiling")
     first = _start(common, numbers, loss, everywhere(jnp.stack(thetas)))
     begins = [
         run.state if isinstance(run.state, State) else jax.tree.map(itemgetter(i), first)
         for i, run in enumerate(runs)
     ]
-    state = everywhere(jax.tree.map(lambda *same: jnp.stack(same), *begins))
+    state = everywhere(stacked(begins))
     spent = [run._record(phase.name).seconds for run, phase in zip(runs, phases, strict=True)]
     rows: list[list[np.ndarray]] = [[] for _ in runs]
     names = [term_names(run.problem) for run in runs]
@@ -213,6 +213,6 @@ def _save(run: Run, state: State, rows: np.ndarray, seconds: float) -> None:
     run.save(force=True)
 
 
-def stacked(trees: Sequence[Any]) -> tuple[Any, Any]:
-    """The arrays of like trees along a new first axis, and what is no array."""
-    return eqx.partition(jax.tree.map(lambda *same: jnp.stack(same), *trees), eqx.is_array)
+def stacked(trees: Sequence[Any]) -> Any:
+    """Like trees as one, with their arrays along a new first axis."""
+    return jax.tree.map(lambda *same: jnp.stack(same), *trees)

@@ -63,11 +63,15 @@ class PointResidual(eqx.Module):
         parts = {s: c for s, c in slopes.items() if c.free_symbols <= set(self.symbols)}
         rest = self.expression.xreplace(dict.fromkeys(parts, sp.Integer(0)))
         principal = tuple((jet.orders, parts[s]) for s, jet in self.jets if s in parts)
-        others = [jet.orders for s, jet in self.jets if s in rest.free_symbols]
-        spared = principal and len(below([*others, Operator(dict(principal))])) < len(
-            below([jet.orders for _, jet in self.jets])
-        )
+        if not principal:
+            return (), self.expression
+        as_one = below([*self.orders_in(rest), Operator(dict(principal))])
+        spared = len(as_one) < len(below(self.orders_in(self.expression)))
         return (principal, rest) if spared else ((), self.expression)
+
+    def orders_in(self, expression: sp.Expr) -> list[Orders]:
+        """The derivatives that occur in a part of it."""
+        return [jet.orders for symbol, jet in self.jets if symbol in expression.free_symbols]
 
     def orders(self, place: Place) -> list[Orders]:
         """The derivatives that are asked for at one of its places."""
@@ -107,8 +111,7 @@ class PointResidual(eqx.Module):
         L = Operator(
             {alpha: jnp.asarray(evaluate(c, numbers, jnp), points.dtype) for alpha, c in self.principal}
         )
-        others = [jet.orders for symbol, jet in self.jets if symbol in self.rest.free_symbols]
-        found = batch_jets(field, self.at(place, points), [*others, L])
+        found = batch_jets(field, self.at(place, points), [*self.orders_in(self.rest), L])
         return found[L][:, 0] + self._evaluated(self.rest, points, {place: found})
 
 
