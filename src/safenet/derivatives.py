@@ -32,6 +32,8 @@ Field = Callable[[Float[Array, " axes"]], Float[Array, " fields"]]
 Jets = dict[Orders, Any]
 
 NARROW = 8  # rows or columns that are rather summed than multiplied by an accelerator's matrix unit
+# Points come to an accelerator in multiples of this: where a sum over them does not divide, XLA copies what it sums.
+ALIGNED = 256
 
 
 def point_jets(
@@ -54,8 +56,18 @@ def batch_jets(
     if not knows(field, "propagate"):
         nested = jax.vmap(point_jets(field, expanded(orders)))(points)
         return {alpha: collected(nested, alpha) for alpha in orders}
-    found = propagated(field, points.T, below(orders))
-    return {alpha: whole(found.get(alpha), found[(0,) * axes], count).T for alpha in orders}
+    x = _aligned(points.T)
+    found = propagated(field, x, below(orders))
+    zero = (0,) * axes
+    return {alpha: whole(found.get(alpha), found[zero], x.shape[1])[:, :count].T for alpha in orders}
+
+
+def _aligned(x: Float[Array, "axes points"]) -> Float[Array, "axes more"]:
+    """The points, and on an accelerator, where there are many, copies of the last up to a multiple of ALIGNED."""
+    missing = -x.shape[1] % ALIGNED
+    if jax.default_backend() == "cpu" or x.shape[1] < 16 * ALIGNED:
+        return x
+    return jnp.pad(x, ((0, 0), (0, missing)), mode="edge")
 
 
 def propagated(field: Field, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
@@ -272,18 +284,32 @@ def linear(weight: Float[Array, "rows width"], inner: Jets) -> Jets:
     if jax.default_backend() == "cpu":
         return {alpha: matmul(weight, value) for alpha, value in inner.items()}
     if min(weight.shape) <= NARROW:
-        return {alpha: _summed(weight, value) for alpha, value in inner.items()}
+        return _summed(weight, inner)
     ends = np.cumsum([value.shape[1] for value in inner.values()])
     beside = matmul(weight, jnp.concatenate(list(inner.values()), axis=1))
     return dict(zip(inner, jnp.split(beside, ends[:-1], axis=1), strict=True))
 
 
-def _summed(weight: Float[Array, "rows width"], h: Float[Array, "width n"]) -> Float[Array, "rows n"]:
-    """Σ_k W_k h_k over few columns; else a sum over h for each of the few rows."""
-    if weight.shape[1] <= NARROW:
-        terms = [column[:, None] * row for column, row in zip(weight.T, h, strict=True)]
-        return sum(terms[1:], start=terms[0])
-    return jnp.stack([jnp.sum(row[:, None] * h, axis=0) for row in weight])
+def _summed(weight: Float[Array, "rows width"], inner: Jets) -> Jets:
+    """Σ_k W_k h_k over few columns; else a sum over h for each of the few rows.
+
+    W is spread over the points once for all ∂^α h, so that its gradient is one sum over points and not one for each.
+    """
+    few = weight.T if weight.shape[1] <= NARROW else weight
+
+    @cache
+    def spread(count: int) -> list[Array]:
+        return [jnp.broadcast_to(own[:, None], (own.size, count)) for own in few]
+
+    found = {}
+    for alpha, h in inner.items():
+        wide = spread(h.shape[1])
+        if few is weight:
+            found[alpha] = jnp.stack([jnp.sum(own * h, axis=0) for own in wide])
+        else:
+            terms = [own * row for own, row in zip(wide, h, strict=True)]
+            found[alpha] = sum(terms[1:], start=terms[0])
+    return found
 
 
 def matmul(a: Float[Array, "m k"], b: Float[Array, "k n"]) -> Float[Array, "m n"]:

@@ -126,13 +126,15 @@ class FourierProducts(Features):
     def _turned(
         self, scaled: Float[Array, "rows sets products"], alpha: Orders
     ) -> Float[Array, "rows features"]:
-        """W_α"""
+        """W_α: the columns where ∂^α puts them, then their factors, whose gradient is one sum over the rows."""
         patterns = sine_patterns(self.omega.shape[1])
-        columns = {}
+        sources = {}
         for j, pattern in enumerate(patterns):
             sign, other = turned(pattern, alpha)
-            columns[other] = sign * self._power(alpha) * scaled[:, :, j]
-        return jnp.concatenate([columns[pattern] for pattern in patterns], axis=1)
+            sources[other] = sign, scaled[:, :, j]
+        signs, columns = zip(*(sources[pattern] for pattern in patterns), strict=True)
+        factors = jnp.concatenate([sign * self._power(alpha) for sign in signs])
+        return factors * jnp.concatenate(columns, axis=1)
 
     def _power(self, alpha: Orders) -> Float[Array, " sets"]:
         """ω^α"""
