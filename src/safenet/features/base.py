@@ -27,6 +27,7 @@ from ..derivatives import (
     collected,
     knows,
     linear,
+    matmul,
     propagated,
     whole,
 )
@@ -112,6 +113,19 @@ def image(
     if knows(features, "image"):
         return by_rule(features, "image", (W, x), orders)
     return linear(W, table(features, x, orders))
+
+
+def turned_image(
+    weights: dict[Orders, Float[Array, "rows features"]],
+    P: Float[Array, "features points"],
+    orders: Sequence[Orders],
+) -> Jets:
+    """{α: W_α P}: all derivatives as one product, where those of a table are the same table with other numbers in W.
+
+    `weights` has W_α for the parts of an Operator.
+    """
+    beside = jnp.concatenate([collected(weights, alpha) for alpha in orders])
+    return dict(zip(orders, jnp.split(matmul(beside, P), len(orders)), strict=True))
 
 
 def _parts(features: Features) -> tuple[Features, ...]:

@@ -20,9 +20,9 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, collected, expanded, matmul
+from ..derivatives import Jets, Orders, expanded, matmul
 from ..problem import Problem
-from .base import Features
+from .base import Features, turned_image
 from .sincos import sin_cos
 
 FREQUENCIES = ("harmonic", "gaussian", "uniform", "box")
@@ -71,8 +71,7 @@ class FourierProducts(Features):
         """W_α P for all α at once; the products are put one after another here, not set by set."""
         scaled = W.reshape(-1, *self.amplitude.shape) * self.amplitude
         weights = {alpha: self._turned(scaled, alpha) for alpha in expanded(orders)}
-        stacked = jnp.concatenate([collected(weights, alpha) for alpha in orders])
-        return dict(zip(orders, jnp.split(matmul(stacked, self._products(x)), len(orders)), strict=True))
+        return turned_image(weights, self._products(x), orders)
 
     def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
         products = self._products(x).reshape(*self.amplitude.shape[::-1], -1)

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, composed, linear
+from ..derivatives import Jets, Orders, expanded, linear
 from ..problem import Problem
-from .base import Features, Frozen, Unscaled, box, table
+from .base import Features, Frozen, Unscaled, box, table, turned_image
 from .sincos import sin_cos
 
 
@@ -21,8 +21,8 @@ class RandomFourier(Features):
     """m cosines, then the same m sines; B (m, d) is frozen."""
 
     B: Frozen
-    inputs: Features
-    operators: ClassVar[tuple[str, ...]] = ("table",)
+    inputs: Features  # straight along every axis: coordinates, in whichever units
+    operators: ClassVar[tuple[str, ...]] = ("image",)
 
     @property
     def size(self) -> int:
@@ -32,15 +32,24 @@ class RandomFourier(Features):
         phase = 2 * math.pi * (self.B.value @ self.inputs(point))
         return jnp.concatenate([jnp.cos(phase), jnp.sin(phase)])
 
-    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
-        zero = (0,) * x.shape[0]
-        turned = linear(self.B.value, table(self.inputs, x, orders))
-        phase = {alpha: 2 * math.pi * value for alpha, value in turned.items()}
-        sine, cosine = sin_cos(phase[zero])
-        # cos and sin have the slopes −sin and cos: one step of a quarter turn for both.
-        turns = [(cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine)]
-        both = {alpha: jnp.concatenate([value, value]) for alpha, value in phase.items()}
-        return composed(lambda k: jnp.concatenate(turns[k % 4]), both, orders)
+    def image(
+        self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
+    ) -> Jets:
+        """∂_i (C cos + S sin) = κ_i (S cos − C sin), where κ_i is the phases' slope along axis i."""
+        axes = x.shape[0]
+        first = [tuple(int(i == axis) for i in range(axes)) for axis in range(axes)]
+        inputs = table(self.inputs, x, [(0,) * axes, *first])
+        phase = {alpha: 2 * math.pi * value for alpha, value in linear(self.B.value, inputs).items()}
+        slopes = [phase[alpha][:, 0] for alpha in first]
+        sine, cosine = sin_cos(phase.pop((0,) * axes))
+        C, S = jnp.split(W, 2, axis=1)
+        quarters = [(C, S), (S, -C), (-C, -S), (-S, C)]
+        weights = {}
+        for alpha in expanded(orders):
+            factors = [slopes[i] for i, n in enumerate(alpha) for _ in range(n)]
+            turned = quarters[sum(alpha) % 4]
+            weights[alpha] = jnp.concatenate([math.prod(factors, start=own) for own in turned], axis=1)
+        return turned_image(weights, jnp.concatenate([cosine, sine]), orders)
 
 
 def random_fourier(
