@@ -26,8 +26,10 @@ from .training.batch import train_many
 from .training.checkpoint import unpack, write_atomically
 from .training.estimate import estimated_error
 from .training.progress import Monitor
-from .training.recipes import Plan, make_plan
+from .training.recipes import SCOUT, Plan, make_plan
 from .training.run import Trained, train
+
+SEARCH = "search.json"  # in the folder of a run whose variants another seed has tried
 
 
 def solve(
@@ -128,7 +130,10 @@ def prepare(folder: Path, problem: Problem, plan: Plan, force: bool) -> Path:
     try:
         _check_free(folder, force)
         folder.mkdir(parents=True, exist_ok=True)
-        for former in (*_checkpoints(folder), folder / "solution.npz", folder / "result.json"):
+        for former in (
+            *_checkpoints(folder),
+            *(folder / name for name in ("solution.npz", "result.json", SEARCH)),
+        ):
             former.unlink(missing_ok=True)
         for name, text in texts.items():
             write_atomically(folder / name, text.encode())
@@ -155,15 +160,26 @@ def _check_free(folder: Path, force: bool) -> None:
 def carry_out(
     problem: Problem, plan: Plan, monitor: Monitor | None, folder: Path | None, resuming: bool = False
 ) -> Solution:
-    """Train every candidate of the plan, one after another, each in a folder of its own if there are several."""
+    """Train every candidate of the plan, one after another, each in a folder of its own if there are several.
+
+    Where another seed tries the variants, the one that it chooses follows.
+    """
     began = time.monotonic()
+    told = _search(folder, plan)
     trials: list[Trained] = []
-    for number, candidate in enumerate(plan.candidates, 1):
+    for number, candidate in enumerate(() if told else plan.candidates, 1):
         inside = None if folder is None else _candidate_folder(folder, plan, number)
         trials.append(train(problem, candidate, monitor, inside, resuming))
         if trials[-1].interrupted:
             break
-    solution = _measured(problem, plan, trials, time.monotonic() - began)
+    told = told or _told(problem, plan, trials)
+    if trials and (plan.scouts or trials[-1].interrupted):
+        trained = replace(trials[_choice(told)], interrupted=trials[-1].interrupted)
+    else:
+        _write_search(folder, told)
+        inside = None if folder is None else _candidate_folder(folder, plan, "chosen")
+        trained = train(problem, plan.settled[_choice(told)], monitor, inside, resuming)
+    solution = _measured(problem, plan, trained, told, time.monotonic() - began)
     _estimate(solution, monitor, _former_estimate(folder) if resuming and folder is not None else None)
     if folder is not None and jax.process_index() == 0:
         solution.save(folder)
@@ -202,19 +218,45 @@ def carry_out_many(
     folders: Sequence[Path] = (),
     watchers: Sequence[Monitor] = (),
 ) -> list[Solution]:
-    """`carry_out` for each problem and its plan, of as many candidates each; with a folder each, going on from what
-    is saved there."""
+    """`carry_out` for each problem and its plan; with a folder each, going on from what is saved there.
+
+    Plans that differ in their seed only are one search, in the folder of the seed that makes it, or of the first.
+    """
     began = time.monotonic()
-    trials: list[list[Trained]] = [[] for _ in plans]
-    # The runs of one variant are together: a folder's or a watcher's own follow one another.
-    for number, variant in enumerate(zip(*(plan.candidates for plan in plans), strict=True), 1):
-        inside = [_candidate_folder(folder, plans[0], number) for folder in folders]
-        trained = train_many(problems, variant, monitor, together, inside, watchers)
-        for mine, one in zip(trials, trained, strict=True):
-            mine.append(one)
-    each = (time.monotonic() - began) / max(len(plans), 1)
-    solutions = [_measured(*run, each) for run in zip(problems, plans, trials, strict=True)]
     places: Sequence[Path | None] = folders or [None] * len(plans)
+
+    def run(runs: Sequence[tuple[int, str | int, Plan]]) -> list[Trained]:
+        """Each, by the folder and the watcher of the plan at its place."""
+        where = [i for i, *_ in runs]
+        inside = [_candidate_folder(folders[i], plans[i], name) for i, name, _ in runs if folders]
+        watching = [watchers[i] for i in where if watchers]
+        variants = [plan for *_, plan in runs]
+        return train_many([problems[i] for i in where], variants, monitor, together, inside, watching)
+
+    told: dict[int, list[dict[str, Any]]] = {}
+    ends: dict[int, Trained] = {}
+    hosts: dict[int, list[int]] = {}
+    for members in _searches(problems, plans):
+        known = next((found for i in members if (found := _search(places[i], plans[i]))), None)
+        if known:
+            told |= dict.fromkeys(members, known)
+        else:
+            hosts[next((i for i in members if plans[i].scouts), members[0])] = members
+    runs = [(i, number, plan) for i in hosts for number, plan in enumerate(plans[i].candidates, 1)]
+    trials: dict[int, list[Trained]] = {}
+    for (host, *_), trained in zip(runs, run(runs), strict=True):
+        trials.setdefault(host, []).append(trained)
+    for host, members in hosts.items():
+        told |= dict.fromkeys(members, _told(problems[host], plans[host], trials[host]))
+        if plans[host].scouts:
+            ends[host] = trials[host][_choice(told[host])]
+    rest = [i for i in range(len(plans)) if i not in ends]
+    for i in rest:
+        _write_search(places[i], told[i])
+    settled = [(i, "chosen", plans[i].settled[_choice(told[i])]) for i in rest]
+    ends |= dict(zip(rest, run(settled), strict=True))
+    each = (time.monotonic() - began) / max(len(plans), 1)
+    solutions = [_measured(problems[i], plan, ends[i], told[i], each) for i, plan in enumerate(plans)]
     for solution, folder in zip(solutions, places, strict=True):
         _estimate(solution, monitor, None if folder is None else _former_estimate(folder))
         if folder is not None:
@@ -222,13 +264,40 @@ def carry_out_many(
     return solutions
 
 
-def _candidate_folder(folder: Path, plan: Plan, number: int) -> Path:
+def _searches(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[list[int]]:
+    """The places of plans that differ in their seed only and have variants; of any other, each by itself."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for i, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
+        key = (dumps(problem), replace(plan, seed=SCOUT).to_json()) if plan.variants else (str(i), "")
+        found.setdefault(key, []).append(i)
+    return list(found.values())
+
+
+def _candidate_folder(folder: Path, plan: Plan, name: str | int) -> Path:
     """Where a candidate of a plan is saved: beside the others, or in the run folder itself if it is the only one."""
     if not plan.variants:
         return folder
-    inside = folder / f"candidate-{number}"
+    inside = folder / f"candidate-{name}"
     inside.mkdir(exist_ok=True)
     return inside
+
+
+def _search(folder: Path | None, plan: Plan) -> list[dict[str, Any]] | None:
+    """What came of the candidates, if that is known already."""
+    if folder is None or plan.scouts or not (folder / SEARCH).exists():
+        return None
+    found: list[dict[str, Any]] = json.loads((folder / SEARCH).read_text("utf-8"))
+    return found
+
+
+def _write_search(folder: Path | None, told: Sequence[dict[str, Any]]) -> None:
+    if folder is not None and jax.process_index() == 0:
+        write_atomically(folder / SEARCH, json.dumps(told, indent=1).encode())
+
+
+def _choice(told: Sequence[dict[str, Any]]) -> int:
+    """Which of the candidates was chosen: the only one, if the plan is a single run."""
+    return next((i for i, facts in enumerate(told) if facts["chosen"]), 0)
 
 
 def chosen(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> int:
@@ -255,13 +324,10 @@ def final_loss(problem: Problem, plan: Plan, trained: Trained) -> float | None:
     return _number(float(np.dot(weights, trained.history[-1, 2:])))
 
 
-def _measured(problem: Problem, plan: Plan, trials: Sequence[Trained], seconds: float) -> Solution:
-    """The solution of the candidate that is chosen first and measured then."""
+def _told(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> list[dict[str, Any]]:
+    """What came of each candidate, and which is chosen; nothing where there is no choice."""
     best = chosen(problem, plan, trials)
-    trained = replace(trials[best], interrupted=any(trial.interrupted for trial in trials))
-    solution = Solution(problem, trained.network, plan, trained.history)
-    solution.result = result_json(problem, plan, trained, seconds)
-    solution.result["candidates"] = [
+    return [
         {
             **variant,
             "loss": final_loss(problem, candidate, trial),
@@ -274,6 +340,14 @@ def _measured(problem: Problem, plan: Plan, trials: Sequence[Trained], seconds: 
         }
         for variant, candidate, trial in zip(plan.variants, plan.candidates, trials, strict=False)
     ]
+
+
+def _measured(
+    problem: Problem, plan: Plan, trained: Trained, told: Sequence[dict[str, Any]], seconds: float
+) -> Solution:
+    """The solution of the candidate that is chosen first and measured then."""
+    solution = Solution(problem, trained.network, plan, trained.history)
+    solution.result = result_json(problem, plan, trained, seconds) | {"candidates": list(told)}
     return solution
 
 

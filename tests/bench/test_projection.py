@@ -44,9 +44,13 @@ def test_a_cell_takes_its_iterations_and_what_is_no_iteration():
     assert paces.seconds(case(), 1)[0] == pytest.approx((30_000 * 2e-3 + 10_000 * 4e-3) / 5 + 10)
 
 
-def test_five_rates_take_five_times_as_long():
+def test_one_seed_tries_five_rates_for_all():
     counts = iterations(case(recipe="paper-2"))
-    assert counts == {"adam": 5 * (3_000 + 24_000), "lbfgs": 5 * (10_000 + 3_000)}
+    assert counts == {"adam": 3_000 + 24_000, "lbfgs": 10_000 + 3_000}
+    paces = Paces([row(case(scale=0.1), PACE)])
+    one = (27_000 * 2e-3 + 13_000 * 4e-3) / 5
+    assert paces.seconds(case(recipe="paper-2"), 5)[0] == pytest.approx(9 * one + 2 * 10)
+    assert paces.seconds(case(recipe="paper-2", seed=1), 4)[0] == pytest.approx(4 * one + 2 * 10)
 
 
 def test_other_problems_and_methods_stand_in_and_other_sizes_and_devices_do_not():

@@ -20,7 +20,7 @@ from test_engines import (  # noqa: F401
 )
 
 import safenet
-from safenet import bench
+from safenet import bench, solving
 from safenet.analysis.curvature import curvature
 from safenet.analysis.study import loss_of
 from safenet.bench import work as working
@@ -128,6 +128,28 @@ def test_seeds_together_are_the_seeds_alone_and_go_on_from_their_checkpoints(pla
         np.testing.assert_array_equal(curves[0][:, 0], curves[1][:, 0])
         np.testing.assert_allclose(curves[0][:, 1], curves[1][:, 1], rtol=1e-3)
     assert min(heard) > 32  # they did not begin again
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_one_seed_tries_the_variants_and_the_others_learn_from_it(place, monkeypatch, together):
+    suite = SUITE.replace('"pinn"', '"w-pinn-grid"').replace("seeds = 2", "seeds = 3")
+    (place / "mine.toml").write_text(suite)
+    trained = []
+    train, many = solving.train, solving.train_many
+    monkeypatch.setattr(solving, "train", lambda *parts: trained.append(parts[1].seed) or train(*parts))
+    monkeypatch.setattr(
+        solving,
+        "train_many",
+        lambda *parts: trained.extend(plan.seed for plan in parts[1]) or many(*parts),
+    )
+    first, *others = (bench.Row.from_json(row) for row in working.work(task(place, together=together)))
+    # Three weights by seed 0, then one run of each other seed.
+    assert sorted(trained) == [0, 0, 0, 1, 2]
+    assert [row.seed for row in (first, *others)] == [0, 1, 2]
+    for row in others:
+        assert row.result["candidates"] == first.result["candidates"]
+        assert row.l2re != first.l2re
+    assert not list((place / "runs").glob("*/candidate-*"))
 
 
 def test_a_run_that_had_ended_is_read_and_not_done_again(place, monkeypatch):

@@ -13,7 +13,7 @@ from safenet.networks import METHODS
 from safenet.training.adam import Adam
 from safenet.training.lbfgs import LBFGS
 from safenet.training.recipes import Plan, make_plan
-from safenet.training.run import PhaseRecord, Trained
+from safenet.training.run import PhaseRecord, Trained, train
 
 TINY = {"interior": 8, "condition": 1, "width": 3, "depth": 1, "sampler": "sobol"}
 
@@ -110,6 +110,56 @@ def test_interrupted_anywhere_the_same_candidate_wins_with_the_same_bits(tmp_pat
     assert again.told == []
     solving.prepare(folder, DECAY, RATES, force=True)
     assert not list(folder.rglob("checkpoint.npz"))
+
+
+def test_one_seed_chooses_for_all():
+    first, other = (solving.carry_out(DECAY, dataclasses.replace(RATES, seed=n), None, None) for n in (0, 3))
+    assert without_times(first.result)["candidates"] == without_times(other.result)["candidates"]
+    number = [facts["chosen"] for facts in first.result["candidates"]].index(True)
+    alone = train(DECAY, dataclasses.replace(RATES.settled[number], seed=3))
+    np.testing.assert_array_equal(other.history, alone.history)
+    assert not np.array_equal(other.history, first.history)
+    assert (other.result["seed"], other.plan.seed) == (3, 3)
+
+
+def test_seeds_together_search_once(monkeypatch):
+    plans = [dataclasses.replace(RATES, seed=seed) for seed in (3, 0, 1)]
+    trained = []
+    many = solving.train_many
+    monkeypatch.setattr(
+        solving,
+        "train_many",
+        lambda problems, plans, *rest: trained.append(plans) or many(problems, plans, *rest),
+    )
+    solutions = solving.carry_out_many([DECAY] * 3, plans)
+    # Two variants by seed 0; then what they chose, by the two others.
+    assert [[plan.seed for plan in batch] for batch in trained] == [[0, 0], [3, 1]]
+    for plan, solution in zip(plans, solutions, strict=True):
+        alone = solving.carry_out(DECAY, plan, None, None)
+        assert without_times(solution.result)["candidates"] == without_times(alone.result)["candidates"]
+        np.testing.assert_array_equal(solution.history, alone.history)
+
+
+def test_a_seed_that_does_not_choose_can_be_interrupted_anywhere(tmp_path):
+    other = dataclasses.replace(RATES, seed=3)
+    watch = Watch()
+    whole = solving.carry_out(DECAY, other, watch, solving.prepare(tmp_path / "whole", DECAY, other, False))
+    names = {path.name for path in (tmp_path / "whole").glob("candidate-*")}
+    assert names == {"candidate-1", "candidate-2", "candidate-chosen"}
+    for stop in (3, len(watch.told) * 2 // 3 - 1, len(watch.told) * 5 // 6, len(watch.told)):
+        folder = solving.prepare(tmp_path / str(stop), DECAY, other, False)
+        assert solving.carry_out(DECAY, other, Watch(stop), folder).result["outcome"] == "interrupted"
+        resumed = sn.resume(folder)
+        np.testing.assert_array_equal(resumed.history, whole.history)
+        assert without_times(resumed.result) == without_times(whole.result)
+    # Where the choice is known, the candidates are not trained.
+    folder = solving.prepare(tmp_path / "told", DECAY, other, False)
+    told = (tmp_path / "whole" / solving.SEARCH).read_bytes()
+    (folder / solving.SEARCH).write_bytes(told)
+    np.testing.assert_array_equal(solving.carry_out(DECAY, other, None, folder).history, whole.history)
+    assert [path.name for path in folder.glob("candidate-*")] == ["candidate-chosen"]
+    solving.prepare(folder, DECAY, other, force=True)
+    assert not (folder / solving.SEARCH).exists()
 
 
 def test_a_variant_changes_what_it_names_and_nothing_else():

@@ -274,7 +274,7 @@ def _loss(solution: Solution, network: Any, points: Points) -> tuple[PhysicsLoss
 
 def _carried_out(solution: Solution) -> Plan:
     """The plan of the candidate that was chosen: its weight of the equations is among those of the grid."""
-    candidates = zip(solution.plan.candidates, solution.result.get("candidates", ()), strict=False)
+    candidates = zip(solution.plan.settled, solution.result.get("candidates", ()), strict=False)
     return next((plan for plan, facts in candidates if facts["chosen"]), solution.plan)
 
 

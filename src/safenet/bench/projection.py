@@ -56,6 +56,7 @@ class Paces:
     def seconds(self, case: Case, seeds: int) -> tuple[float | None, bool]:
         """Of a cell of so many seeds; and whether by rows of its own problem and method. None: nothing is known."""
         plan, total, sure = case.plan, 0.0, True
+        runs = seeds + (len(plan.candidates) - 1 if plan.scouts else 0)  # one seed tries the variants for all
         sizes = plan.interior, plan.condition, plan.precision
         for phase, count in iterations(case).items():
             keys = _keys(phase, plan.method, case.problem.name)
@@ -66,10 +67,10 @@ class Paces:
             if found is None:
                 return None, False
             sure = sure and found[0] == 0
-            total += seeds * count * statistics.median(found[1])
+            total += runs * count * statistics.median(found[1])
         if not total:
             return None, False
-        return total + statistics.median(self._rest) * len(plan.candidates), sure
+        return total + statistics.median(self._rest) * (2 if plan.variants else 1), sure
 
     def left(self, cases: Sequence[Case]) -> float | None:
         """Of all cells of these cases, one after another; None while any is unknown."""
@@ -83,15 +84,14 @@ def _keys(phase: str, method: str, problem: str) -> tuple[Key, ...]:
 
 
 def iterations(case: Case) -> Counter[str]:
-    """phase → how many, over all candidates."""
+    """phase → how many, in one run."""
     found: Counter[str] = Counter({SPECTRUM: math.prod(case.spectrum)} if case.spectrum else {})
-    for candidate in case.plan.candidates:
-        done = 0
-        for index in range(len(candidate.phases)):
-            phase = candidate.phase(index, done)
-            count = getattr(phase, "iterations", 0)
-            found[phase.name] += count
-            done += count
+    plan, done = case.plan.candidates[0], 0
+    for index in range(len(plan.phases)):
+        phase = plan.phase(index, done)
+        count = getattr(phase, "iterations", 0)
+        found[phase.name] += count
+        done += count
     return found
 
 

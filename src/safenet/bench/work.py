@@ -25,8 +25,9 @@ import safenet
 from ..backend import cores, device_name
 from ..errors import SafeNetError, SafeNetWarning
 from ..solution import POOLED, Solution, load
-from ..solving import carry_out, carry_out_many, prepare, resume
-from ..training.checkpoint import unpack
+from ..solving import SEARCH, carry_out, carry_out_many, prepare, resume
+from ..training.checkpoint import unpack, write_atomically
+from ..training.recipes import SCOUT
 from .case import Case
 from .history import packed, thinned
 from .spectra import spectrum
@@ -80,6 +81,13 @@ class Job:
             shutil.copytree(trained, beside)
             beside.rename(self.folder)
 
+    def learn(self) -> None:
+        """What the seed that tries the variants has chosen, if it has come to its end beside this one."""
+        scout = self.folder.with_name(self.case.seeded(SCOUT).id)
+        if not self.case.plan.scouts and _ended(scout):
+            result = json.loads((scout / "result.json").read_text("utf-8"))
+            write_atomically(self.folder / SEARCH, json.dumps(result["candidates"], indent=1).encode())
+
     def row(self, **values: Any) -> Row:
         return Row(id=self.id, attempt=self.attempt, device=device_name(), **self.case.facts, **values)
 
@@ -123,6 +131,7 @@ def _prepare(job: Job) -> None:
     if not (job.folder / "plan.json").is_file():
         shutil.rmtree(job.folder, ignore_errors=True)
     prepare(job.folder, job.case.problem, job.case.plan, force=True)
+    job.learn()
 
 
 def _seeds(jobs: list[Job]) -> list[Row]:

@@ -61,6 +61,7 @@ NETWORKS: dict[str, dict[str, int]] = {
     "multi-stage": {"features": 32, "width": 16},
 }
 # Where a phase gets what those before have left: the iterations in all at which it ends (0: its own count).
+SCOUT = 0  # the seed that tries the variants
 UNTIL: dict[str, tuple[int, ...]] = {"paper-2": (0, 0, 37_000, 0), "paper-3e": (0, 40_000)}
 RATES: dict[str, tuple[float, ...]] = {"paper-2": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)}
 RECIPES: dict[str, str] = {
@@ -94,6 +95,8 @@ class Plan:
     With `variants` it is several runs, of which one is chosen: each variant names what it changes, the `rate` (of the
     first Adam, later ones in proportion), the `residual_weight` or both. `select` says by what: the final training
     `loss`, or the held-out `residual` where the losses differ in their weights and do not compare. Never by the error.
+    The runs of one seed, SCOUT, choose for all: the paper searches "per PDE", and a search for each of five seeds would
+    be 25 runs instead of nine.
     """
 
     method: str = "safe-net"
@@ -121,8 +124,18 @@ class Plan:
 
     @property
     def candidates(self) -> tuple[Plan, ...]:
-        """The single runs that the plan consists of: itself, or one for each variant."""
-        return tuple(self._varied(**variant) for variant in self.variants) or (self,)
+        """The runs among which one is chosen: one for each variant, by the seed that tries them; or itself alone."""
+        return tuple(replace(plan, seed=SCOUT) for plan in self.settled) or (self,)
+
+    @property
+    def settled(self) -> tuple[Plan, ...]:
+        """For each variant the run that it would be, should it be chosen."""
+        return tuple(self._varied(**variant) for variant in self.variants)
+
+    @property
+    def scouts(self) -> bool:
+        """Whether the chosen candidate is the run itself already."""
+        return not self.variants or self.seed == SCOUT
 
     def _varied(self, rate: float | None = None, residual_weight: float | None = None) -> Plan:
         weight = self.residual_weight if residual_weight is None else residual_weight
