@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sympy import Function, symbols
 
+from safenet import derivatives, library
 from safenet import features as ft
-from safenet import library
 from safenet.derivatives import (
     Operator,
     batch_jets,
@@ -284,12 +284,36 @@ def test_loss_and_gradient_are_those_of_nested_forward_mode(name, monkeypatch):
 
 @pytest.mark.parametrize("problem", [WAVE, UNEQUAL], ids=["one field", "two"])
 @pytest.mark.parametrize("name", ["pinn", "safe-net"])
-def test_an_accelerator_sums_narrow_products_and_puts_the_others_side_by_side(problem, name, monkeypatch):
+def test_an_accelerator_sums_narrow_products(problem, name, monkeypatch):
     network = build(problem, method(name, width=12, depth=2, features=16), key=jax.random.key(3))
     expected = jax.vmap(point_jets(network, ORDERS))(POINTS)
     monkeypatch.setattr(jax, "default_backend", lambda: "an accelerator")
     found = jax.jit(lambda points: batch_jets(network, points, ORDERS))(POINTS)
     agree(found, {alpha: np.asarray(expected[alpha]) for alpha in ORDERS})
+
+
+@pytest.mark.parametrize("name", ["pinn", "safe-net"])
+def test_points_that_fill_up_a_batch_on_an_accelerator_weigh_nothing(name, monkeypatch):
+    monkeypatch.setattr(derivatives, "ALIGNED", 7)  # 16 times as many are many
+    network = build(WAVE, method(name, width=4, depth=1, features=8), key=jax.random.key(3))
+    loss, theta = physics_loss(WAVE, network, sample(WAVE, 115, 3, "uniform", 0))
+
+    def derivatives_of():
+        """Value, gradient and a product with the Hessian, traced anew."""
+
+        def gradient(at):
+            return jax.value_and_grad(loss, has_aux=True)(at)
+
+        return jax.jit(lambda at: jax.jvp(gradient, (at,), (at,)))(theta)
+
+    expected, widths = derivatives_of(), []
+    monkeypatch.setattr(jax, "default_backend", lambda: "an accelerator")
+    monkeypatch.setattr(
+        derivatives, "propagated", lambda *parts: widths.append(parts[1].shape[1]) or propagated(*parts)
+    )
+    found = derivatives_of()
+    assert max(widths) == 119  # of 115 points
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9), found, expected)
 
 
 def test_systems_share_points_and_conditions_of_any_size_share_a_batch(monkeypatch):

@@ -52,11 +52,10 @@ class Radial(Features):
         factor = -jnp.exp(-2 * self.log_sigma)[:, None]
         exponent = {alpha: factor * value for alpha, value in added(*squares).items()}
         e = jnp.exp(exponent[zero] - lax.stop_gradient(jnp.max(exponent[zero], axis=0)))
-        ones = jnp.ones_like(W[:1])
-        found = linear(jnp.concatenate([W, ones]), composed(lambda k: e, exponent, orders))
-        total = {alpha: value[-1:] for alpha, value in found.items()}
+        tables = composed(lambda k: e, exponent, orders)
+        total = {alpha: jnp.sum(value, axis=0, keepdims=True) for alpha, value in tables.items()}
         quotient = composed(lambda k: (-1) ** k * math.factorial(k) / total[zero] ** (k + 1), total, orders)
-        return product({alpha: value[:-1] for alpha, value in found.items()}, quotient, orders)
+        return product(linear(W, tables), quotient, orders)
 
 
 def radial(inputs: Features, features: int, sigma: float, *, key: Array, dtype: DTypeLike) -> Radial:

@@ -119,7 +119,7 @@ class PhysicsLoss(eqx.Module):
         found = []
         for group in self._groups():
             found += _residuals(self.field(theta), group, [term.points for term in group])
-            # XLA would make one product of both passes, and copies on both sides of it.
+            # XLA would make one product of both passes, and copies of all jets on both sides of it.
             theta = lax.optimization_barrier(theta)
         return found
 
