@@ -64,8 +64,6 @@ def program(problem: str, method: str, seeds: int, phase: str = "adam") -> str:
         return physics_loss(stated, network, points, weighting=weighting(METHODS[method]))
 
     pairs = stacked([seed(number) for number in range(seeds)])
-    # The rules of calculus ask where they are.
-    jax.default_backend = lambda: "gpu"
     derivatives._has_tf32 = lambda: True
 
     def placed(tree: Any) -> Any:
@@ -81,8 +79,12 @@ def program(problem: str, method: str, seeds: int, phase: str = "adam") -> str:
         loss, _ = eqx.combine(arrays, rest)
         return eqx.filter_vmap(lambda loss, state: optimiser.advance(loss, state, 100)[0])(loss, state)
 
-    state = jax.eval_shape(start, arrays)
-    return jax.jit(advance).lower(placed(arrays), placed(state)).compile().as_text()
+    here, jax.default_backend = jax.default_backend, lambda: "gpu"  # the rules of calculus ask where they are
+    try:
+        state = jax.eval_shape(start, arrays)
+        return jax.jit(advance).lower(placed(arrays), placed(state)).compile().as_text()
+    finally:
+        jax.default_backend = here
 
 
 def kernels(text: str) -> list[tuple[str, str, int, int]]:

@@ -29,7 +29,9 @@ from .training.progress import Monitor
 from .training.recipes import SCOUT, Plan, make_plan
 from .training.run import Trained, train
 
-SEARCH = "search.json"  # in the folder of a run whose variants another seed has tried
+SEARCH = (
+    "search.json"  # what came of the variants, in the folder of a run of another seed than the one that tries
+)
 
 
 def solve(
@@ -176,7 +178,7 @@ def carry_out(
     if trials and (plan.scouts or trials[-1].interrupted):
         trained = replace(trials[_choice(told)], interrupted=trials[-1].interrupted)
     else:
-        _write_search(folder, told)
+        write_search(folder, told)
         inside = None if folder is None else _candidate_folder(folder, plan, "chosen")
         trained = train(problem, plan.settled[_choice(told)], monitor, inside, resuming)
     solution = _measured(problem, plan, trained, told, time.monotonic() - began)
@@ -251,9 +253,12 @@ def carry_out_many(
         if plans[host].scouts:
             ends[host] = trials[host][_choice(told[host])]
     rest = [i for i in range(len(plans)) if i not in ends]
+    settled = []
     for i in rest:
-        _write_search(places[i], told[i])
-    settled = [(i, "chosen", plans[i].settled[_choice(told[i])]) for i in rest]
+        best, scouts = _choice(told[i]), plans[i].scouts  # a scout goes on where it was as a candidate
+        settled.append((i, best + 1 if scouts else "chosen", plans[i].settled[best]))
+        if not scouts:
+            write_search(places[i], told[i])
     ends |= dict(zip(rest, run(settled), strict=True))
     each = (time.monotonic() - began) / max(len(plans), 1)
     solutions = [_measured(problems[i], plan, ends[i], told[i], each) for i, plan in enumerate(plans)]
@@ -284,13 +289,17 @@ def _candidate_folder(folder: Path, plan: Plan, name: str | int) -> Path:
 
 def _search(folder: Path | None, plan: Plan) -> list[dict[str, Any]] | None:
     """What came of the candidates, if that is known already."""
-    if folder is None or plan.scouts or not (folder / SEARCH).exists():
+    if folder is None or plan.scouts:
         return None
-    found: list[dict[str, Any]] = json.loads((folder / SEARCH).read_text("utf-8"))
-    return found
+    try:
+        found: list[dict[str, Any]] = json.loads((folder / SEARCH).read_text("utf-8"))
+        whole = [fact["chosen"] for fact in found].count(True) == 1 and len(found) == len(plan.variants)
+    except (OSError, ValueError, TypeError, KeyError):  # none, or damaged: a search finds the same again
+        return None
+    return found if whole else None
 
 
-def _write_search(folder: Path | None, told: Sequence[dict[str, Any]]) -> None:
+def write_search(folder: Path | None, told: Sequence[dict[str, Any]]) -> None:
     if folder is not None and jax.process_index() == 0:
         write_atomically(folder / SEARCH, json.dumps(told, indent=1).encode())
 

@@ -23,6 +23,7 @@ import safenet
 from safenet import bench, solving
 from safenet.analysis.curvature import curvature
 from safenet.analysis.study import loss_of
+from safenet.bench import running
 from safenet.bench import work as working
 from safenet.bench.local import WorkerDeathError
 from safenet.bench.running import run
@@ -150,6 +151,36 @@ def test_one_seed_tries_the_variants_and_the_others_learn_from_it(place, monkeyp
         assert row.result["candidates"] == first.result["candidates"]
         assert row.l2re != first.l2re
     assert not list((place / "runs").glob("*/candidate-*"))
+
+
+def test_seeds_that_cannot_be_one_program_still_learn(place, monkeypatch):
+    (place / "mine.toml").write_text(
+        SUITE.replace('"pinn"', '"w-pinn-grid"').replace("seeds = 2", "seeds = 3")
+    )
+    trained, train = [], solving.train
+    monkeypatch.setattr(solving, "train", lambda *parts: trained.append(parts[1].seed) or train(*parts))
+
+    def too_little_memory(*parts, **more):
+        raise MemoryError
+
+    monkeypatch.setattr(working, "carry_out_many", too_little_memory)
+    assert [row["outcome"] for row in working.work(task(place, together=True))] == ["finished"] * 3
+    assert trained == [0, 0, 0, 1, 2]
+
+
+def test_other_seeds_wait_for_the_one_that_searches(place):
+    (place / "mine.toml").write_text(
+        SUITE.replace('"pinn"', '"w-pinn-grid"').replace("seeds = 2", "seeds = 3")
+    )
+    cases = {case.id: case for case in bench.suite(place / "mine.toml").cases("smoke")}
+    with Store(place) as store:
+        loop = running._Loop(store, cases, place / "runs", False, lambda event: None)
+        first = loop._claim(together=False)
+        assert [cases[id].plan.seed for id in first] == [0]
+        assert not loop._claim(together=False)
+        store.add([bench.Row.from_json(row) for row in working.work(loop._task(first, together=False))])
+        then = [loop._claim(together=False) for _ in range(2)]
+        assert sorted(cases[id].plan.seed for claimed in then for id in claimed) == [1, 2]
 
 
 def test_a_run_that_had_ended_is_read_and_not_done_again(place, monkeypatch):

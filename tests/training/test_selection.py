@@ -158,8 +158,35 @@ def test_a_seed_that_does_not_choose_can_be_interrupted_anywhere(tmp_path):
     (folder / solving.SEARCH).write_bytes(told)
     np.testing.assert_array_equal(solving.carry_out(DECAY, other, None, folder).history, whole.history)
     assert [path.name for path in folder.glob("candidate-*")] == ["candidate-chosen"]
-    solving.prepare(folder, DECAY, other, force=True)
-    assert not (folder / solving.SEARCH).exists()
+    # A damaged file is none: the search finds the same again.
+    for damage in (b"", told[:40], b"[]", b'[{"chosen": true}]', b"{}"):
+        folder = solving.prepare(folder, DECAY, other, force=True)
+        assert not (folder / solving.SEARCH).exists()
+        (folder / solving.SEARCH).write_bytes(damage)
+        np.testing.assert_array_equal(sn.resume(folder).history, whole.history)
+    assert (folder / solving.SEARCH).read_bytes().count(b'"chosen": true') == 1
+
+
+def test_a_seed_that_chooses_goes_on_where_it_was_a_candidate(tmp_path, monkeypatch):
+    plans = [dataclasses.replace(RATES, seed=seed) for seed in (0, 1)]
+    folders = [solving.prepare(tmp_path / str(plan.seed), DECAY, plan, False) for plan in plans]
+    many, calls = solving.train_many, []
+
+    def killed_behind_the_search(*parts):
+        calls.append(parts[1])
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return many(*parts)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(solving, "train_many", killed_behind_the_search)
+        with pytest.raises(KeyboardInterrupt):
+            solving.carry_out_many([DECAY] * 2, plans, folders=folders)
+    first, second = solving.carry_out_many([DECAY] * 2, plans, folders=folders)
+    assert {path.name for path in folders[0].glob("candidate-*")} == {"candidate-1", "candidate-2"}
+    assert not (folders[0] / solving.SEARCH).exists()
+    for plan, solution in zip(plans, (first, second), strict=True):
+        np.testing.assert_array_equal(solution.history, solving.carry_out(DECAY, plan, None, None).history)
 
 
 def test_a_variant_changes_what_it_names_and_nothing_else():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,12 @@ from .catalogue import stated
 
 # Raised when the same configuration would give another result: what was measured before then no longer counts.
 PROTOCOL = 1
+SEARCH_PROTOCOL = 2  # of plans with variants: one seed chooses for all
+
+
+def protocol(plan: Mapping[str, Any]) -> int:
+    """Of a plan, as JSON."""
+    return SEARCH_PROTOCOL if plan.get("variants") else PROTOCOL
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class Case:
         """All that decides the result, as JSON, defaults and all: what a worker is given and a row keeps."""
         plan = json.loads(self.plan.to_json())
         del plan["reasons"]  # they decide nothing, nor does a title
-        found = {"protocol": PROTOCOL, "problem": _statement(self.problem), "plan": plan}
+        found = {"protocol": protocol(plan), "problem": _statement(self.problem), "plan": plan}
         # Named only where there is one: a case without is what it was before there were any.
         return found | ({"spectrum": list(self.spectrum)} if self.spectrum else {})
 

@@ -67,10 +67,10 @@ class Paces:
             if found is None:
                 return None, False
             sure = sure and found[0] == 0
-            total += runs * count * statistics.median(found[1])
+            total += (seeds if phase == SPECTRUM else runs) * count * statistics.median(found[1])
         if not total:
             return None, False
-        return total + statistics.median(self._rest) * (2 if plan.variants else 1), sure
+        return total + statistics.median(self._rest) * (2 if plan.variants and plan.scouts else 1), sure
 
     def left(self, cases: Sequence[Case]) -> float | None:
         """Of all cells of these cases, one after another; None while any is unknown."""
@@ -108,10 +108,11 @@ def listing(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[str]:
     paces, done = Paces(rows), {row.id for row in rows}
     missing = [case for case in cases if case.id not in done]
     open_cells, unknown, total = cells(missing), 0, 0.0
-    left = {cell[0].group: len(cell) for cell in open_cells}
+    left = {cell[0].group: cell for cell in open_cells}
     for number, cell in enumerate(cells(cases), 1):
-        seeds = left.get(cell[0].group, 0)
-        seconds, sure = paces.seconds(cell[0], seeds) if seeds else (0.0, True)
+        rest = left.get(cell[0].group, [])
+        seeds = len(rest)
+        seconds, sure = paces.seconds(rest[0], seeds) if rest else (0.0, True)
         unknown += seconds is None
         total += seconds or 0.0
         time = (

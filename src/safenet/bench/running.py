@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from ..errors import SafeNetError, nearest
 from ..training.batch import batches
+from ..training.recipes import SCOUT
 from .case import Case
 from .catalogue import Suite
 from .catalogue import suite as read_suite
@@ -169,9 +170,14 @@ class _Loop:
 
     def _claim(self, together: bool) -> dict[str, int]:
         groups: dict[str, list[str]] = {}
-        for id in self.missing():
+        missing = dict.fromkeys(self.missing())
+        for id in missing:
             case = self.cases[id]
-            groups.setdefault(case.group if together and batches(case.plan) else id, []).append(id)
+            if together and batches(case.plan):
+                groups.setdefault(case.group, []).append(id)
+            # What is chosen among variants is known when the seed that tries them is done.
+            elif case.plan.scouts or case.seeded(SCOUT).id not in missing:
+                groups[id] = [id]
         claimed = self.store.claim(groups.values(), self.retry)
         self.tried |= claimed.keys()
         return claimed

@@ -25,8 +25,8 @@ import safenet
 from ..backend import cores, device_name
 from ..errors import SafeNetError, SafeNetWarning
 from ..solution import POOLED, Solution, load
-from ..solving import SEARCH, carry_out, carry_out_many, prepare, resume
-from ..training.checkpoint import unpack, write_atomically
+from ..solving import SEARCH, carry_out, carry_out_many, prepare, resume, write_search
+from ..training.checkpoint import unpack
 from ..training.recipes import SCOUT
 from .case import Case
 from .history import packed, thinned
@@ -83,10 +83,16 @@ class Job:
 
     def learn(self) -> None:
         """What the seed that tries the variants has chosen, if it has come to its end beside this one."""
-        scout = self.folder.with_name(self.case.seeded(SCOUT).id)
-        if not self.case.plan.scouts and _ended(scout):
-            result = json.loads((scout / "result.json").read_text("utf-8"))
-            write_atomically(self.folder / SEARCH, json.dumps(result["candidates"], indent=1).encode())
+        if self.case.plan.scouts or (self.folder / SEARCH).exists():
+            return
+        scout = self.case.seeded(SCOUT)
+        for id in (scout.id, scout.plain.id):
+            root = self.folder.parent
+            for folder in filter(_ended, [root / id, *root.glob(f"{id}-*")]):  # ID-2 is the second attempt
+                write_search(
+                    self.folder, json.loads((folder / "result.json").read_text("utf-8"))["candidates"]
+                )
+                return
 
     def row(self, **values: Any) -> Row:
         return Row(id=self.id, attempt=self.attempt, device=device_name(), **self.case.facts, **values)
@@ -118,6 +124,7 @@ def _alone(job: Job) -> Row:
 
 def _solved(job: Job) -> Solution:
     if (job.folder / "plan.json").is_file():
+        job.learn()
         try:
             return resume(job.folder, monitor=job.watch)
         except SafeNetError as error:
@@ -140,6 +147,7 @@ def _seeds(jobs: list[Job]) -> list[Row]:
         job.watch.share /= len(jobs)
         if not (job.folder / "plan.json").is_file():
             _prepare(job)
+        job.learn()
     solutions = carry_out_many(
         [job.case.problem for job in jobs],
         [job.case.plan for job in jobs],

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from ..derivatives import Jets, Orders, expanded, linear
 from ..problem import Problem
-from .base import Features, Frozen, Unscaled, box, table, turned_image
+from .base import Coordinates, Features, Frozen, Unscaled, box, table, turned_image
 from .sincos import sin_cos
 
 
@@ -21,7 +21,7 @@ class RandomFourier(Features):
     """m cosines, then the same m sines; B (m, d) is frozen."""
 
     B: Frozen
-    inputs: Features  # straight along every axis: coordinates, in whichever units
+    inputs: Coordinates  # affine, so that a phase has one slope along each axis
     operators: ClassVar[tuple[str, ...]] = ("image",)
 
     @property
@@ -57,7 +57,7 @@ def random_fourier(
     features: int,
     sigma_space: float,
     sigma_time: float,
-    inputs: Features | None = None,
+    inputs: Coordinates | None = None,
     *,
     key: Array,
     dtype: DTypeLike,

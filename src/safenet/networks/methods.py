@@ -103,7 +103,7 @@ class Method:
             raise SafeNetError(f"weight_grid = {self.weight_grid} is not positive", "give positive numbers")
 
 
-def _fourier(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+def _fourier(problem: Problem, chosen: Method, inputs: Coordinates, key: Array, dtype: DTypeLike) -> Features:
     return fourier_products(
         problem,
         chosen.features,
@@ -115,24 +115,26 @@ def _fourier(problem: Problem, chosen: Method, inputs: Features, key: Array, dty
     )
 
 
-def _random(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+def _random(problem: Problem, chosen: Method, inputs: Coordinates, key: Array, dtype: DTypeLike) -> Features:
     sigma = chosen.sigma_space, chosen.sigma_time
     return random_fourier(problem, chosen.features, *sigma, inputs, key=key, dtype=dtype)
 
 
-def _radial(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+def _radial(problem: Problem, chosen: Method, inputs: Coordinates, key: Array, dtype: DTypeLike) -> Features:
     return radial(inputs, chosen.features, chosen.bandwidth, key=key, dtype=dtype)
 
 
-def _series(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+def _series(problem: Problem, chosen: Method, inputs: Coordinates, key: Array, dtype: DTypeLike) -> Features:
     return series(problem, max(1, chosen.features // 2))
 
 
-def _operator(problem: Problem, chosen: Method, inputs: Features, key: Array, dtype: DTypeLike) -> Features:
+def _operator(
+    problem: Problem, chosen: Method, inputs: Coordinates, key: Array, dtype: DTypeLike
+) -> Features:
     return operator_features(problem, chosen.features, dtype=dtype)
 
 
-EMBEDDINGS: dict[str, Callable[[Problem, Method, Features, Array, DTypeLike], Features]] = {
+EMBEDDINGS: dict[str, Callable[[Problem, Method, Coordinates, Array, DTypeLike], Features]] = {
     "fourier": _fourier,
     "random": _random,
     "radial": _radial,

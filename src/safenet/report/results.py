@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import library
-from ..bench.case import PROTOCOL, Case
+from ..bench.case import Case, protocol
 from ..bench.exchange import merge
 from ..bench.store import FAILED, Row, Store
 from ..errors import SafeNetError
@@ -228,7 +228,7 @@ def median_curve(curves: Sequence[np.ndarray]) -> np.ndarray:
 
 def counts(row: Row) -> bool:
     """Whether it was run by today's protocol, on the problem that the library has under its name."""
-    if row.configuration.get("protocol") != PROTOCOL:
+    if row.configuration.get("protocol") != protocol(row.configuration.get("plan", {})):
         return False
     return row.problem not in library.names() or row.configuration["problem"] == statement(row.problem)
 

@@ -61,9 +61,9 @@ NETWORKS: dict[str, dict[str, int]] = {
     "multi-stage": {"features": 32, "width": 16},
 }
 # Where a phase gets what those before have left: the iterations in all at which it ends (0: its own count).
-SCOUT = 0  # the seed that tries the variants
 UNTIL: dict[str, tuple[int, ...]] = {"paper-2": (0, 0, 37_000, 0), "paper-3e": (0, 40_000)}
 RATES: dict[str, tuple[float, ...]] = {"paper-2": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)}
+SCOUT = 0  # the seed that tries rates, or a method's weights, for all seeds
 RECIPES: dict[str, str] = {
     "default": "chosen from the symbols: modes, least squares, marching in time, cells, or Levenberg–Marquardt",
     "paper-1": "the paper's schedule 1: 30k Adam, then 10k L-BFGS",
@@ -236,7 +236,7 @@ def make_plan(
         reasons = (*reasons, f"sizes for a budget of {budget} on this machine")
     if plan.variants:
         measure = {"loss": "final training loss", "residual": "held-out residual"}[plan.select]
-        reasons = (*reasons, f"the best of {len(plan.variants)} runs, by the {measure}")
+        reasons = (*reasons, f"the best of {len(plan.variants)} variants, by the {measure} of seed {SCOUT}")
     return replace(plan, phases=tuple(_scaled(phase, scale) for phase in phases), reasons=reasons)
 
 

@@ -289,6 +289,9 @@ def packing(like: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     def pack(tree: Any) -> Any:
         sorted_out: dict[Any, list[Array]] = {}
         for leaf, kind in zip(jax.tree.leaves(tree), kinds, strict=True):
+            assert kind is None or leaf.dtype == kind, (
+                f"a {kind} has become a {leaf.dtype}"
+            )  # stack would convert it
             sorted_out.setdefault(kind, []).append(leaf)
         return sorted_out.pop(None, []), {str(kind): jnp.stack(own) for kind, own in sorted_out.items()}
 
