@@ -29,9 +29,7 @@ from .training.progress import Monitor
 from .training.recipes import SCOUT, Plan, make_plan
 from .training.run import Trained, train
 
-SEARCH = (
-    "search.json"  # what came of the variants, in the folder of a run of another seed than the one that tries
-)
+SEARCH = "search.json"  # what came of the variants, beside a run of a seed that has not tried them itself
 
 
 def solve(
