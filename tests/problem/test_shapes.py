@@ -164,6 +164,7 @@ def test_a_polygon_may_repeat_its_first_vertex_and_run_either_way():
         (lambda: Shape.from_data({"disk": {}}), ["'disk'", "did you mean 'disc'"]),
         (lambda: Shape.from_data({"box": {}, "disc": {}}), ["one entry", "box, disc, polygon"]),
         (lambda: Shape.from_data({"disc": {"center": [0, 0]}}), ["disc", "center and radius"]),
+        (lambda: Shape.from_data({"box": [[-1, 1], [-1, 1]]}), ["box = { x = [0, 1], y = [0, 2] }"]),
         (lambda: Shape.from_data({"disc": [0, 0, 1]}), ["table"]),
         (lambda: Shape.from_data({"union": [{"disc": {"center": [0, 0], "radius": 1}}]}), ["two shapes"]),
     ],

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 from safenet import library
-from safenet.problem import loads
+from safenet.problem import loads, structure
 from safenet.problem.structure import axis_kinds, named_frequencies
 
 HEAT = "u_t = u_xx"
@@ -171,3 +171,16 @@ def test_named_frequencies_are_the_constant_slopes_of_all_phases(problem, x, t):
     assert [list(values) for values in found] == [
         pytest.approx([math.pi * value for value in values], rel=1e-15) for values in (x, t)
     ]
+
+
+def test_high_frequencies_take_no_algebra_of_their_degree():
+    """Opened by angle sums, sin 200x is a polynomial of degree 200: minutes."""
+    x, y = sp.symbols("x y")
+    wave = sp.sin(200 * x + 1) * sp.cos(120 * y)
+    assert not structure._zero(wave - sp.sin(200 * x) * sp.cos(120 * y))
+    assert not structure._zero(wave + sp.Rational(1, 10**6) * x)
+    turned = sp.sin(200 * x) * sp.cos(1) + sp.cos(200 * x) * sp.sin(1)
+    assert structure._zero(wave - sp.cos(120 * (y - 3 * sp.pi)) * turned)
+    assert structure._zero(sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1)
+    assert structure._zero(sp.sinh(x + y) - sp.sinh(x) * sp.cosh(y) - sp.cosh(x) * sp.sinh(y))
+    assert structure._zero(1e8 * x - 1e8 * (x - 1) - 1e8)

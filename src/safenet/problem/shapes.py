@@ -312,6 +312,11 @@ class Difference(Combination):
 
 
 LEAVES: dict[str, type[Primitive]] = {"box": Box, "disc": Disc, "polygon": Polygon}
+WRITTEN = {
+    "box": "an interval for each axis: box = { x = [0, 1], y = [0, 2] }",
+    "disc": "center and radius: disc = { center = [0, 0], radius = 1 }",
+    "polygon": "its vertices: polygon = { vertices = [[0, 0], [1, 0], [0, 1]] }",
+}
 COMBINATIONS: dict[str, type[Combination]] = {"union": Union, "difference": Difference}
 
 
@@ -329,14 +334,14 @@ def _from_data(data: Any) -> Shape:
     if kind not in LEAVES:
         raise SafeNetError(f"there is no shape {kind!r}", nearest(str(kind), [*LEAVES, *COMBINATIONS]))
     if not isinstance(content, Mapping):
-        raise SafeNetError(f"a {kind} is a table of its numbers, and got {content!r}")
+        raise SafeNetError(
+            f"a {kind} is a table of its numbers, and got {content!r}", f"give {WRITTEN[kind]}"
+        )
     try:
         return LEAVES[kind](**content)
     except TypeError as error:
-        fields = {"box": "an interval for each axis", "disc": "center and radius", "polygon": "vertices"}[
-            kind
-        ]
-        raise SafeNetError(f"a {kind} cannot be made of {dict(content)!r}", f"give {fields}") from error
+        told = f"a {kind} cannot be made of {dict(content)!r}"
+        raise SafeNetError(told, f"give {WRITTEN[kind]}") from error
 
 
 def _chain(vertices: Sequence[Point], source: str) -> tuple[Edge, ...]:

@@ -147,7 +147,17 @@ def middle_parities(problem: Problem) -> dict[str, tuple[int, ...]]:
 
 
 def _zero(expression: sp.Expr) -> bool:
-    return bool(sp.expand(sp.expand_trig(sp.expand(expression))) == 0)
+    """Whether it is zero identically. A value somewhere that is not spares the algebra, as exponentials spare most of
+    it: sin 60x opened by angle sums is a polynomial of degree 60.
+    """
+    symbols = sorted(expression.free_symbols, key=str)
+    values = {symbol: sp.sqrt(sp.prime(i)).evalf(30) % 1 for i, symbol in enumerate(symbols, 2)}
+    terms = [term.xreplace(values).evalf(30) for term in sp.Add.make_args(expression)]
+    total = sp.Add(*terms)
+    if total.is_number and total.is_finite and abs(total) > 1e-12 * sp.Add(*map(abs, terms)):
+        return False
+    waves = expression.rewrite([sp.sin, sp.cos, sp.sinh, sp.cosh], sp.exp)
+    return bool(sp.expand(waves) == 0 or sp.expand(sp.expand_trig(sp.expand(expression))) == 0)
 
 
 @lru_cache(maxsize=64)
