@@ -250,9 +250,10 @@ class Run:
         return jnp.asarray(points, state.theta.dtype)
 
     def _candidate(self, network: Any) -> None:
-        residual = held_out(self.problem, network).worst
+        measured = held_out(self.problem, network)
+        residual = measured.worst
         # An optimiser's own phases follow one another; a linear form competes with them by its residual.
-        if self.best is None or residual < self.residual or not self._competes():
+        if self.best is None or not self._competes() or measured.better(held_out(self.problem, self.best)):
             self.best, self.residual, self.winner = network, residual, len(self.records) - 1
         if self.records:
             self.records[-1].residual = residual if np.isfinite(residual) else None
