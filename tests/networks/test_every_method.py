@@ -71,7 +71,12 @@ def test_the_pairs_cover_each_method_and_problem_in_both_precisions():
     assert {problem for _, problem, _ in ONCE} == set(PAPER)
 
 
-@pytest.mark.parametrize("name", METHODS)
+def long(names, short):
+    """All of them, those that are not in `short` as slow tests."""
+    return [name if name in short else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", long(METHODS, {"safe-net", "safe-net-literal", "pinn"}))
 def test_every_method_is_traced_on_every_problem(name):
     for _, problem, precision in (pair for pair in PAIRS if pair[0] == name):
         here = traced(library.problem(problem), METHODS[name], precision)
@@ -110,7 +115,7 @@ SWITCHES = {
 }
 
 
-@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize("switch", long(SWITCHES, SWITCHES.keys() - {"features", "depth", "embedding"}))
 def test_every_switch_is_a_plain_option(switch):
     problem = library.problem("burgers")
     for value in SWITCHES[switch]:

@@ -93,9 +93,8 @@ def test_the_second_network_begins_at_the_first_and_only_it_is_moved():
     assert run.best.parameters == first.parameters + run.best.second.parameters
 
 
-@pytest.mark.parametrize(
-    "problem", [pytest.param(STEADY, marks=pytest.mark.slow), LOGISTIC], ids=["steady", "logistic"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", [STEADY, LOGISTIC], ids=["steady", "logistic"])
 def test_two_stages_end_far_below_one_of_as_many_steps(problem):
     """Linear and nonlinear; the first network alone gets twice the steps (measured: 200 and 250 times)."""
     steps, options = 40, {"interior": 200}
