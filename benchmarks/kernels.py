@@ -21,6 +21,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from floor import CONDITION, INTERIOR
 from jax.experimental import topologies
 from where import PHASES
 
@@ -60,7 +61,7 @@ def program(problem: str, method: str, seeds: int, phase: str = "adam") -> str:
 
     def seed(number: int) -> Any:
         network = build(stated, METHODS[method], key=jax.random.key(number), dtype=jnp.float32)
-        points = sample(stated, 20_000, 2_000, "uniform", number)
+        points = sample(stated, INTERIOR, CONDITION, "uniform", number)
         return physics_loss(stated, network, points, weighting=weighting(METHODS[method]))
 
     pairs = stacked([seed(number) for number in range(seeds)])

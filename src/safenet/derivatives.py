@@ -173,8 +173,13 @@ class Operator(tuple[int, ...]):
         for alpha, c in self.parts.items():
             if sum(alpha) == 2:
                 i, j = (axis for axis, n in enumerate(alpha) for _ in range(n))
-                found.append((c, *(tuple(int(k == axis) for k in range(len(alpha))) for axis in (i, j))))
+                found.append((c, along(i, len(alpha)), along(j, len(alpha))))
         return found
+
+
+def along(axis: int, axes: int) -> Orders:
+    """e_i: the first derivative along one axis."""
+    return tuple(int(k == axis) for k in range(axes))
 
 
 def by_rule(thing: Any, rule: str, arguments: Sequence[Any], orders: Sequence[Orders]) -> Jets:

@@ -145,9 +145,10 @@ def _seeds(jobs: list[Job]) -> list[Row]:
     """All seeds of a configuration as one program."""
     for job in jobs:
         job.watch.share /= len(jobs)
-        if not (job.folder / "plan.json").is_file():
+        if (job.folder / "plan.json").is_file():
+            job.learn()
+        else:
             _prepare(job)
-        job.learn()
     solutions = carry_out_many(
         [job.case.problem for job in jobs],
         [job.case.plan for job in jobs],

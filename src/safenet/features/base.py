@@ -23,6 +23,7 @@ from ..derivatives import (
     Jets,
     Orders,
     added,
+    along,
     by_rule,
     collected,
     knows,
@@ -191,7 +192,7 @@ def straight(
 ) -> Jets:
     """The jets of something that is a straight line along each axis, with the slopes there."""
     axes = len(orders[0])
-    first = {tuple(int(i == axis) for i in range(axes)): slope for axis, slope in slopes.items()}
+    first = {along(axis, axes): slope for axis, slope in slopes.items()}
     wanted = {alpha: collected(first, alpha) for alpha in orders}
     return {(0,) * axes: values} | {alpha: slope for alpha, slope in wanted.items() if slope is not None}
 

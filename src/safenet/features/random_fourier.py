@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, expanded, linear
+from ..derivatives import Jets, Orders, along, expanded, linear
 from ..problem import Problem
 from .base import Coordinates, Features, Frozen, Unscaled, box, table, turned_image
 from .sincos import sin_cos
@@ -37,11 +37,11 @@ class RandomFourier(Features):
     ) -> Jets:
         """∂_i (C cos + S sin) = κ_i (S cos − C sin), where κ_i is the phases' slope along axis i."""
         axes = x.shape[0]
-        first = [tuple(int(i == axis) for i in range(axes)) for axis in range(axes)]
-        inputs = table(self.inputs, x, [(0,) * axes, *first])
+        zero, first = (0,) * axes, [along(axis, axes) for axis in range(axes)]
+        inputs = table(self.inputs, x, [zero, *first])
         phase = {alpha: 2 * math.pi * value for alpha, value in linear(self.B.value, inputs).items()}
         slopes = [phase[alpha][:, 0] for alpha in first]
-        sine, cosine = sin_cos(phase.pop((0,) * axes))
+        sine, cosine = sin_cos(phase[zero])
         C, S = jnp.split(W, 2, axis=1)
         quarters = [(C, S), (S, -C), (-C, -S), (-S, C)]
         weights = {}
