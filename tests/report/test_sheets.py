@@ -11,7 +11,7 @@ from safenet.report import Results, ledger, words
 from safenet.report.results import Summary
 from safenet.report.sheets import Cell
 from safenet.report.tables import detail, sheets
-from safenet.report.text import escaped, joined, latex, markdown
+from safenet.report.text import escaped, latex, markdown, stacked
 
 MAIN = "optimizer_comparison_config1"
 
@@ -130,9 +130,15 @@ def test_details_name_what_failed():
 # ---- text
 
 
-def test_markdown_has_every_cell_and_rectangular_tables(results):
-    text = markdown(ledger(results), sheets(results))
-    assert joined(cell(sheet(results, MAIN), "PINN", "Wave")) in text
+def test_markdown_has_what_was_measured_and_rectangular_tables(results):
+    found = list(sheets(results))
+    text = markdown(ledger(results), found)
+    for table in found:
+        assert (f"## {table.title}\n" in text) != bool(table.missing)
+    assert stacked(cell(sheet(results, MAIN), "PINN", "Wave")) in text
+    assert (
+        stacked(Cell("1.0e-3", "paper 2e-3", "5 seeds", best=True)) == "**1.0e-3**<br>paper 2e-3<br>5 seeds"
+    )
     for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
         assert len(widths) == 1, block[:200]

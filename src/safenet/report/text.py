@@ -48,12 +48,24 @@ def _remarks(sheet: Sheet) -> list[str]:
 
 
 def markdown(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:
-    parts = ["# The paper's claims, measured", _pipes(LEDGER, _lines(entries), code=3)]
+    """The ledger, every table with something of ours in it or quoted, and a list of those still to be measured."""
+    parts, missing = ["# The paper's claims, measured", _pipes(LEDGER, _lines(entries), code=3)], []
     for sheet in sheets:
+        if sheet.missing:
+            missing.append(f"- {sheet.title}: `{sheet.missing}`")
+            continue
         parts.append(f"## {sheet.title}")
-        parts += _remarks(sheet)
-        parts.append(_pipes(sheet.head, [tuple(map(joined, row)) for row in sheet.rows]))
+        parts += sheet.notes
+        parts.append(_pipes(sheet.head, [tuple(map(stacked, row)) for row in sheet.rows]))
+    if missing:
+        parts += ["## Not measured yet", "\n".join(missing)]
     return "\n\n".join(parts) + "\n"
+
+
+def stacked(cell: Cell) -> str:
+    """What is shown, bold where it is the best of its problem; below it in one line each what else there is."""
+    text = f"**{cell.text}**" if cell.best else cell.text
+    return "<br>".join(part for part in (text, cell.below, *cell.detail.split(" · ")) if part)
 
 
 def _pipes(head: Sequence[str], rows: Sequence[Sequence[str]], code: int | None = None) -> str:
