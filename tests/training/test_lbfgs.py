@@ -307,6 +307,18 @@ def test_batch_of_thetas_runs_as_each_alone():
         assert int(batch.status[i]) == int(state.status)
 
 
+def test_in_a_batch_none_waits_for_the_searches_of_another():
+    objective, phase = Counted(jnp.zeros(0)), LBFGS(50, history=8)
+    thetas = jnp.asarray(np.random.default_rng(3).normal(size=(5, 6)))
+    begun = jax.vmap(lambda theta: phase.start(objective, theta))(thetas)
+    jax.effects_barrier()
+    CALLS.clear()
+    after, _ = jax.vmap(lambda state: phase.advance(objective, state, 50))(begun)
+    jax.effects_barrier()
+    evaluations = np.asarray(after.evaluations - begun.evaluations)
+    assert len(CALLS) == 5 * evaluations.max()
+
+
 def test_lost_memory_is_replaced_by_steepest_descent():
     objective, theta = rosenbrock(10)
     phase = LBFGS(400)

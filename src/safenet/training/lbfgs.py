@@ -8,17 +8,22 @@ y_i = Δgradient as rows of S and Y, oldest first, R = triu(S Yᵀ) and D = diag
 
 two triangular solves and four products, instead of 2 × history kernels that wait for each other. What the loops cancel
 vector by vector, this form cancels in the scalars S g and S Yᵀ: they are kept in float64, whatever theta is.
+
+One turn of the loop on the device is one trial of the line search and, where that ends it, the step and the next
+direction. So of seeds that are one program each takes as many turns as it has evaluations: with a loop inside the loop,
+all would wait at every step for the one whose search is longest.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax import lax
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Float, Float64, Int
+from jaxtyping import Array, Bool, Float, Float64, Int
 
-from safenet.training.line_search import Search, choose, line_search, product
+from safenet.training.line_search import Line, Search, choose, opened, product, trial, unfinished
 from safenet.training.status import (
     Evaluation,
     Objective,
@@ -51,6 +56,13 @@ class LBFGSState(State):
     newest: Int[Array, ""]
     anchor: Float[Array, ""]
     idle: Int[Array, ""]
+
+
+class Searching(LBFGSState):
+    """`stored` pairs made the direction of the line; lives as long as a program runs."""
+
+    line: Line
+    search: Search
 
 
 @dataclass(frozen=True)
@@ -98,7 +110,9 @@ def _advance(
     iterations: Int[Array, ""],
     tolerance: Float[Array, ""],
 ) -> tuple[LBFGSState, Trace]:
-    return repeat(lambda state: _step(objective, state, tolerance), state, count, iterations)
+    begun = _searching(state, quasi_newton(state))
+    after, trace = repeat(lambda state: _turn(objective, state, tolerance), begun, count, iterations)
+    return _settled(after), trace
 
 
 def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
@@ -123,25 +137,49 @@ def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
     return -(gamma * q + by_slot(c) @ S).astype(state.theta.dtype)
 
 
-def _step(objective: Objective, state: LBFGSState, tolerance: Float[Array, ""]) -> LBFGSState:
-    direction = quasi_newton(state)
+def _turn(objective: Objective, state: Searching, tolerance: Float[Array, ""]) -> Searching:
+    search = trial(objective, state.line, state.search)
+    ended = ~unfinished(search)
+    after = _stepped(_settled(state), search, ended, tolerance)
+    # Only the direction is worth a branch; all that passes through one is copied.
+    direction = lax.cond(ended, lambda: quasi_newton(after), lambda: state.line.direction)
+    return choose(
+        ended, _searching(after, direction), Searching(**vars(after), line=state.line, search=search)
+    )
+
+
+def _settled(state: Searching) -> LBFGSState:
+    return LBFGSState(**{field.name: getattr(state, field.name) for field in fields(LBFGSState)})
+
+
+def _searching(state: LBFGSState, direction: Float[Array, " p"]) -> Searching:
+    """The state at the beginning of the search along the direction, or along −g if that does not descend."""
     slope = product(state.gradient, direction)
     descends = jnp.isfinite(slope) & (slope < 0)  # in exact arithmetic always
-    stored = jnp.where(descends, state.stored, 0)
+    state = replace(state, stored=jnp.where(descends, state.stored, 0))
     direction = jnp.where(descends, direction, -state.gradient)
     # Without curvature the unit of a step is unknown: let theta change by at most 1 in all.
     cautious = jnp.minimum(1 / jnp.sum(jnp.abs(state.gradient)), 1)
     here = Evaluation(state.total, state.terms, state.gradient)
-    first = jnp.where(stored > 0, 1, cautious)
-    search = line_search(objective, state.theta, here, state.best_total, direction, first)
+    first = jnp.where(state.stored > 0, 1, cautious)
+    line, search = opened(state.theta, here, state.best_total, direction, first)
+    return Searching(**vars(state), line=line, search=search)
 
-    state = replace(state, evaluations=state.evaluations + search.count)
-    after = _judged(_remember(state, stored, search), tolerance)
+
+def _stepped(
+    state: LBFGSState, search: Search, ended: Bool[Array, ""], tolerance: Float[Array, ""]
+) -> LBFGSState:
+    """The state after a search that has `ended`."""
+    there = search.evaluation
+    state = _remembering(state, search, ended & search.found)
+    state = replace(state, evaluations=state.evaluations + jnp.where(ended, search.count, 0))
+    moves = moved(state, search.theta, there.total, there.terms, there.gradient_norm)
+    after = _judged(replace(moves, gradient=there.gradient), tolerance)
     # A failed search may be the fault of old pairs: forget them and try steepest descent, once.
-    failure = jnp.where(stored > 0, code(Status.RUNNING), code(Status.NO_STEP))
+    failure = jnp.where(state.stored > 0, code(Status.RUNNING), code(Status.NO_STEP))
     failure = jnp.where(search.finite, failure, code(Status.NON_FINITE))
-    failed = replace(state, stored=jnp.zeros_like(stored), status=failure)
-    return choose(search.found, after, failed)
+    failed = replace(state, stored=jnp.zeros_like(state.stored), status=failure)
+    return choose(ended, choose(search.found, after, failed), state)
 
 
 def _judged(after: LBFGSState, tolerance: Float[Array, ""]) -> LBFGSState:
@@ -159,27 +197,25 @@ def _judged(after: LBFGSState, tolerance: Float[Array, ""]) -> LBFGSState:
     )
 
 
-def _remember(state: LBFGSState, stored: Int[Array, ""], search: Search) -> LBFGSState:
-    """The state at the end of the search, its pair (s, y) in the oldest slot unless s·y <= ε |s| |y|."""
+def _remembering(state: LBFGSState, search: Search, taken: Bool[Array, ""]) -> LBFGSState:
+    """With the pair (s, y) of a step that was taken in the oldest slot, unless s·y <= ε |s| |y|."""
     history = state.S.shape[0]
-    there = search.evaluation
-    s, y = search.theta - state.theta, there.gradient - state.gradient
+    s, y = search.theta - state.theta, search.evaluation.gradient - state.gradient
     long_s, long_y = s.astype(jnp.float64), y.astype(jnp.float64)
     sy, ss, yy = long_s @ long_y, long_s @ long_s, long_y @ long_y
     # By their angle and not by sy / yy: a curvature has a unit, and stiff problems have large ones.
-    keep = sy > float(jnp.finfo(s.dtype).eps) * jnp.sqrt(ss * yy)
-    newest = jnp.where(keep, (state.newest + 1) % history, state.newest)
-    S = state.S.at[newest].set(jnp.where(keep, s, state.S[newest]))
-    Y = state.Y.at[newest].set(jnp.where(keep, y, state.Y[newest]))
+    keep = taken & (sy > float(jnp.finfo(s.dtype).eps) * jnp.sqrt(ss * yy))
+    # One past the end is dropped: nothing is copied where nothing is kept.
+    slot = jnp.where(keep, (state.newest + 1) % history, history)
+    S = state.S.at[slot].set(s, mode="drop")
     # Only s_i·y_j with i no newer than j is ever read, so a new pair is a new column.
     column = S.astype(jnp.float64) @ long_y
     return replace(
-        moved(state, search.theta, there.total, there.terms, there.gradient_norm),
-        gradient=there.gradient,
+        state,
         S=S,
-        Y=Y,
-        SY=state.SY.at[:, newest].set(jnp.where(keep, column, state.SY[:, newest])),
+        Y=state.Y.at[slot].set(y, mode="drop"),
+        SY=state.SY.at[:, slot].set(column, mode="drop"),
         gamma=jnp.where(keep, sy / jnp.where(keep, yy, 1), state.gamma),
-        stored=jnp.where(keep, jnp.minimum(stored + 1, history), stored),
-        newest=newest,
+        stored=jnp.where(keep, jnp.minimum(state.stored + 1, history), state.stored),
+        newest=jnp.where(keep, slot, state.newest),
     )

@@ -62,6 +62,17 @@ def resolution(total: Float[Array, ""]) -> Float[Array, ""]:
     return jnp.sqrt(jnp.finfo(total.dtype).eps).astype(total.dtype) * jnp.abs(total)
 
 
+class Line(eqx.Module):
+    """theta + α d: where it starts and how steep, the lowest loss of the run, and what is lost in rounding."""
+
+    theta: Float[Array, " p"]
+    direction: Float[Array, " p"]
+    total: Float[Array, ""]
+    slope: Float[Array, ""]
+    best: Float[Array, ""]
+    moves: Float[Array, ""]  # at α = 1 theta moves by at most so many roundings of a component
+
+
 def line_search(
     objective: Objective,
     theta: Float[Array, " p"],
@@ -77,56 +88,26 @@ def line_search(
     `found`. A non-finite loss is an overshoot. No step ends above `best` by more than `resolution`, so that rises too
     small to be believed cannot add up.
     """
-    zero = Sample(jnp.zeros_like(alpha), jnp.zeros_like(alpha), product(here.gradient, direction))
-    infinity = jnp.full_like(alpha, jnp.inf)
+    line, search = opened(theta, here, best, direction, alpha)
+    return lax.while_loop(unfinished, lambda search: trial(objective, line, search), search)
+
+
+def opened(
+    theta: Float[Array, " p"],
+    here: Evaluation,
+    best: Float[Array, ""],
+    direction: Float[Array, " p"],
+    alpha: Float[Array, ""],
+) -> tuple[Line, Search]:
+    """The line, and the search on it before its first trial."""
+    slope = product(here.gradient, direction)
     # By component: a frequency of 100 must not hide what a weight of 0.1 has still to gain.
     size = jnp.abs(theta)
     rounding = jnp.finfo(direction.dtype).eps * jnp.maximum(size, 1e-6 * jnp.max(size))
     moves = jnp.max(jnp.abs(direction) / jnp.maximum(rounding, jnp.finfo(direction.dtype).tiny))
-    noise = resolution(best)
-
-    def unfinished(search: Search) -> Bool[Array, ""]:
-        return ~search.done & (search.count < SEARCH_LIMIT)
-
-    def trial(search: Search) -> Search:
-        at = theta + search.alpha * direction
-        there = evaluate(objective, at)
-        slope = product(there.gradient, direction)
-        finite = there.finite & jnp.isfinite(slope)
-        measured = jnp.where(finite, there.total - here.total, jnp.inf)
-        trapezoid = search.alpha * (zero.slope + slope) / 2
-        # Both say that nothing visible happens: which of them is right only the slopes can tell.
-        hidden = (jnp.maximum(jnp.abs(measured), jnp.abs(trapezoid)) <= noise) & (there.total <= best + noise)
-        now = Sample(search.alpha, jnp.where(hidden, trapezoid, measured), slope)
-
-        decreases = now.rise <= ARMIJO * now.alpha * zero.slope
-        accepted = decreases & (jnp.abs(slope) <= CURVATURE * jnp.abs(zero.slope))
-        lower = accepted | (decreases & (now.rise < search.low.rise))
-        # The loss rises from now towards high: the minimum is on the other side, where low was.
-        turned = slope * (search.high.alpha - search.low.alpha) >= 0
-        low = choose(lower, now, search.low)
-        high = choose(lower, choose(turned, search.low, search.high), now)
-
-        width = jnp.abs(high.alpha - low.alpha)
-        # Interpolation can creep along one end; a bracket that kept over 2/3 of its width is halved.
-        creeps = width > (2 / 3) * jnp.abs(search.high.alpha - search.low.alpha)
-        ahead, between = _ahead(search.low, now), _between(low, high, creeps)
-        return Search(
-            low=low,
-            theta=jnp.where(lower, at, search.theta),
-            evaluation=choose(lower, there, search.evaluation),
-            high=high,
-            alpha=jnp.where(jnp.isfinite(high.alpha), between, ahead),
-            count=search.count + 1,
-            # Slopes alone are believed only where both conditions hold: a slope that is wrong would hold one forever.
-            found=jnp.where(lower, accepted | ~hidden, search.found),
-            done=accepted | (width * moves <= 1),
-            # A trial that rounds back to theta says nothing about the loss around it.
-            finite=jnp.where(jnp.any(at != theta), finite, search.finite),
-        )
-
+    infinity = jnp.full_like(alpha, jnp.inf)
     untried = Search(
-        low=zero,
+        low=Sample(jnp.zeros_like(alpha), jnp.zeros_like(alpha), slope),
         theta=theta,
         evaluation=here,
         high=Sample(infinity, infinity, infinity),
@@ -136,14 +117,60 @@ def line_search(
         done=jnp.asarray(False),
         finite=jnp.asarray(True),
     )
-    return lax.while_loop(unfinished, trial, untried)
+    return Line(theta, direction, here.total, slope, best, moves), untried
+
+
+def unfinished(search: Search) -> Bool[Array, ""]:
+    return ~search.done & (search.count < SEARCH_LIMIT)
+
+
+def trial(objective: Objective, line: Line, search: Search) -> Search:
+    """One evaluation at `search.alpha`, and the bracket after it."""
+    at = line.theta + search.alpha * line.direction
+    there = evaluate(objective, at)
+    slope = product(there.gradient, line.direction)
+    finite = there.finite & jnp.isfinite(slope)
+    measured = jnp.where(finite, there.total - line.total, jnp.inf)
+    trapezoid = search.alpha * (line.slope + slope) / 2
+    noise = resolution(line.best)
+    # Both say that nothing visible happens: which of them is right only the slopes can tell.
+    unseen = jnp.maximum(jnp.abs(measured), jnp.abs(trapezoid)) <= noise
+    hidden = unseen & (there.total <= line.best + noise)
+    now = Sample(search.alpha, jnp.where(hidden, trapezoid, measured), slope)
+
+    decreases = now.rise <= ARMIJO * now.alpha * line.slope
+    accepted = decreases & (jnp.abs(slope) <= CURVATURE * jnp.abs(line.slope))
+    lower = accepted | (decreases & (now.rise < search.low.rise))
+    # The loss rises from now towards high: the minimum is on the other side, where low was.
+    turned = slope * (search.high.alpha - search.low.alpha) >= 0
+    low = choose(lower, now, search.low)
+    high = choose(lower, choose(turned, search.low, search.high), now)
+
+    width = jnp.abs(high.alpha - low.alpha)
+    # Interpolation can creep along one end; a bracket that kept over 2/3 of its width is halved.
+    creeps = width > (2 / 3) * jnp.abs(search.high.alpha - search.low.alpha)
+    ahead, between = _ahead(search.low, now), _between(low, high, creeps)
+    return Search(
+        low=low,
+        theta=jnp.where(lower, at, search.theta),
+        evaluation=choose(lower, there, search.evaluation),
+        high=high,
+        alpha=jnp.where(jnp.isfinite(high.alpha), between, ahead),
+        count=search.count + 1,
+        # Slopes alone are believed only where both conditions hold: a slope that is wrong would hold one forever.
+        found=jnp.where(lower, accepted | ~hidden, search.found),
+        done=accepted | (width * line.moves <= 1),
+        # A trial that rounds back to theta says nothing about the loss around it.
+        finite=jnp.where(jnp.any(at != line.theta), finite, search.finite),
+    )
 
 
 M = TypeVar("M", bound=eqx.Module)
 
 
 def choose(condition: Bool[Array, ""], yes: M, no: M) -> M:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+    """yes or no; what both have in common is passed on."""
+    return jax.tree.map(lambda a, b: a if a is b else jnp.where(condition, a, b), yes, no)
 
 
 def cubic_minimum(a: Sample, b: Sample) -> Float[Array, ""]:
