@@ -21,7 +21,8 @@ import pytest
 from matplotlib.image import imread
 
 import safenet
-from safenet import cli, console, library
+from safenet import cli, library
+from safenet.training import progress
 
 # Compiled programs are kept for the session, never in the user's own cache.
 CACHE = tempfile.mkdtemp(prefix="safenet-test-cache-")
@@ -289,7 +290,7 @@ def test_a_parameter_changes_the_problem_that_is_solved(tmp_path):
 def test_literal_schedule_does_30_adam_and_10_lbfgs_steps_in_float32(tmp_path):
     small = ("--scale", "0.001", "--points", "256", "--condition-points", "64")
     words = ("solve", "wave", "--method", "safe-net-literal", "--recipe", "paper-1", *small)
-    with mock.patch.object(console, "LINE_EVERY", 0.0):
+    with mock.patch.object(progress, "LINE_EVERY", 0.0):
         ran = run(*words, "--out", "literal", "--json", cwd=tmp_path)
     assert ran.code == 0, ran.err
     result = ran.json

@@ -14,8 +14,18 @@ ROOT = Path(safenet.__file__).parent
 ORDER = [
     *("lazily", "errors", "problem", "reference", "library"),
     *("backend", "derivatives", "features", "networks", "training"),
-    *("solution", "solving", "export", "plot", "describe", "console", "tracking"),
-    *("analysis", "bench", "report", "cli"),
+    *(
+        "solution",
+        "candidates",
+        "solving",
+        "export",
+        "plot",
+        "domain_picture",
+        "describe",
+        "console",
+        "tracking",
+    ),
+    *("analysis", "bench", "report", "commands", "cli"),
 ]
 # Shortcuts a solution offers, imported when asked for: sol.plot(), sol.to_xarray().
 SHORTCUTS = {("solution", "plot"), ("solution", "export")}

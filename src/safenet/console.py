@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
@@ -19,10 +19,8 @@ from rich.progress import (
 from rich.text import Text
 
 from .problem import Problem
-from .training.progress import Monitor
+from .training.progress import Lines
 
-LINE_EVERY = 5.0  # seconds between lines where there is no terminal to redraw
-FIRST_LINE = 2.0  # seconds before the first of them: a solve that takes less says nothing
 ERROR_EVERY = 4.0  # seconds between looks at the error: it is for the eye only and should not cost much
 
 
@@ -32,10 +30,11 @@ class TimeLeft(ProgressColumn):
         return Text(f"{left:.0f} s left" if left is not None else "", style="dim")
 
 
-class ConsoleMonitor(Monitor):
-    """Shows a run on standard error, so that standard output stays free for results."""
+class ConsoleMonitor(Lines):
+    """Shows a run on standard error, so that standard output stays free for results; in lines, without a terminal."""
 
     def __init__(self, problem: Problem, quiet: bool = False) -> None:
+        super().__init__()
         self.problem = problem
         self.console = Console(stderr=True, quiet=quiet)
         self.live = self.console.is_terminal and not quiet
@@ -50,11 +49,7 @@ class ConsoleMonitor(Monitor):
             transient=True,
         )
         self.task = self.progress.add_task("starting", total=None, detail="")
-        self.began = self.spoke = self.looked = time.monotonic()
-        self.silence = min(FIRST_LINE, LINE_EVERY)
-        self.name = ""
-        self.detail = ""
-        self.error = ""
+        self.looked = self.began
 
     def __enter__(self) -> ConsoleMonitor:
         if self.live:
@@ -68,20 +63,7 @@ class ConsoleMonitor(Monitor):
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         if name != self.name:
             self.progress.reset(self.task, total=None)
-        self.name, self.detail = name, detail
-        self._show(fraction, 1.0 if fraction is not None else None, detail)
-
-    def step(self, iteration: int, loss: float) -> None:
-        self._show(None, None, f"{self.detail} · step {iteration}, residual {loss:.1e}")
-
-    def level(self, unknowns: int, residual: float) -> None:
-        self._show(None, None, f"{unknowns} amplitudes · held-out residual {residual:.1e}{self.error}")
-
-    def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-        largest = sorted(terms.items(), key=lambda item: -item[1])[:3]
-        listing = ", ".join(f"{name} {value:.1e}" for name, value in largest)
-        detail = f"{iteration}/{total} · loss {loss:.2e} ({listing}){self.error}"
-        self._show(float(iteration), float(total), detail)
+        super().phase(name, detail, fraction)
 
     def network(self, current: Callable[[], Any]) -> None:
         now = time.monotonic()
@@ -92,13 +74,14 @@ class ConsoleMonitor(Monitor):
             self.error = f" · L2RE {l2re_text(measured.l2re, measured.floor)}"
             self.looked = time.monotonic()
 
-    def _show(self, completed: float | None, total: float | None, detail: str) -> None:
-        if self.live:
-            fields: dict[str, Any] = {"description": self.name, "detail": detail}
-            if completed is not None:
-                fields |= {"completed": completed, "total": total}
-            self.progress.update(self.task, **fields)
-        elif time.monotonic() - self.spoke > self.silence:
-            line = f"{time.monotonic() - self.began:6.0f} s  {self.name}: {detail}"
-            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
-            self.spoke, self.silence = time.monotonic(), LINE_EVERY
+    def show(self, detail: str, completed: float | None = None, total: float | None = None) -> None:
+        if not self.live:
+            super().show(detail, completed, total)
+            return
+        fields: dict[str, Any] = {"description": self.name, "detail": detail}
+        if completed is not None:
+            fields |= {"completed": completed, "total": total}
+        self.progress.update(self.task, **fields)
+
+    def write(self, line: str) -> None:
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -9,12 +9,15 @@ from typing import Any
 from .features import domain_expressions, fourier_products
 from .networks.methods import METHODS, build
 from .problem import Problem
-from .problem.posedness import left_free
+from .problem.notation import written
+from .problem.posedness import doubts
 from .problem.structure import axis_kinds, named_frequencies
 from .problem.verify import proven
 from .solution import Solution, l2re_text
+from .solving import OUT_OF_TIME
 from .training.direct import FAILED
 from .training.recipes import make_plan
+from .training.run import GIVEN_UP
 
 
 def describe(problem: Problem) -> dict[str, Any]:
@@ -37,9 +40,9 @@ def describe(problem: Problem) -> dict[str, Any]:
         "conditions": [{"text": c.text, "kind": c.kind} for c in problem.conditions],
         "domain": {axis.name: [str(axis.lower), str(axis.upper)] for axis in problem.axes},
         "region": _region(problem),
-        "warnings": list(left_free(problem)),
+        "warnings": list(doubts(problem)),
         "parameters": {symbol.name: str(value) for symbol, value in problem.parameters.items()},
-        "exact": None if problem.exact is None else {k: str(v) for k, v in problem.exact.items()},
+        "exact": None if problem.exact is None else {k: written(v) for k, v in problem.exact.items()},
         "exact_proven": None if problem.exact is None else proven(problem),
         "reference_accuracy": problem.reference_accuracy,
         "linear": problem.linear,
@@ -47,7 +50,7 @@ def describe(problem: Problem) -> dict[str, Any]:
             field: dict(zip(problem.axis_names, kinds, strict=True))
             for field, kinds in axis_kinds(problem).items()
         },
-        "features": [str(expression) for expression in domain_expressions(problem)],
+        "features": [written(expression) for expression in domain_expressions(problem)],
         "named_frequencies": dict(
             zip(problem.axis_names, map(list, named_frequencies(problem)), strict=True)
         ),
@@ -151,18 +154,19 @@ def _phases(names: list[str]) -> str:
 
 
 def result_text(solution: Solution, folder: Path) -> str:
-    """The result of a solve for a person: the error first, then how it came about and what to do next.
+    """The result of a solve for a person: warnings, the error, then how it came about and what to do next.
 
     The errors are those that the solve has measured and recorded; measuring again would only take longer.
     """
     result = solution.result
     lines = [f"{solution.problem.name}: {result['outcome']}"]
+    # Before the errors: of a solution that is one of many, they say little.
+    lines += [f"  warning         {text}" for text in result.get("warnings", ())]
     lines.extend(_error_lines(solution))
     if result.get("estimate") is not None:
         lines.append(
             f"  error           {result['estimate']:.0e} (relative, estimated without the reference)"
         )
-    lines += [f"  warning         {text}" for text in result.get("warnings", ())]
     residual = result["residual"]
     if residual is None:
         lines.append(f"  residual        not known: {_gap(result)}")
@@ -174,12 +178,12 @@ def result_text(solution: Solution, folder: Path) -> str:
         )
     lines.append(
         f"  work            {result['iterations']} iterations, {result['evaluations']} evaluations, "
-        f"{result['parameters']} parameters, {result['seconds']:.1f} s"
+        f"{result['parameters']} parameters, {result['wall_seconds']:.1f} s"
     )
     for reason in result["reasons"]:
         lines.append(f"  why             {reason}")
     lines.append(f"  stopped         {result['stop_reason']}")
-    if result["outcome"] == "interrupted":
+    if result["outcome"] in ("interrupted", OUT_OF_TIME):
         lines.append(f"  go on with      safenet solve --resume {folder}")
     lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
     return "\n".join(lines)
@@ -205,7 +209,5 @@ def _error_lines(solution: Solution) -> list[str]:
 
 def _gap(result: dict[str, Any]) -> str:
     """Why there is no number."""
-    interrupted = result["outcome"] == "interrupted"
-    return (
-        "the run has not reached the whole domain" if interrupted else "the solution is not finite everywhere"
-    )
+    short = result["outcome"] in ("interrupted", OUT_OF_TIME, GIVEN_UP)
+    return "the run has not reached the whole domain" if short else "the solution is not finite everywhere"

@@ -9,16 +9,17 @@ sol.save(folder); load(folder)
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .derivatives import Orders, jets
-from .errors import SafeNetError
+from .errors import SafeNetError, SafeNetWarning
 from .networks.methods import network_spec, skeleton
 from .problem import Problem
 from .problem.toml import dumps, read
@@ -69,9 +70,13 @@ class Errors:
         return l2re_text(errors_json(self, len(self.fields)), self.floor)
 
 
+class OutsideError(SafeNetError):
+    """A point outside the intervals of the axes, where nothing is known."""
+
+
 @dataclass
 class Solution:
-    """A trained network with its problem, the plan that made it, and the record of how."""
+    """A trained network with its problem, the plan that made it, the record of how, and where it is saved."""
 
     problem: Problem
     network: Any
@@ -79,22 +84,41 @@ class Solution:
     history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
     result: dict[str, Any] = field(default_factory=dict)
     orders: Orders = ()
+    folder: Path | None = None
 
     def __call__(self, **coordinates: Any) -> Any:
         """Fields at points given by axis name: an array of the broadcast shape, or a dict for several unknowns.
 
-        Points of the box that are not in the region are nan."""
+        There is no extrapolation. As with SciPy's interpolators, a point outside the intervals of the axes is an
+        error, and one between them that is not in the region is nan: with a warning, which `grid`, made to fill the
+        box, does not give.
+        """
+        fields, outside = self.sampled(coordinates)
+        if outside.any():
+            first = np.argmax(outside)
+            place = (f"{name}={value.flat[first]:g}" for name, value in self._broadcast(coordinates).items())
+            warnings.warn(
+                f"{outside.sum()} of {outside.size} points are outside the region of {self.problem.name}: "
+                f"nan there, e.g. at {', '.join(place)}",
+                SafeNetWarning,
+                stacklevel=2,
+            )
+        return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
+
+    def sampled(self, coordinates: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Every field at the points, and which points are outside the region, where the fields are nan."""
         points, shape = self._points(coordinates)
         orders = self.orders or (0,) * points.shape[1]
         nothing = np.empty((0, len(self.problem.unknowns)))
         values = evaluate_network(self.network, points, orders) if len(points) else nothing
-        # In the box, but not in the domain: there is no value.
         slack = 1e-6 * max(axis.length for axis in self.problem.axes[:2])
-        values = np.where(self.problem.contains(points, slack)[:, None], values, np.nan)
+        outside = ~self.problem.contains(points, slack)
+        values = np.where(outside[:, None], np.nan, values)
         fields = {name: values[:, i].reshape(shape) for i, name in enumerate(self.problem.unknowns)}
-        return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
+        return fields, outside.reshape(shape)
 
-    def _points(self, coordinates: dict[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
+    def _broadcast(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The coordinates of the points, in the order of the axes."""
         names = self.problem.axis_names
         for name in names:
             if name not in coordinates:
@@ -103,11 +127,15 @@ class Solution:
             if name not in names:
                 raise SafeNetError(f"{name!r} is not an axis", f"the axes are {', '.join(names)}")
         arrays = np.broadcast_arrays(*(np.asarray(coordinates[name], dtype=float) for name in names))
+        return dict(zip(names, arrays, strict=True))
+
+    def _points(self, coordinates: Mapping[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
+        arrays = list(self._broadcast(coordinates).values())
         for axis, array in zip(self.problem.axes, arrays, strict=True):
             slack = 1e-6 * axis.length  # float32 grids end a rounding beyond their interval
             outside = array[(array < axis.lo - slack) | (array > axis.hi + slack)]
             if outside.size:
-                raise SafeNetError(
+                raise OutsideError(
                     f"{axis.name} = {outside.flat[0]:g} is outside the domain [{axis.lower}, {axis.upper}]",
                     "a solution is known only inside its domain",
                 )
@@ -124,7 +152,7 @@ class Solution:
             raise SafeNetError(f"{order!r} is not the order of a derivative", "give 1, 2, …")
         orders = list(self.orders or (0,) * len(self.problem.axes))
         orders[index] += order
-        return Solution(self.problem, self.network, self.plan, self.history, self.result, tuple(orders))
+        return replace(self, orders=tuple(orders))
 
     def error(self) -> Errors:
         """The error against the reference on the evaluation grid, and the held-out residual."""
@@ -141,10 +169,18 @@ class Solution:
         return plot(self)
 
     def grid(self, **counts: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Ticks by axis and values by unknown on a grid over the box: `sol.grid(x=201, t=[0, 0.5, 1])`."""
+        """Ticks by axis and values by unknown on a grid over the box: `sol.grid(x=201, t=[0, 0.5, 1])`.
+
+        Where the box is not in the region, the values are nan."""
         from .export import grid_values
 
         return grid_values(self, **counts)
+
+    def export(self, path: str | Path, *, derivatives: Sequence[str] = (), **counts: Any) -> Path:
+        """Fields over the grid, and derivatives such as "u_xt", as .csv, .npz, .nc, .vtr or .pvd; the file to open."""
+        from .export import export
+
+        return export(self, path, derivatives, **counts)
 
     def to_xarray(self, **counts: Any) -> Dataset:
         """An xarray Dataset over the grid."""
@@ -176,6 +212,7 @@ class Solution:
             raise SafeNetError(
                 f"cannot write to {folder}: {obstacle.strerror}", "choose another place"
             ) from None
+        self.folder = folder
         return folder
 
 
@@ -195,7 +232,7 @@ def load(folder: str | Path, problem: Problem | None = None) -> Solution:
         network = fill(skeleton(problem, facts["network"]), arrays)
     with undamaged(folder / "result.json"):
         result = dict(json.loads((folder / "result.json").read_text("utf-8")))
-    return Solution(problem, network, plan, history, result)
+    return Solution(problem, network, plan, history, result, folder=folder)
 
 
 def read_problem(folder: Path) -> Problem:

@@ -13,23 +13,36 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from .backend import device_name
+from .candidates import (
+    SEARCH,
+    candidate_folder,
+    choice,
+    finite,
+    known_search,
+    searches,
+    told_of,
+    write_search,
+)
 from .errors import SafeNetError, SafeNetWarning
 from .problem import Problem
-from .problem.posedness import left_free
+from .problem.posedness import doubts
 from .problem.toml import dumps
 from .solution import Solution, errors, errors_json, read_plan, read_problem, undamaged
 from .training.adam import Adam
 from .training.batch import train_many
+from .training.budget import Deadline, Spent
+from .training.budget import seconds as budget_seconds
 from .training.checkpoint import unpack, write_atomically
+from .training.direct import FAILED
 from .training.estimate import estimated_error
-from .training.progress import Monitor
-from .training.recipes import SCOUT, Plan, make_plan
-from .training.run import Trained, train
+from .training.finite import check_finite
+from .training.progress import Lines, Monitor
+from .training.recipes import Plan, make_plan
+from .training.run import GIVEN_UP, Trained, train
 
-SEARCH = "search.json"  # what came of the variants, beside a run of a seed that has not tried them itself
+OUT_OF_TIME = "out of time"  # the outcome of a run that its budget has stopped
 
 
 def solve(
@@ -49,12 +62,19 @@ def solve(
 
     `options`: precision, scale (of the iterations), interior, condition (numbers of points), sampler, and the
     network's, which are the fields of `Method`: features, width, depth, activation, frequencies, amplitudes, normalise,
-    domain, k, embedding, weighting, ….
+    domain, k, embedding, weighting, …; and `budget`, seconds or a text such as "5m": when it is spent, the best so far
+    comes back.
+
+    `monitor` is told of the progress: by default lines on standard error after two seconds, `Monitor()` is silent.
     """
-    _warn(problem)
+    began = time.monotonic()
+    _examine(problem)
     plan = make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options)
     folder = None if out is None or jax.process_index() else prepare(Path(out), problem, plan, force)
-    return carry_out(problem, plan, monitor, folder)
+    watch = _watcher(monitor)
+    if options.get("budget") is not None:
+        watch = Deadline(watch, budget_seconds(str(options["budget"])), began)
+    return _told_of(carry_out(problem, plan, watch, folder, began=began))
 
 
 def solve_many(
@@ -79,7 +99,7 @@ def solve_many(
     """
     problems = [problems] if isinstance(problems, Problem) else list(problems)
     for problem in problems:
-        _warn(problem)
+        _examine(problem)
     runs = []
     for problem, rate, seed in product(problems, tuple(rates) or (None,), seeds):
         plan = make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options)
@@ -87,12 +107,36 @@ def solve_many(
     folders = []
     if out is not None and not jax.process_index():
         folders = [prepare(Path(out) / str(i), *run, force) for i, run in enumerate(runs)]
-    return carry_out_many([run[0] for run in runs], [run[1] for run in runs], monitor, together, folders)
+    watch = _watcher(monitor)
+    return carry_out_many([run[0] for run in runs], [run[1] for run in runs], watch, together, folders)
 
 
-def _warn(problem: Problem) -> None:
-    for text in left_free(problem):
+def _watcher(monitor: Monitor | None) -> Monitor:
+    """Who is told of the progress: of several processes only the first speaks unasked."""
+    if monitor is not None:
+        return monitor
+    return Monitor() if jax.process_index() else Lines()
+
+
+def _examine(problem: Problem) -> None:
+    """Before anything is computed: doubts are told, what cannot be computed is refused."""
+    for text in doubts(problem):
         warnings.warn(f"{problem.name}: {text}", SafeNetWarning, stacklevel=3)
+    check_finite(problem)
+
+
+def _told_of(solution: Solution) -> Solution:
+    """The solution, with a warning where the solve itself found it wanting."""
+    result, said = solution.result, doubts(solution.problem)
+    found = [text for text in result["warnings"] if text not in said]
+    missed = solution.plan.recipe == "default" and (result["residual"] or 0.0) > FAILED
+    if result["outcome"] == GIVEN_UP:
+        found.append(result["stop_reason"])
+    elif missed and result["outcome"] != "interrupted":
+        found.append(f"not solved: its own equations or conditions are missed by {result['residual']:.0%}")
+    for text in found:
+        warnings.warn(f"{solution.problem.name}: {text}", SafeNetWarning, stacklevel=3)
+    return solution
 
 
 def _at_rate(plan: Plan, rate: float) -> Plan:
@@ -117,7 +161,7 @@ def resume(folder: str | Path, *, monitor: Monitor | None = None) -> Solution:
     for checkpoint in _checkpoints(folder):
         with undamaged(checkpoint, "remove it, and --resume starts the same plan from the beginning"):
             unpack(checkpoint)
-    return carry_out(problem, plan, monitor, folder, resuming=True)
+    return _told_of(carry_out(problem, plan, _watcher(monitor), folder, resuming=True))
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -158,29 +202,38 @@ def _check_free(folder: Path, force: bool) -> None:
 
 
 def carry_out(
-    problem: Problem, plan: Plan, monitor: Monitor | None, folder: Path | None, resuming: bool = False
+    problem: Problem,
+    plan: Plan,
+    monitor: Monitor | None,
+    folder: Path | None,
+    resuming: bool = False,
+    began: float | None = None,
 ) -> Solution:
     """Train every candidate of the plan, one after another, each in a folder of its own if there are several.
 
-    Where another seed tries the variants, the one that it chooses follows.
+    Where another seed tries the variants, the one that it chooses follows. The clock started at `began`.
     """
-    began = time.monotonic()
-    told = _search(folder, plan)
+    began = time.monotonic() if began is None else began
+    former = _former_result(folder) if resuming and folder is not None else {}
+    told = known_search(folder, plan)
     trials: list[Trained] = []
     for number, candidate in enumerate(() if told else plan.candidates, 1):
-        inside = None if folder is None else _candidate_folder(folder, plan, number)
+        inside = None if folder is None else candidate_folder(folder, plan, number)
         trials.append(train(problem, candidate, monitor, inside, resuming))
         if trials[-1].interrupted:
             break
-    told = told or _told(problem, plan, trials)
+    told = told or told_of(problem, plan, trials)
     if trials and (plan.scouts or trials[-1].interrupted):
-        trained = replace(trials[_choice(told)], interrupted=trials[-1].interrupted)
+        trained = replace(trials[choice(told)], interrupted=trials[-1].interrupted)
     else:
         write_search(folder, told)
-        inside = None if folder is None else _candidate_folder(folder, plan, "chosen")
-        trained = train(problem, plan.settled[_choice(told)], monitor, inside, resuming)
-    solution = _measured(problem, plan, trained, told, time.monotonic() - began)
-    _estimate(solution, monitor, _former_estimate(folder) if resuming and folder is not None else None)
+        inside = None if folder is None else candidate_folder(folder, plan, "chosen")
+        trained = train(problem, plan.settled[choice(told)], monitor, inside, resuming)
+    earlier = float(former.get("wall_seconds", 0.0))
+    solution = _measured(problem, plan, trained, told, earlier + time.monotonic() - began)
+    if isinstance(monitor, Deadline) and monitor.spent:
+        solution.result |= _out_of_time(monitor.budget, "the best so far is kept, and the run can be resumed")
+    _estimate(solution, monitor, former.get("estimate"))
     if folder is not None and jax.process_index() == 0:
         solution.save(folder)
     return solution
@@ -189,12 +242,17 @@ def carry_out(
 def _estimate(solution: Solution, monitor: Monitor | None, known: float | None = None) -> None:
     """By how much a solve of the default recipe that came to its end thinks it is wrong, if that is not `known` yet."""
     began, result = time.monotonic(), solution.result
-    if solution.plan.recipe != "default" or result["outcome"] == "interrupted":
+    if solution.plan.recipe != "default" or result["outcome"] in ("interrupted", OUT_OF_TIME):
         return
     try:
         if known is None:
             known = estimated_error(solution.problem, solution.network, monitor)
         result["estimate"] = known
+        if known is not None and known > FAILED:
+            result["warnings"].append(f"the error is estimated at {known:.0%} of the solution")
+    except Spent:
+        assert isinstance(monitor, Deadline)
+        result |= _out_of_time(monitor.budget, "the solution is complete, its error was not estimated")
     except KeyboardInterrupt:
         result |= {
             "outcome": "interrupted",
@@ -204,10 +262,15 @@ def _estimate(solution: Solution, monitor: Monitor | None, known: float | None =
     result["wall_seconds"] = round(result["wall_seconds"] + time.monotonic() - began, 3)
 
 
-def _former_estimate(folder: Path) -> float | None:
-    """What a finished run says of itself."""
+def _out_of_time(budget: float, left: str) -> dict[str, str]:
+    """What a run says that its budget has stopped."""
+    return {"outcome": OUT_OF_TIME, "stop_reason": f"The budget of {budget:g} s is spent; {left}."}
+
+
+def _former_result(folder: Path) -> dict[str, Any]:
+    """What a run says of itself that came to a result before."""
     path = folder / "result.json"
-    return json.loads(path.read_text()).get("estimate") if path.exists() else None
+    return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
 
 
 def carry_out_many(
@@ -228,7 +291,7 @@ def carry_out_many(
     def run(runs: Sequence[tuple[int, str | int, Plan]]) -> list[Trained]:
         """Each, by the folder and the watcher of the plan at its place."""
         where = [i for i, *_ in runs]
-        inside = [_candidate_folder(folders[i], plans[i], name) for i, name, _ in runs if folders]
+        inside = [candidate_folder(folders[i], plans[i], name) for i, name, _ in runs if folders]
         watching = [watchers[i] for i in where if watchers]
         variants = [plan for *_, plan in runs]
         return train_many([problems[i] for i in where], variants, monitor, together, inside, watching)
@@ -236,8 +299,8 @@ def carry_out_many(
     told: dict[int, list[dict[str, Any]]] = {}
     ends: dict[int, Trained] = {}
     hosts: dict[int, list[int]] = {}
-    for members in _searches(problems, plans):
-        known = next((found for i in members if (found := _search(places[i], plans[i]))), None)
+    for members in searches(problems, plans):
+        known = next((found for i in members if (found := known_search(places[i], plans[i]))), None)
         if known:
             told |= dict.fromkeys(members, known)
         else:
@@ -247,13 +310,13 @@ def carry_out_many(
     for (host, *_), trained in zip(runs, run(runs), strict=True):
         trials.setdefault(host, []).append(trained)
     for host, members in hosts.items():
-        told |= dict.fromkeys(members, _told(problems[host], plans[host], trials[host]))
+        told |= dict.fromkeys(members, told_of(problems[host], plans[host], trials[host]))
         if plans[host].scouts:
-            ends[host] = trials[host][_choice(told[host])]
+            ends[host] = trials[host][choice(told[host])]
     rest = [i for i in range(len(plans)) if i not in ends]
     settled = []
     for i in rest:
-        best, scouts = _choice(told[i]), plans[i].scouts  # a scout goes on where it was as a candidate
+        best, scouts = choice(told[i]), plans[i].scouts  # a scout goes on where it was as a candidate
         settled.append((i, best + 1 if scouts else "chosen", plans[i].settled[best]))
         if not scouts:
             write_search(places[i], told[i])
@@ -261,92 +324,10 @@ def carry_out_many(
     each = (time.monotonic() - began) / max(len(plans), 1)
     solutions = [_measured(problems[i], plan, ends[i], told[i], each) for i, plan in enumerate(plans)]
     for solution, folder in zip(solutions, places, strict=True):
-        _estimate(solution, monitor, None if folder is None else _former_estimate(folder))
+        _estimate(solution, monitor, None if folder is None else _former_result(folder).get("estimate"))
         if folder is not None:
             solution.save(folder)
     return solutions
-
-
-def _searches(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[list[int]]:
-    """The places of plans that differ in their seed only and have variants; of any other, each by itself."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for i, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
-        key = (dumps(problem), replace(plan, seed=SCOUT).to_json()) if plan.variants else (str(i), "")
-        found.setdefault(key, []).append(i)
-    return list(found.values())
-
-
-def _candidate_folder(folder: Path, plan: Plan, name: str | int) -> Path:
-    """Where a candidate of a plan is saved: beside the others, or in the run folder itself if it is the only one."""
-    if not plan.variants:
-        return folder
-    inside = folder / f"candidate-{name}"
-    inside.mkdir(exist_ok=True)
-    return inside
-
-
-def _search(folder: Path | None, plan: Plan) -> list[dict[str, Any]] | None:
-    """What came of the candidates, if that is known already."""
-    if folder is None or plan.scouts:
-        return None
-    try:
-        found: list[dict[str, Any]] = json.loads((folder / SEARCH).read_text("utf-8"))
-        whole = [fact["chosen"] for fact in found].count(True) == 1 and len(found) == len(plan.variants)
-    except (OSError, ValueError, TypeError, KeyError):  # none, or damaged: a search finds the same again
-        return None
-    return found if whole else None
-
-
-def write_search(folder: Path | None, told: Sequence[dict[str, Any]]) -> None:
-    if folder is not None and jax.process_index() == 0:
-        write_atomically(folder / SEARCH, json.dumps(told, indent=1).encode())
-
-
-def _choice(told: Sequence[dict[str, Any]]) -> int:
-    """Which of the candidates was chosen: the only one, if the plan is a single run."""
-    return next((i for i, facts in enumerate(told) if facts["chosen"]), 0)
-
-
-def chosen(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> int:
-    """Which of the candidates wins: by the final loss or the held-out residual, after any that diverged.
-
-    The reference is not asked, by construction: a `Trained` knows nothing of it.
-    """
-
-    def rank(i: int) -> tuple[bool, float, float]:
-        measures = final_loss(problem, plan.candidates[i], trials[i]), _number(trials[i].residual)
-        loss, residual = (math.inf if value is None else value for value in measures)
-        first, tie = (loss, residual) if plan.select == "loss" else (residual, loss)
-        return trials[i].outcome == "diverged", first, tie
-
-    return min(range(len(trials)), key=rank)
-
-
-def final_loss(problem: Problem, plan: Plan, trained: Trained) -> float | None:
-    """Σ λ_k L_k after the last iteration, with the plan's λ: where weights adapt, totals do not compare."""
-    if not len(trained.history):
-        return None
-    weights = [plan.residual_weight] * len(problem.equations)
-    weights += [plan.condition_weight] * len(problem.conditions)
-    return _number(float(np.dot(weights, trained.history[-1, 2:])))
-
-
-def _told(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> list[dict[str, Any]]:
-    """What came of each candidate, and which is chosen; nothing where there is no choice."""
-    best = chosen(problem, plan, trials)
-    return [
-        {
-            **variant,
-            "loss": final_loss(problem, candidate, trial),
-            "residual": _number(trial.residual),
-            "outcome": trial.outcome,
-            "stop_reason": trial.stop_reason,
-            "iterations": sum(record.iterations for record in trial.records),
-            "seconds": round(sum(record.seconds for record in trial.records), 3),
-            "chosen": trial is trials[best],
-        }
-        for variant, candidate, trial in zip(plan.variants, plan.candidates, trials, strict=False)
-    ]
 
 
 def _measured(
@@ -358,11 +339,6 @@ def _measured(
     return solution
 
 
-def _number(value: float | None) -> float | None:
-    """JSON has no NaN and no infinity."""
-    return value if value is not None and math.isfinite(value) else None
-
-
 def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) -> dict[str, Any]:
     """What a run has to say for itself; every number here was measured, none is a setting."""
     measured = errors(problem, trained.network)
@@ -372,11 +348,11 @@ def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) 
         "method": plan.method,
         "recipe": plan.recipe,
         "seed": plan.seed,
-        "l2re": {k: _number(v) for k, v in l2re.items()} if isinstance(l2re, dict) else _number(l2re),
-        "max_error": _number(measured.max_error),
+        "l2re": {k: finite(v) for k, v in l2re.items()} if isinstance(l2re, dict) else finite(l2re),
+        "max_error": finite(measured.max_error),
         "reference_accuracy": measured.floor,
         "estimate": None,
-        "residual": _number(measured.held_out.worst),
+        "residual": finite(measured.held_out.worst),
         "parameters": trained.network.parameters,
         "iterations": sum(record.iterations for record in trained.records),
         "evaluations": sum(record.evaluations for record in trained.records),
@@ -387,6 +363,6 @@ def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) 
         "outcome": trained.outcome,
         "stop_reason": trained.stop_reason,
         "reasons": list(plan.reasons),
-        "warnings": list(left_free(problem)),
+        "warnings": list(doubts(problem)),
         "phases": [vars(record) for record in trained.records],
     }

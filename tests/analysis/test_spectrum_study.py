@@ -95,9 +95,11 @@ def test_the_loss_of_a_linear_form_is_quadratic_in_its_amplitudes():
     ],
 )
 def test_solutions_in_parts_are_refused_with_a_remedy(network, words):
-    remedy = "safenet spectrum poisson --method safe-net.*safenet solve poisson --recipe least-squares"
+    remedy = "sn.spectrum.problem, method=.safe-net.*sn.solve.problem, recipe=.least-squares"
     with pytest.raises(sn.SafeNetError, match=f"(?s){words}.*{remedy}"):
         sn.spectrum(sn.Solution(sn.loads(POISSON), network, sn.Plan()))
+    with pytest.raises(sn.SafeNetError, match="safenet spectrum wave --method safe-net"):
+        sn.spectrum(sn.Solution(sn.library.wave(), network, sn.Plan()))
 
 
 def test_weights_that_adapt_are_those_of_the_parameters():

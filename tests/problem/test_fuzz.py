@@ -67,6 +67,13 @@ HOSTILE = {
     "wide maxima": "u = max(" + ", ".join(f"x**{n} + t" for n in range(1, 9)) + ")",
     "too many arguments": "u = max(" + ", ".join(["x"] * 900) + ")",
     "nested moduli": "u = " + "abs(" * 30 + "x" + "*t - 1)" * 30,
+    "nested pieces": "u = " + "where(x > t, x, " * 30 + "t" + ")" * 30,
+    "pieces that double": "u = " + "where(x > 1 and t > 2, x, " * 30 + "t" + ")" * 30,
+    "pieces that multiply": "u = where(" + " and ".join(["(x < 1 or t < 2)"] * 100) + ", x, t)",
+    "many comparisons": "u = where(" + " < ".join(["x", "t"] * 400) + ", 1, 0)",
+    "nested comparisons": "u = " + "where(" * 30 + "x" + " < 1, x, t)" * 30,
+    "nested angles": "u = " + "atan2(x, " * 30 + "t" + ")" * 30,
+    "derivative of pieces": "u = diff(where(x < t, x**3, t**3)*where(x > 1, u, 2*u), x, 8)",
     "nested roots": "u = " + "sqrt(" * 30 + "x" + " + 1)" * 30,
     "nested roots of numbers": "u = " + "sqrt(2 + " * 30 + "2" + ")" * 30,
     "nested signs": "u = " + "sign(x - " * 30 + "t" + ")" * 30,
@@ -180,7 +187,7 @@ def test_hostile_files_take_little_time(name: str) -> None:
 
 WORDS = """
 u; v; x; t; c; nu; pi; e; 1; 2; 0.5; 1e-3; 0; u_x; u_xx; u_t; v_xt; u(0, t); u_x(1, t); v(x, 0); u_tt(0, 0)
-sin; cos; tan; exp; log; sqrt; abs; sign; tanh; sech; coth; asin; acos; csc
+sin; cos; tan; exp; log; sqrt; abs; sign; tanh; sech; coth; asin; acos; csc; heaviside
 +; -; *; /; **; ^
 ==; **; //; lambda; import; __; u; u_; u_z; 1e9; 1e999; 9**9; if; x.y; 2x; oo; I; diff(; max(; ()
 """
@@ -203,7 +210,10 @@ def formula(rng: random.Random, depth: int) -> str:
         return f"-{formula(rng, depth - 1)}"
     if kind < 0.95:
         return f"diff({formula(rng, depth - 1)}, {rng.choice('xt')})"
-    return f"{rng.choice(['max', 'min'])}({formula(rng, depth - 1)}, {formula(rng, depth - 1)})"
+    if kind < 0.97:
+        parts = [formula(rng, depth - 1) for _ in range(4)]
+        return "where({} {} {}, {}, {})".format(parts[0], rng.choice(["<", "<=", ">", "≥"]), *parts[1:])
+    return f"{rng.choice(['max', 'min', 'atan2'])}({formula(rng, depth - 1)}, {formula(rng, depth - 1)})"
 
 
 def mutated(rng: random.Random, text: str) -> str:

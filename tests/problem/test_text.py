@@ -101,7 +101,7 @@ def test_numbers_are_exact_and_operators_bind_as_usual(text: str, expected: sp.E
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_of_the_list(name: str) -> None:
-    arguments = (x, t) if name in ("max", "min") else (x,)
+    arguments = (x, t) if name in ("max", "min", "atan2") else (x,)
     text = f"{name}({', '.join(map(str, arguments))})"
     assert side(text) == FUNCTIONS[name](*arguments)
     assert parse_expression(written(side(text)), NAMES, "") == FUNCTIONS[name](*arguments)
@@ -200,7 +200,18 @@ def test_a_known_formula_has_axes_and_parameters_but_no_unknowns() -> None:
         ("u = sin(x,)", 11, "a value is missing", ""),
         ("u = x // 2", 7, "'//' is not available", "/"),
         ("u' = 0", 2, "has no meaning", "u_x or diff"),
-        ("u < 0", 3, "has no meaning", "inequalities"),
+        ("u < 0", 6, "there is no '='", "left = right"),
+        ("u = x < 1", 5, "a comparison outside where", "where(x < 1/2, 1, 0)"),
+        ("u = x > 0 and t > 0", 5, "a comparison outside where", "where(x < 1/2, 1, 0)"),
+        ("u = where(x, 1, 0)", 11, "this is no comparison", "where(x < 1/2, 1, 0)"),
+        ("u = where(x < 1, 0)", 5, "where has 2 of three arguments", "else 0"),
+        ("u = where(x == 1, 1, 0)", 13, "'==' within brackets", "<="),
+        ("u = where(x < 1 & t < 1, 1, 0)", 17, "the character '&'", "with and"),
+        ("u = Piecewise(x)", 5, "the function 'Piecewise' is not known", "where(x < 1/2, 1, 0)"),
+        ("u = where", 5, "where needs its argument", "where(…)"),
+        ("u = atan2(x)", 5, "atan2 has 1 arguments", "two"),
+        ("diff(where(x < 1, 1, 2)*u_x, x) = 0", 1, "this jumps", "smooth"),
+        ("diff(heaviside(x)*u_x, x) = 0", 1, "this jumps", "smooth"),
         ("u = x[0]", 6, "has no meaning", "round brackets"),
         ("u = x.real", 6, "has no meaning", "attributes"),
         ("u = √x", 5, "has no meaning", "sqrt"),
@@ -235,7 +246,7 @@ def test_a_known_formula_has_axes_and_parameters_but_no_unknowns() -> None:
         ("diff(u_xxxxx, x, 4) = 0", 1, "of order above 8", "lower"),
         ("diff(u(0, t), x) = 0", 1, "diff of a value at a place", "u_x(0, t)"),
         ("diff(u_x(0, t), t) = 0", 1, "diff of a value at a place", "u_x(0, t)"),
-        ("diff(sign(x)*u, x) = 0", 1, "has kinks", "write the derivative out"),
+        ("diff(sign(x)*u, x) = 0", 1, "this jumps", "smooth"),
     ],
 )
 def test_a_mistake_is_pointed_at(text: str, column: int, message: str, remedy: str) -> None:

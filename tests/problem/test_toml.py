@@ -146,6 +146,11 @@ def test_writing_keeps_name_title_parameters_and_exact() -> None:
         "max(x, 1/3, t)",
         "min(x, -t)",
         "sign(x)",
+        "heaviside(x - t)",
+        "heaviside(x - 1, 1)",
+        "atan2(t - 2, x)",
+        "where(x < 3/2, 1, 0)",
+        "where(E/3 <= x < 3/2 or t > x**2, sin(x), where(x >= t, 2, E))",
         "x**(1/3)",
         "x**-1.5",
         "2**(1/3)*x",
@@ -218,7 +223,7 @@ def test_a_lone_surrogate_cannot_be_written() -> None:
 
 # ---- round trips of made-up problems
 
-FUNCTIONS = [sp.sin, sp.cos, sp.tanh, sp.exp, sp.sech, sp.Abs, sp.sign, sp.atan, sp.cosh]
+FUNCTIONS = [sp.sin, sp.cos, sp.tanh, sp.exp, sp.sech, sp.Abs, sp.sign, sp.atan, sp.cosh, sp.Heaviside]
 POSITIVE = [sp.sqrt, sp.log, lambda a: a ** Rational(1, 3), lambda a: a ** Rational(-3, 2)]
 
 
@@ -245,6 +250,8 @@ def problems(draw: st.DrawFn) -> Problem:
                 | st.builds(lambda f, a: f(1 + a**2), st.sampled_from(POSITIVE), inner)
                 | st.builds(sp.Max, inner, inner)
                 | st.builds(sp.Min, inner, inner)
+                | st.builds(sp.atan2, inner, inner)
+                | st.builds(lambda a, b, c, d: sp.Piecewise((a, b < c), (d, True)), *4 * (inner,))
             ),
             max_leaves=6,
         )

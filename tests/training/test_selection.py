@@ -8,7 +8,7 @@ import pytest
 from test_run import DECAY, Watch, compiled_once, looks_often  # noqa: F401
 
 import safenet as sn
-from safenet import solving
+from safenet import candidates, solving
 from safenet.networks import METHODS
 from safenet.training.adam import Adam
 from safenet.training.lbfgs import LBFGS
@@ -39,8 +39,8 @@ def without_times(result):
 def test_the_reference_is_not_read_before_the_choice_is_made(chosen, measure, monkeypatch):
     assert chosen.select == measure
     made = []
-    choose = solving.chosen
-    monkeypatch.setattr(solving, "chosen", lambda *parts: made.append(choose(*parts)) or made[-1])
+    choose = candidates.chosen
+    monkeypatch.setattr(candidates, "chosen", lambda *parts: made.append(choose(*parts)) or made[-1])
 
     def reference(t):
         assert made, "the reference was read before the choice"
@@ -52,9 +52,9 @@ def test_the_reference_is_not_read_before_the_choice_is_made(chosen, measure, mo
     assert seen.result["l2re"] is not None
     assert without_times(seen.result)["candidates"] == without_times(blind.result)["candidates"]
     # The winner is the one that the candidates' own numbers show.
-    candidates = seen.result["candidates"]
-    assert [candidate["chosen"] for candidate in candidates].count(True) == 1
-    best = min(candidates, key=lambda candidate: candidate[measure])
+    told = seen.result["candidates"]
+    assert [candidate["chosen"] for candidate in told].count(True) == 1
+    best = min(told, key=lambda candidate: candidate[measure])
     assert best["chosen"]
     assert best["residual"] == seen.result["residual"]
     json.dumps(seen.result, allow_nan=False)
@@ -77,15 +77,15 @@ def trained(loss, residual, outcome="finished"):
     ],
 )
 def test_the_lowest_wins_and_what_diverged_or_is_not_finite_loses(trials, by_loss, by_residual):
-    assert solving.chosen(DECAY, RATES, trials) == by_loss
-    assert solving.chosen(DECAY, WEIGHTS, trials) == by_residual
+    assert candidates.chosen(DECAY, RATES, trials) == by_loss
+    assert candidates.chosen(DECAY, WEIGHTS, trials) == by_residual
 
 
 def test_the_final_loss_has_the_plans_weights_whatever_those_of_the_optimiser():
     # Columns: iteration, total under adapted weights, equation, condition.
     run = Trained(None, 1.0, np.array([[1.0, 7.0, 7.0, 7.0], [2.0, 999.0, 0.5, 0.25]]))
-    assert solving.final_loss(DECAY, RATES, run) == 0.5 + 100 * 0.25
-    assert solving.final_loss(DECAY, WEIGHTS.candidates[0], run) == 0.1 * 0.5 + 100 * 0.25
+    assert candidates.final_loss(DECAY, RATES, run) == 0.5 + 100 * 0.25
+    assert candidates.final_loss(DECAY, WEIGHTS.candidates[0], run) == 0.1 * 0.5 + 100 * 0.25
 
 
 def test_interrupted_anywhere_the_same_candidate_wins_with_the_same_bits(tmp_path):
@@ -154,17 +154,17 @@ def test_a_seed_that_does_not_choose_can_be_interrupted_anywhere(tmp_path):
         assert without_times(resumed.result) == without_times(whole.result)
     # Where the choice is known, the candidates are not trained.
     folder = solving.prepare(tmp_path / "told", DECAY, other, False)
-    told = (tmp_path / "whole" / solving.SEARCH).read_bytes()
-    (folder / solving.SEARCH).write_bytes(told)
+    told = (tmp_path / "whole" / candidates.SEARCH).read_bytes()
+    (folder / candidates.SEARCH).write_bytes(told)
     np.testing.assert_array_equal(solving.carry_out(DECAY, other, None, folder).history, whole.history)
     assert [path.name for path in folder.glob("candidate-*")] == ["candidate-chosen"]
     # A damaged file is none: the search finds the same again.
     for damage in (b"", told[:40], b"[]", b'[{"chosen": true}]', b"{}"):
         folder = solving.prepare(folder, DECAY, other, force=True)
-        assert not (folder / solving.SEARCH).exists()
-        (folder / solving.SEARCH).write_bytes(damage)
+        assert not (folder / candidates.SEARCH).exists()
+        (folder / candidates.SEARCH).write_bytes(damage)
         np.testing.assert_array_equal(sn.resume(folder).history, whole.history)
-    assert (folder / solving.SEARCH).read_bytes().count(b'"chosen": true') == 1
+    assert (folder / candidates.SEARCH).read_bytes().count(b'"chosen": true') == 1
 
 
 def test_a_seed_that_chooses_goes_on_where_it_was_a_candidate(tmp_path, monkeypatch):
@@ -184,7 +184,7 @@ def test_a_seed_that_chooses_goes_on_where_it_was_a_candidate(tmp_path, monkeypa
             solving.carry_out_many([DECAY] * 2, plans, folders=folders)
     first, second = solving.carry_out_many([DECAY] * 2, plans, folders=folders)
     assert {path.name for path in folders[0].glob("candidate-*")} == {"candidate-1", "candidate-2"}
-    assert not (folders[0] / solving.SEARCH).exists()
+    assert not (folders[0] / candidates.SEARCH).exists()
     for plan, solution in zip(plans, (first, second), strict=True):
         np.testing.assert_array_equal(solution.history, solving.carry_out(DECAY, plan, None, None).history)
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .. import library
 from ..errors import SafeNetError, nearest
 from ..networks import Constrained, LinearForm, Perceptron, Staged
 from ..networks.methods import build
@@ -241,12 +242,12 @@ def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Arra
     """The loss that a solution's plan means, at its parameters, in float64; what that is, and what to know about it."""
     network, plan = solution.network, solution.plan
     if not isinstance(network, (Perceptron, Constrained, Staged, LinearForm)):
-        name, one_form = solution.problem.name, OBSTACLES["least-squares"](solution.problem) is None
+        a_network, one_form = _instead(solution)
+        possible = OBSTACLES["least-squares"](solution.problem) is None
         raise SafeNetError(
             f"this run's solution is made of {PARTS.get(type(network).__name__, 'parts')}: there is no one loss whose "
             "spectrum could be taken",
-            f"analyse a network (safenet spectrum {name} --method safe-net --adam 1000)"
-            + (f", or one linear form (safenet solve {name} --recipe least-squares)" if one_form else ""),
+            f"analyse a network ({a_network})" + (f", or one linear form ({one_form})" if possible else ""),
         )
     loss, theta = _loss(solution, widened(network), points)
     notes = [f"analysed in float64, trained in {plan.precision}"] if plan.precision != "float64" else []
@@ -264,6 +265,27 @@ def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Arra
     if isinstance(network, Constrained):
         notes.append("conditions that hold by construction move with no parameter: their kernels are zero")
     return loss, theta, "all parameters of the network", notes
+
+
+def _instead(solution: Solution) -> tuple[str, str]:
+    """How to analyse a network of the same problem, and how to solve it by one linear form.
+
+    Commands name the problem as they can: by its name in the library, or by the file in the folder of the run.
+    """
+    problem = solution.problem
+    if problem.name in library.names() and library.problem(problem.name) == problem:
+        name = problem.name
+    elif solution.folder is not None:
+        name = str(solution.folder / "problem.toml")
+    else:
+        return (
+            'sn.spectrum(problem, method="safe-net", adam=1000)',
+            'sn.solve(problem, recipe="least-squares")',
+        )
+    return (
+        f"safenet spectrum {name} --method safe-net --adam 1000",
+        f"safenet solve {name} --recipe least-squares",
+    )
 
 
 def _loss(solution: Solution, network: Any, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"]]:

@@ -23,9 +23,10 @@ import numpy as np
 import safenet
 
 from ..backend import cores, device_name
+from ..candidates import SEARCH, write_search
 from ..errors import SafeNetError, SafeNetWarning
 from ..solution import POOLED, Solution, load
-from ..solving import SEARCH, carry_out, carry_out_many, prepare, resume, write_search
+from ..solving import carry_out, carry_out_many, prepare, resume
 from ..training.checkpoint import unpack
 from ..training.recipes import SCOUT
 from .case import Case

@@ -25,10 +25,8 @@ from ..derivatives import Field, Jets, Orders, added, product, propagated
 from ..features import Features
 from ..features.base import Frozen
 from ..problem import Condition, Problem
-from ..problem.evaluate import evaluate
+from ..problem.evaluate import KINKS, evaluate
 from .perceptron import Perceptron
-
-KINKS = (sp.Abs, sp.Max, sp.Min, sp.sign)  # g is differentiated as often as u
 
 
 class Constrained(eqx.Module):
@@ -142,7 +140,7 @@ def _value(problem: Problem, condition: Condition, field: str) -> _Value | None:
     face = not axis.is_time and problem.region is None and order == 0 and place in (axis.lower, axis.upper)
     if jet.field != field or sum(jet.orders) != order or not (start or face):
         return None
-    if coefficient.free_symbols or data.has(*KINKS):
+    if coefficient.free_symbols or data.has(*KINKS):  # g is differentiated as often as u
         return None
     return _Value(condition, index, order, place == axis.lower, data)
 

@@ -16,8 +16,6 @@ MAX_EXPONENT = 100
 MAX_BITS = 4096
 # Constants and all their parts: a margin inside float64's range.
 LARGEST, SMALLEST = 1e300, 1e-300
-# Comparing n arguments symbolically takes n² steps.
-MAX_ARGUMENTS = 8
 
 
 class Refused(Exception):  # noqa: N818 - it becomes a SafeNetError where the place is known

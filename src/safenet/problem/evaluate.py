@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import isfinite
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
+from .where import Where
 
 UNARY: dict[type[sp.Basic], str] = {
     sp.sin: "sin",
@@ -35,24 +36,26 @@ COMPOSED: dict[type[sp.Basic], Callable[[ModuleType, Any], Any]] = {
     sp.csc: lambda xp, z: 1 / xp.sin(z),
     sp.cot: lambda xp, z: 1 / xp.tan(z),
 }
-# The slopes of min, max and abs: computed where a derivative brings them in, but not part of the language.
-SLOPES: dict[type[sp.Basic], Callable[[ModuleType, Any], Any]] = {
-    sp.Heaviside: lambda xp, z: xp.heaviside(z, 0.5)
-}
+OTHERS = (sp.Max, sp.Min, sp.atan2, sp.Heaviside, Where)
+JUMPS = (sp.sign, sp.Heaviside, Where)
+KINKS = (sp.Abs, sp.Max, sp.Min, *JUMPS)
 
-REMEDY = "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED))) + ", sqrt, Max, Min"
+REMEDY = (
+    "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED, *OTHERS[:-1]))) + ", Piecewise, sqrt"
+)
+SMOOTH = "a jump has no slope: smooth it, e.g. (1 + tanh(x/0.01))/2 for heaviside(x)"
 
 
 def computable(expression: sp.Expr) -> None:
     """Raise if `expression` contains a function that `evaluate` would refuse, before anything is computed."""
-    operations = (sp.Add, sp.Mul, sp.Pow, sp.Max, sp.Min, *UNARY, *COMPOSED)
+    operations = (sp.Add, sp.Mul, sp.Pow, *UNARY, *COMPOSED, *OTHERS)
     todo = [expression]
     while todo:
         node = todo.pop()
         if node.is_Symbol or node.is_number:
             continue
         if not isinstance(node, operations):
-            raise SafeNetError(f"cannot compute {node.func.__name__} in {node}", REMEDY)
+            _refuse(node)
         todo += node.args
 
 
@@ -124,10 +127,23 @@ def _combine(node: sp.Basic, walk: Callable[[sp.Basic], Any], xp: ModuleType) ->
         return extreme
     if type(node) in UNARY:
         return getattr(xp, UNARY[type(node)])(walk(node.args[0]))
-    composed = COMPOSED.get(type(node)) or SLOPES.get(type(node))
-    if composed is not None:
-        return composed(xp, walk(node.args[0]))
-    raise SafeNetError(f"cannot compute {node.func.__name__} in {node}", REMEDY)
+    if type(node) in COMPOSED:
+        return COMPOSED[type(node)](xp, walk(node.args[0]))
+    if isinstance(node, sp.atan2):
+        return xp.arctan2(*map(walk, node.args))
+    if isinstance(node, sp.Heaviside):
+        return xp.heaviside(*map(walk, node.args))
+    if isinstance(node, Where):
+        with np.errstate(all="ignore"):  # a piece may have no value where the other one holds
+            g, a, b = map(walk, node.args)
+            return xp.where(g > 0, a, b)
+    _refuse(node)
+
+
+def _refuse(node: sp.Basic) -> NoReturn:
+    raise SafeNetError(
+        f"cannot compute {node.func.__name__} in {node}", SMOOTH if node.has(sp.DiracDelta) else REMEDY
+    )
 
 
 def _power(node: sp.Pow, walk: Callable[[sp.Basic], Any], xp: ModuleType) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import SafeNetError
-from .notation import DERIVATIVE, FUNCTIONS, SPELLINGS
+from .notation import DERIVATIVE, FUNCTIONS, JOINTS, PIECES, SPELLINGS
 from .tokens import NAME
 
 # Enough for any box one could sample, and for systems of a few dozen fields.
@@ -16,7 +16,7 @@ MAX_NAME = 64
 # The letters after u_: a derivative of a high order in axes with long names.
 MAX_SUFFIX = 256
 
-RESERVED = frozenset({*FUNCTIONS, *SPELLINGS, DERIVATIVE})
+RESERVED = frozenset({*FUNCTIONS, *SPELLINGS, DERIVATIVE, PIECES, *JOINTS})
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ FUNCTIONS: dict[str, Callable[..., sp.Expr]] = {
     "asin": sp.asin,
     "acos": sp.acos,
     "atan": sp.atan,
+    "atan2": sp.atan2,
     "sinh": sp.sinh,
     "cosh": sp.cosh,
     "tanh": sp.tanh,
@@ -32,14 +33,18 @@ FUNCTIONS: dict[str, Callable[..., sp.Expr]] = {
     "sqrt": sp.sqrt,
     "abs": sp.Abs,
     "sign": sp.sign,
+    "heaviside": sp.Heaviside,
     "max": sp.Max,
     "min": sp.Min,
 }
-# SymPy's own spelling of three of them, for expressions pasted from Python.
-SPELLINGS = {"Abs": "abs", "Max": "max", "Min": "min"}
-SEVERAL = frozenset({"max", "min"})
+# SymPy's own spelling of some of them, for expressions pasted from Python.
+SPELLINGS = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside"}
+# Comparing n arguments symbolically takes n² steps. A step's second argument is its value at 0, else 1/2.
+ARGUMENTS = {"max": (2, 8), "min": (2, 8), "atan2": (2, 2), "heaviside": (1, 2)}
 CONSTANTS: dict[str, sp.Expr] = {"pi": sp.pi, "π": sp.pi, "e": sp.E, "E": sp.E}
 DERIVATIVE = "diff"
+PIECES = "where"
+JOINTS = ("and", "or")
 
 
 class _Writer(StrPrinter):
@@ -66,6 +71,19 @@ class _Writer(StrPrinter):
 
     def _print_Min(self, expression: sp.Expr) -> str:  # noqa: N802
         return f"min({self.stringify(self._ordered(expression), ', ')})"
+
+    def _print_Heaviside(self, expression: sp.Expr) -> str:  # noqa: N802
+        argument, middle = expression.args
+        given = (argument,) if middle == sp.Rational(1, 2) else (argument, middle)
+        return f"heaviside({self.stringify(given, ', ')})"
+
+    def _print_Where(self, expression: sp.Expr) -> str:  # noqa: N802
+        g, a, b = expression.args
+        # g > 0 as people write it, x > 1/2 for x − 1/2 > 0: read back, the difference is g again.
+        terms = sp.Add.make_args(g)
+        left = sp.Add(*(term for term in terms if not term.could_extract_minus_sign()))
+        sides, sign = ((left - g, left), "<") if left.is_number else ((left, left - g), ">")
+        return f"{PIECES}({self.stringify(sides, f' {sign} ')}, {self.stringify((a, b), ', ')})"
 
     @staticmethod
     def _ordered(expression: sp.Expr) -> list[sp.Basic]:

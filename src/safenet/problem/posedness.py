@@ -1,7 +1,8 @@
-"""Is anything left free? Warnings about problems that have too few conditions to have one solution.
+"""Is anything left free, or asked twice? Warnings about problems that may have many solutions, or none.
 
     u only in derivatives, everywhere    →  u + constant solves it too
     fewer conditions on a piece than ½·(order in space) of each unknown asks  →  something is free there
+    more equations than unknowns         →  a solution only where they happen to agree
 
 A count is not a proof: it speaks up for what is surely missing and stays silent about the rest.
 """
@@ -14,9 +15,26 @@ from .problem import Problem
 from .relation import Condition, Relation
 
 
+def doubts(problem: Problem) -> tuple[str, ...]:
+    """One sentence for each reason why the problem may not have one solution, with what to change."""
+    return (*_too_many(problem), *left_free(problem))
+
+
 def left_free(problem: Problem) -> tuple[str, ...]:
     """One sentence for each thing that the statement leaves free, with what to add."""
     return (*_gauges(problem), *_boundary(problem))
+
+
+def _too_many(problem: Problem) -> list[str]:
+    """More equations than unknowns: u_x = y, u_y = x have a solution, two heat equations for one u do not."""
+    count, unknowns = len(problem.equations), len(problem.unknowns)
+    if count <= unknowns:
+        return []
+    listing = "; ".join(equation.text for equation in problem.equations)
+    return [
+        f"{count} equations for {unknowns} unknown{'s' * (unknowns > 1)} ({', '.join(problem.unknowns)}): {listing}. "
+        "There is a solution only where they agree; leave out what follows from the others."
+    ]
 
 
 def _gauges(problem: Problem) -> list[str]:

@@ -14,7 +14,8 @@ import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
-from .evaluate import computable, constant
+from .agreement import check_agreement
+from .evaluate import JUMPS, computable, constant
 from .jets import JetTable, Orders, coordinate
 from .names import check_spelling
 from .notation import written
@@ -120,6 +121,7 @@ class Problem:
             self._condition(given.statement, f"condition {index + 1}", given.piece)
             for index, given in enumerate(conditions)
         )
+        check_agreement(self)
         self._check_initial()
         self.exact = self._exact(exact)
         if self.exact is not None:
@@ -169,6 +171,11 @@ class Problem:
         except SafeNetError as error:
             raise SafeNetError(f"{label}: {error.message}", error.remedy) from None
         used = sorted(residual.free_symbols & table.jets.keys(), key=str)
+        if residual.has(*JUMPS) and any(residual.diff(symbol).has(sp.DiracDelta) for symbol in used):
+            raise SafeNetError(
+                f"{label} ({written(left)} = {written(right)}) jumps where an unknown changes",
+                "smooth the jump, e.g. tanh(u/0.01) for sign(u); max, min and abs of an unknown are fine",
+            )
         jets = {symbol: table.jets[symbol] for symbol in used}
         return Relation(f"{written(left)} = {written(right)}", statement, residual, jets)
 

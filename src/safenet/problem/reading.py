@@ -15,6 +15,7 @@ from .jets import coordinate, exact_numbers
 from .names import Names
 from .relation import Axis
 from .text import parse_expression
+from .where import without_piecewise
 
 
 def name_of(symbol: Any) -> str:
@@ -26,9 +27,10 @@ def name_of(symbol: Any) -> str:
 
 
 def canonical(expression: sp.Basic) -> Any:
-    """The same expression with exact numbers and real symbols of the same names."""
+    """The same expression with exact numbers, real symbols of the same names, and its pieces as `where`."""
     expression = exact_numbers(expression)
-    return expression.xreplace({symbol: coordinate(symbol.name) for symbol in expression.atoms(sp.Symbol)})
+    real = {symbol: coordinate(symbol.name) for symbol in expression.atoms(sp.Symbol)}
+    return without_piecewise(expression.xreplace(real))
 
 
 def rebuilt(expression: sp.Basic) -> Any:

@@ -2,7 +2,7 @@
 
 Python's grammar decides what binds to what, and nothing more: before it sees a side of a statement, every
 name and number has been replaced by a numbered placeholder (`n2**n4*n6`), and from its tree only sums,
-products, powers, signs, placeholders and calls are taken. Nothing is evaluated as code.
+products, powers, signs, placeholders, calls and the comparisons of `where` are taken. Nothing is evaluated as code.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
 from typing import NoReturn
 
 import sympy as sp
@@ -19,8 +21,9 @@ from ..errors import SafeNetError, nearest
 from . import arithmetic
 from .jets import coordinate
 from .names import Names
-from .notation import CONSTANTS, DERIVATIVE, FUNCTIONS, SEVERAL, SPELLINGS
+from .notation import ARGUMENTS, CONSTANTS, DERIVATIVE, FUNCTIONS, PIECES, SPELLINGS
 from .tokens import MAX_DEPTH, Text, Token, rational, tokenise
+from .where import compared
 
 __all__ = ["Names", "parse_expression", "parse_relation"]
 
@@ -28,6 +31,11 @@ __all__ = ["Names", "parse_expression", "parse_relation"]
 MAX_ORDER = 8
 # Differentiating a formula multiplies its size by its depth; diff of a larger one is not readable anyway.
 MAX_DIFFERENTIATED = 200
+# `and` and `or` repeat a piece for each of their comparisons.
+MAX_PIECES = 1_000
+
+_SIGNS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_PIECES_REMEDY = f"write {PIECES}(x < 1/2, 1, 0): 1 where x < 1/2, else 0"
 
 
 def parse_relation(text: str, names: Names, label: str) -> sp.Eq:
@@ -79,7 +87,11 @@ class _Reader:
         """Raise, pointing at the first name or number of `node`."""
         while not isinstance(node, ast.Name):
             inner = (getattr(node, part, None) for part in ("left", "operand", "func"))
-            node = next(child for child in inner if child is not None)
+            node = (
+                node.values[0]
+                if isinstance(node, ast.BoolOp)
+                else next(child for child in inner if child is not None)
+            )
         self.source.wrong(self._token(node).column, message, remedy)
 
     def _token(self, node: ast.Name) -> Token:
@@ -118,6 +130,8 @@ class _Reader:
                 return self._leaf(node)
             case ast.Call(func=ast.Name() as function, args=arguments, keywords=[]):
                 return self._call(function, arguments, depth)
+            case ast.Compare() | ast.BoolOp():
+                self._wrong(node, f"a comparison outside {PIECES}", _PIECES_REMEDY)
         raise SafeNetError(f"{self.source.label} is not a formula", "use + - * / ** and functions")
 
     def _chain(
@@ -159,14 +173,39 @@ class _Reader:
             return self._unknown(token, arguments, depth)
         if name == DERIVATIVE:
             return self._diff(function, arguments, depth)
+        if name == PIECES:
+            return self._pieces(function, arguments, depth)
         if name not in FUNCTIONS:
             self._not_known(token, call=True)
-        least, most = (2, arithmetic.MAX_ARGUMENTS) if name in SEVERAL else (1, 1)
+        least, most = ARGUMENTS.get(name, (1, 1))
         if not least <= len(arguments) <= most:
-            wanted = f"{name} takes {least} to {most}" if name in SEVERAL else f"{name} takes one"
+            wanted = f"{name} takes " + (f"{least} to {most}" if least < most else ("one", "two")[most - 1])
             self.source.wrong(token.column, f"{name} has {len(arguments)} arguments", wanted)
         values = [self._walk(argument, depth + 1) for argument in arguments]
         return self._make(function, arithmetic.apply, FUNCTIONS[name], values)
+
+    def _pieces(self, function: ast.Name, arguments: list[ast.expr], depth: int) -> sp.Expr:
+        """where(1/5 < x < 2/5 or t > 1, 1, 0)."""
+        if len(arguments) != 3:
+            self._wrong(function, f"{PIECES} has {len(arguments)} of three arguments", _PIECES_REMEDY)
+        a, b = (self._walk(argument, depth + 1) for argument in arguments[1:])
+        return self._chosen(arguments[0], a, b, depth + 1)
+
+    def _chosen(self, node: ast.expr, a: sp.Expr, b: sp.Expr, depth: int) -> sp.Expr:
+        """a where the comparisons hold, else b."""
+        match node:
+            case ast.BoolOp(op=ast.And(), values=parts):
+                return reduce(lambda inner, part: self._chosen(part, inner, b, depth + 1), parts[::-1], a)
+            case ast.BoolOp(op=ast.Or(), values=parts):
+                return reduce(lambda inner, part: self._chosen(part, a, inner, depth + 1), parts[::-1], b)
+            case ast.Compare(left=left, ops=signs, comparators=others):
+                sides = [self._walk(side, depth + 1) for side in (left, *others)]
+                for sign, pair in reversed([*zip(signs, pairwise(sides), strict=True)]):
+                    a = self._make(node, compared, _SIGNS[type(sign)], *pair, a, b)
+                    if sum(1 for _ in sp.preorder_traversal(a)) > MAX_PIECES:
+                        self._wrong(node, f"{PIECES} with too many pieces", "simplify it")
+                return a
+        self._wrong(node, "this is no comparison", _PIECES_REMEDY)
 
     # ---- unknowns and their derivatives
 
@@ -236,8 +275,8 @@ class _Reader:
             expression = self._make(function, expression.diff, axis)
             if any(d.derivative_count > MAX_ORDER for d in expression.atoms(sp.Derivative)):
                 self._wrong(function, f"a derivative of order above {MAX_ORDER}", "lower the order")
-        if expression.has(sp.Heaviside, sp.DiracDelta, sp.re, sp.im):
-            self._wrong(function, "this has kinks and cannot be differentiated", "write the derivative out")
+        if expression.has(sp.DiracDelta, sp.re, sp.im):
+            self._wrong(function, "this jumps and cannot be differentiated", "smooth the jump, e.g. by tanh")
         return expression
 
     # ---- names that mean nothing
@@ -251,10 +290,11 @@ class _Reader:
                 f"{name} is not a derivative of {field}: {name[len(field) + 1 :]!r} is not made of axes",
                 f"the axes are {', '.join(names.axes)}; write e.g. {field}_{names.axes[0]}",
             )
-        if not call and (name in FUNCTIONS or name in SPELLINGS or name == DERIVATIVE):
+        if not call and (name in FUNCTIONS or name in SPELLINGS or name in (DERIVATIVE, PIECES)):
             self.source.wrong(token.column, f"{name} needs its argument", f"write {name}(…)")
         if call:
-            remedy = nearest(name, {*FUNCTIONS, *names.unknowns})
+            known = nearest(name, {*FUNCTIONS, *names.unknowns}) + f", {PIECES}"
+            remedy = _PIECES_REMEDY if name in ("Piecewise", "piecewise", "if", "If") else known
             self.source.wrong(token.column, f"the function {name!r} is not known", remedy)
         remedy = nearest(name, {*names.known, "pi", "e"}) + "; a constant needs a value in the parameters"
         self.source.wrong(token.column, f"the name {name!r} is not known", remedy)

@@ -13,7 +13,7 @@ from typing import NoReturn
 import sympy as sp
 
 from ..errors import SafeNetError
-from .notation import FUNCTIONS
+from .notation import FUNCTIONS, JOINTS
 
 # A page of formulas, far more than any equation; keeps every later step short.
 MAX_LENGTH = 20_000
@@ -31,10 +31,21 @@ _TOKEN = re.compile(
     | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     | (?P<name>{NAME})
     | (?P<superscript>[{SUPERSCRIPTS}]+)
-    | (?P<mark>\*\*|==|//|[-+*/^(),=−–×·⋅÷])""",
+    | (?P<mark>\*\*|==|//|[<>]=?|[-+*/^(),=−–×·⋅÷≤≥])""",
     re.VERBOSE,
 )
-_SPELLINGS = {"^": "**", "==": "=", "−": "-", "–": "-", "×": "*", "·": "*", "⋅": "*", "÷": "/"}
+_SPELLINGS = {
+    "^": "**",
+    "==": "=",
+    "−": "-",
+    "–": "-",
+    "×": "*",
+    "·": "*",
+    "⋅": "*",
+    "÷": "/",
+    "≤": "<=",
+    "≥": ">=",
+}
 _HINTS = {
     "'": "a derivative is written u_x or diff(u, x)",
     "∂": "a derivative is written u_x or diff(u, x)",
@@ -42,8 +53,9 @@ _HINTS = {
     "[": "group with round brackets",
     "{": "group with round brackets",
     "~": "an equation has one '='",
-    "<": "an equation has one '='; inequalities are not understood",
-    ">": "an equation has one '='; inequalities are not understood",
+    "&": "join comparisons with and: where(0 < x and x < t, 1, 0)",
+    "|": "join comparisons with or: where(x < 0 or x > t, 1, 0)",
+    "!": "compare with <, <=, > or >=",
     ".": "a number needs a digit: 0.5; attributes do not exist here",
     "%": "a remainder is not available",
     ";": "one equation per text",
@@ -117,7 +129,7 @@ def _split(source: Text) -> list[Token]:
         elif kind != "space":
             if kind == "number":
                 _check_number(source, piece, column)
-            tokens.append(Token(kind, piece, column))
+            tokens.append(Token(piece if piece in JOINTS else kind, piece, column))
         column = match.end()
     return tokens
 
@@ -179,6 +191,8 @@ def _check_order(source: Text, tokens: list[Token]) -> None:
             pass
         else:
             due = True
+        if token.text == "==" and brackets:
+            source.wrong(token.column, "'==' within brackets", "compare with <, <=, > or >=")
         if token.kind in ("=", "end") and brackets:
             source.wrong(brackets[-1][0].column, "this bracket is never closed", "close it with )")
         previous = token

@@ -72,7 +72,7 @@ def train_many(
             for run in batch:
                 run.monitor = Monitor()  # the batch is told of as one
         # A kill may have come between the saving of two runs: those behind go first.
-        while going := [run for run in batch if run.index < len(run.plan.phases) and not run._diverged()]:
+        while going := [run for run in batch if run.index < len(run.plan.phases) and not run._over()]:
             _carry_out([run for run in going if run.index == min(r.index for r in going)], monitor)
     ends = []
     for run in runs:

@@ -1,12 +1,14 @@
 """seconds × multiplications per second → sizes: a time budget is resolved once, into numbers that a plan can replay.
 
-The machine is measured for a moment; from then on the clock has no say, so the same plan gives the same bits.
+The machine is measured for a moment; from then on the clock decides nothing but whether the plan is interrupted: the
+same plan gives the same bits, and one that ran out of time can be resumed to its end.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +18,7 @@ from ..errors import SafeNetError
 from .direct import LeastSquares, Marching
 from .levenberg import LevenbergMarquardt
 from .modes import Modes
+from .progress import Monitor
 from .slabs import CellMarching
 from .subdivision import Subdivision
 
@@ -67,6 +70,56 @@ def within(phase: Any, work: float, rows: int, parameters: int) -> Any:
         "a budget goes with the default recipe, whose sizes are ours to choose",
         "leave out --budget, or shorten a paper recipe with --scale",
     )
+
+
+class Spent(KeyboardInterrupt):
+    """The budget's Ctrl-C: whatever stops a run, it stops in one way."""
+
+
+class Deadline(Monitor):
+    """Passes everything on to a watcher; interrupts the run once `budget` seconds are spent since `began`.
+
+    What a part of a phase found is kept first, and nothing is interrupted before there is something to keep. A part
+    takes about as long as the one before: none is begun that would end beyond `LATE` budgets.
+    """
+
+    LATE = 1.2
+
+    def __init__(self, monitor: Monitor, budget: float, began: float) -> None:
+        self.monitor, self.budget, self.began = monitor, budget, began
+        self.part = time.monotonic()  # when the part at hand began
+        self.something = self.spent = False
+
+    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+        self.monitor.phase(name, detail, fraction)
+        now = time.monotonic()
+        last, self.part = now - self.part, now
+        self._look(ahead=last)
+
+    def step(self, iteration: int, loss: float) -> None:
+        self.monitor.step(iteration, loss)
+        self._look()
+
+    def level(self, unknowns: int, residual: float) -> None:
+        self.monitor.level(unknowns, residual)
+
+    def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
+        self.monitor.losses(iteration, total, loss, terms)
+
+    def gradient(self, norm: float) -> None:
+        self.monitor.gradient(norm)
+
+    def network(self, current: Callable[[], Any]) -> None:
+        self.monitor.network(current)
+        self.something = True
+        self._look()
+
+    def _look(self, ahead: float = 0.0) -> None:
+        passed = time.monotonic() - self.began
+        late = passed > self.budget or passed + ahead > self.LATE * self.budget
+        if late and self.something and not self.spent:
+            self.spent = True
+            raise Spent
 
 
 def _between(least: int, value: float, most: int) -> int:

@@ -382,7 +382,7 @@ class CellRows:
 
     def linearise(self, amplitudes: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """The Jacobian of every group, and the residual of all."""
-        with one_thread():
+        with one_thread(), np.errstate(all="ignore"):  # Newton looks at what is not finite itself
             self._weigh(amplitudes)
             residual = np.concatenate([group.residual().ravel() for group in self.groups])
             return [group.jacobian(self.width) for group in self.groups], residual
@@ -404,7 +404,7 @@ class CellRows:
 
     def solve(self, jacobian: list[np.ndarray], residual: np.ndarray) -> tuple[np.ndarray, float]:
         """−(JᵀJ)⁻¹ Jᵀr by a factorisation in blocks, and one refinement with the same factor."""
-        with one_thread():
+        with one_thread(), np.errstate(all="ignore"):
             return self._solve(jacobian, residual)
 
     def _solve(self, jacobian: list[np.ndarray], residual: np.ndarray) -> tuple[np.ndarray, float]:

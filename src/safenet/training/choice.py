@@ -73,8 +73,9 @@ def default_schedule(
         if subdivision_obstacle(problem) is None:
             reasons.append("then, where that is not resolved, in cells")
             phases.append(Subdivision(only_above=1e-6))
-    # A linear form that misses its equation by a tenth has failed: the nonlinear network may still do it.
-    phases.append(LevenbergMarquardt(150))
+    # A linear form that misses its equation by a tenth has failed: the nonlinear network may still do it. Ten steps
+    # that hardly lower its loss are no rescue.
+    phases.append(LevenbergMarquardt(150, decrease=0.05))
     return tuple(phases), tuple(reasons)
 
 

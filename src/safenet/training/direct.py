@@ -20,6 +20,7 @@ from ..networks.modes import ModalForm
 from ..problem import Problem
 from ..problem.structure import axis_kinds, middle_parities, named_frequencies
 from .collocation import Collocation, widen
+from .ending import failure
 from .heldout import held_out
 from .newton import Newton, newton
 from .progress import Monitor
@@ -41,6 +42,7 @@ class Direct:
     done: bool = False
     given_up: bool = False  # the phase ended without solving the problem
     exhausted: bool = False  # a finer phase of the same kind would not help
+    final: bool = False  # nor would any other: the solution itself ends or jumps
     reason: str = ""
 
 
@@ -217,10 +219,8 @@ class Marching:
                 continue
             shortest = span[1] - t0 <= self.shortest * (end - start)
             if not result.converged or (shortest and residual > HOPELESS):
-                reason = (
-                    f"Newton fails at t = {t0:.4g} however short the slab: the solution may not exist beyond"
-                )
-                yield replace(state, done=True, given_up=True, reason=reason)
+                reason, final = failure(problem, state.network, t0)
+                yield replace(state, done=True, given_up=True, final=final, reason=reason)
                 return
             last = math.inf
             worst = max(worst, residual)

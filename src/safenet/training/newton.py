@@ -89,6 +89,7 @@ def _regularised_qr(jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndar
     return step, abs(float(factor[columns, columns]))
 
 
+@np.errstate(all="ignore")  # what is not finite is looked at here
 def newton(
     system: System,
     amplitudes: np.ndarray,
@@ -109,8 +110,7 @@ def newton(
         length = 1.0
         while True:
             trial = amplitudes + length * step
-            with np.errstate(over="ignore", invalid="ignore"):
-                trial_norm = float(np.linalg.norm(system.residual(trial)))
+            trial_norm = float(np.linalg.norm(system.residual(trial)))
             evaluations += 1
             # A least-squares residual need not fall to zero: near the end allow it to stay, within rounding.
             if np.isfinite(trial_norm) and trial_norm <= norm * (1 + 1e-10):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+LINE_EVERY = 5.0  # seconds between lines
+FIRST_LINE = 2.0  # seconds before the first of them: a solve that takes less says nothing
+
 
 class Monitor:
-    """A silent watcher; `cli.py` has one that draws, users may write their own."""
+    """A silent watcher; users may write their own."""
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         """A phase (or a part of it) begins; `fraction` of the phase is done."""
@@ -26,3 +31,38 @@ class Monitor:
 
     def network(self, current: Callable[[], Any]) -> None:
         """`current()` is the network as it stands, for whoever wants to look: nothing steers by it."""
+
+
+class Lines(Monitor):
+    """A line on standard error now and then: what a solve in Python shows unless it is given another watcher."""
+
+    def __init__(self) -> None:
+        self.began = self.spoke = time.monotonic()
+        self.silence = min(FIRST_LINE, LINE_EVERY)
+        self.name = self.detail = self.error = ""
+
+    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+        self.name, self.detail = name, detail
+        self.show(detail, fraction, 1.0 if fraction is not None else None)
+
+    def step(self, iteration: int, loss: float) -> None:
+        self.show(f"{self.detail} · step {iteration}, residual {loss:.1e}")
+
+    def level(self, unknowns: int, residual: float) -> None:
+        self.show(f"{unknowns} amplitudes · held-out residual {residual:.1e}{self.error}")
+
+    def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
+        largest = sorted(terms.items(), key=lambda item: -item[1])[:3]
+        listing = ", ".join(f"{name} {value:.1e}" for name, value in largest)
+        detail = f"{iteration}/{total} · loss {loss:.2e} ({listing}){self.error}"
+        self.show(detail, float(iteration), float(total))
+
+    def show(self, detail: str, completed: float | None = None, total: float | None = None) -> None:
+        """What a phase is at, and how far it is."""
+        now = time.monotonic()
+        if now - self.spoke > self.silence:
+            self.write(f"{now - self.began:6.0f} s  {self.name}: {detail}")
+            self.spoke, self.silence = time.monotonic(), LINE_EVERY
+
+    def write(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)

@@ -35,6 +35,7 @@ from .status import CAPACITY, State, Status, sentence
 from .weighting import Weights, weighting
 
 SAVE_EVERY = 3.0  # seconds: what a kill may cost
+GIVEN_UP = "given up"  # the outcome of a phase that ended without solving the problem
 CHUNK_SECONDS = 0.7  # how long the device works between two looks at the clock
 
 
@@ -50,6 +51,7 @@ class PhaseRecord:
     outcome: str = "finished"
     residual: float | None = None
     phase: int = 0  # its place in the plan
+    final: bool = False  # it saw why no other phase would do better
 
 
 @dataclass
@@ -67,13 +69,18 @@ class Trained:
     def outcome(self) -> str:
         if self.interrupted:
             return "interrupted"
-        return self.records[self.winner].outcome if self.records else "finished"
+        return self._telling.outcome if self.records else "finished"
 
     @property
     def stop_reason(self) -> str:
         if self.interrupted:
             return "Interrupted by the user; the best state so far is kept and the run can be resumed."
-        return self.records[self.winner].stop_reason if self.records else ""
+        return self._telling.stop_reason if self.records else ""
+
+    @property
+    def _telling(self) -> PhaseRecord:
+        """The phase whose end is the run's: that of the winner, or the one that ended it for all."""
+        return self.records[-1] if self.records[-1].final else self.records[self.winner]
 
 
 class Run:
@@ -103,7 +110,7 @@ class Run:
     def carry_out(self) -> Trained:
         interrupted = False
         try:
-            while self.index < len(self.plan.phases) and not self._diverged():
+            while self.index < len(self.plan.phases) and not self._over():
                 phase = self._phase()
                 if not self._wanted(phase):
                     pass
@@ -126,8 +133,8 @@ class Run:
         """The phase at hand, with the iterations that those before have left it."""
         return self.plan.phase(self.index, sum(r.iterations for r in self.records if r.phase < self.index))
 
-    def _diverged(self) -> bool:
-        return bool(self.records) and self.records[-1].outcome == "diverged"
+    def _over(self) -> bool:
+        return bool(self.records) and (self.records[-1].outcome == "diverged" or self.records[-1].final)
 
     def _wanted(self, phase: Phase) -> bool:
         """A later phase of a mixed schedule runs only where the earlier ones left something to do."""
@@ -162,7 +169,7 @@ class Run:
                 self.save()
         assert isinstance(state, Direct)
         if state.given_up:
-            record.outcome = "given up"
+            record.outcome, record.final = GIVEN_UP, state.final
         # A march a hundred times finer that gains less than a digit: the next would gain nothing.
         idle = state.exhausted or state.given_up or state.residual > 0.1 * self.residual
         self.exhausted = isinstance(phase, (Marching, CellMarching)) and idle

@@ -17,6 +17,7 @@ from ..problem import Problem
 from .cell_rows import CellRows
 from .collocation import Handover
 from .direct import HOPELESS, Direct
+from .ending import failure, jump
 from .heldout import held_out
 from .newton import Newton, newton
 from .progress import Monitor
@@ -26,6 +27,7 @@ AIM = 0.3  # at this share of the allowed tail: a slab that misses it is solved 
 # What is not resolved in space is rough, and what is rough changes fast: unless it is well below what time must
 # resolve, time would follow noise.
 SPACE = 0.1
+STUCK = 30  # of the shortest slabs in a row that leave a remainder: time does not get easier
 STEP = 6.0  # multiplications of a Newton step, in units of cells · width³
 
 
@@ -33,8 +35,8 @@ STEP = 6.0  # multiplications of a Newton step, in units of cells · width³
 class CellMarching:
     """Polynomials of degree `space` and `time` on cells whose highest amplitudes are below `tail` of the largest.
 
-    Given up early where it would cost more than `work` multiplications or, unless it is to `insist`, where no slab is
-    short enough (a kink at the start).
+    Given up early where it would cost more than `work` multiplications, where the shortest slabs come in a long row (a
+    jump that does not smooth out) or, unless it is to `insist`, where no slab is short enough (a kink at the start).
     """
 
     tail: float = 1e-6
@@ -58,6 +60,7 @@ class CellMarching:
             state = Direct(
                 cursor={"t": start, "h": duration / self.slabs, "cells": cells, "worst": 0.0, "work": 0.0}
             )
+        stuck = [float(residual) for residual in state.cursor.get("stuck", ())]
         t, h, worst, work = (float(state.cursor[name]) for name in ("t", "h", "worst", "work"))
         spaces: list[Cell] = [tuple((float(a), float(b)) for a, b in c) for c in state.cursor["cells"]]
         form = state.network if isinstance(state.network, CellForm) else None
@@ -96,14 +99,16 @@ class CellMarching:
             # In the first slab a jump in the data looks as bad as the end of a solution; it is not.
             hopeless = residual > HOPELESS and (t > start or not result.converged)
             if late > 1 and (hopeless or not self.insist):
-                beyond = (
-                    f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond"
-                )
                 kink = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
-                reason = beyond if hopeless else kink
-                yield replace(state, done=True, given_up=True, reason=reason)
+                reason, final = failure(problem, form, t) if hopeless else (kink, False)
+                yield replace(state, done=True, given_up=True, final=final, reason=reason)
                 return
             worst = max(worst, residual)
+            stuck = [*stuck, residual] if h <= (1 + 1e-9) * self.shortest * duration else []
+            if len(stuck) >= STUCK and max(stuck) > 10 * self.tail:
+                reason = jump(problem, slab, len(stuck))
+                yield replace(state, done=True, given_up=True, final=True, reason=reason)
+                return
             form = slab if form is None else _joined(form, slab)
             t, h = span[1], max(ideal, self.shortest * duration)
             spaces = self._coarser(spaces, slab, t)
@@ -112,7 +117,7 @@ class CellMarching:
                 residual=worst,
                 iterations=iterations,
                 evaluations=evaluations,
-                cursor={"t": t, "h": h, "cells": spaces, "worst": worst, "work": work},
+                cursor={"t": t, "h": h, "cells": spaces, "worst": worst, "work": work, "stuck": stuck},
                 done=t >= end,
                 reason=f"reached t = {end:g}" if t >= end else "",
             )

@@ -1,0 +1,132 @@
+"""x=0.3,t=0.5 → numbers: what the commands have in common, their arguments and how each is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import SafeNetError, nearest
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+DEVICES = {"cpu": "cpu", "gpu": "cuda"}  # ours → JAX's name
+
+ProblemName = Annotated[str, typer.Argument(metavar="P", help="a library problem or a .toml file")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="a folder made by `safenet solve --out`")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON on standard output, progress elsewhere")]
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)"),
+]
+
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-O", metavar="NAME=VALUE", help="any other option of a method, e.g. -O k=L"),
+]
+
+
+def problem_named(name: str, settings: list[str] | None = None) -> Problem:
+    """A library name, or a file if it looks like one or exists."""
+    from .. import library
+    from ..problem.toml import read
+
+    values = {}
+    for setting in settings or ():
+        parameter, equals, value = setting.partition("=")
+        if not equals:
+            raise SafeNetError(f"--set {setting} is not of the form NAME=VALUE", "e.g. --set beta=30")
+        values[parameter.strip()] = number(value, f"--set {setting}")
+    path = Path(name)
+    if name.endswith(".toml") or "/" in name or (path.is_file() and name not in library.names()):
+        # The parameters first: a reference belongs to their values.
+        return library.with_library_reference(read(path).with_parameters(**values))
+    try:
+        library.problem(name)
+    except SafeNetError as error:
+        raise SafeNetError(error.message, f"{error.remedy}; a file must end in .toml") from None
+    return library.problem(name, **values)
+
+
+def method_options(given: list[str]) -> dict[str, Any]:
+    """k=L, sigma_space=5 → the fields of a method, in the type each has."""
+    from dataclasses import fields
+
+    from ..networks.methods import Method
+
+    kinds = {item.name: type(getattr(Method(), item.name)) for item in fields(Method)}
+    values: dict[str, Any] = {}
+    for option in given:
+        name, equals, text = (part.strip() for part in option.partition("="))
+        if not equals or name not in kinds:
+            fault = "names no option of a method" if equals else "is not of the form NAME=VALUE"
+            raise SafeNetError(f"--option {option} {fault}", nearest(name, kinds))
+        if kinds[name] is str:
+            values[name] = text
+        elif kinds[name] is bool:
+            values[name] = _truth(text, option)
+        elif kinds[name] is tuple:
+            values[name] = tuple(float(number(part, f"--option {option}")) for part in text.split(","))
+        else:
+            values[name] = kinds[name](float(number(text, f"--option {option}")))
+    return values
+
+
+def _truth(text: str, option: str) -> bool:
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if text.lower() not in words:
+        raise SafeNetError(f"--option {option} is neither true nor false", "write e.g. domain=no")
+    return words[text.lower()]
+
+
+def number(text: str, label: str) -> Any:
+    """A number or a formula of numbers."""
+    from ..problem.text import Names, parse_expression
+
+    try:
+        return parse_expression(text, Names((), (), ()), label)
+    except SafeNetError as error:
+        raise SafeNetError(error.message, "give a number, e.g. 0.25, 1/3 or pi/4") from None
+
+
+def point(text: str, option: str) -> dict[str, float]:
+    """x=0.3,t=0.5 → {"x": 0.3, "t": 0.5}"""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        axis, equals, value = part.partition("=")
+        if not equals or axis.strip() in found:
+            fault = "gives an axis twice" if equals else "is not of the form x=0.3,t=0.5"
+            raise SafeNetError(f"{option} {text} {fault}", f"give every axis once, e.g. {option} x=0.3,t=0.5")
+        found[axis.strip()] = float(number(value, f"{option} {text}"))
+    return found
+
+
+def use_device(device: str) -> None:
+    """Tell JAX before it starts; a device that is not there is an error, not a fallback."""
+    import os
+
+    if device not in DEVICES:
+        raise SafeNetError(f"there is no device {device!r}", nearest(device, DEVICES))
+    os.environ["JAX_PLATFORMS"] = DEVICES[device]
+    import jax
+
+    try:
+        jax.devices()
+    except (RuntimeError, AssertionError):
+        remedy = "use --device cpu, or install the GPU build: pip install 'safenet[cuda]'"
+        raise SafeNetError(f"this machine has no {device} that JAX can use", remedy) from None
+
+
+def check_picture(path: Path) -> None:
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise SafeNetError(f"cannot draw into {path}", "use a name that ends in .png, .pdf or .svg")
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None

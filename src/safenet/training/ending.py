@@ -1,0 +1,71 @@
+"""max|u|, max|u_t| and max|∇u| at the start and at the end of a march: did the solution end, or only the method?
+
+A solution that blows up changes ever faster and grows; one that turns into a jump changes ever faster and does not.
+Either is seen in slabs that only ever get shorter, and no other method gets past it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..derivatives import jets
+from ..networks.cells import CellForm
+from ..problem import Problem
+from .heldout import interior_points
+
+FASTER = 30.0  # times the rate of change at the start: no longer a matter of the method
+GROWN = 2.0  # times the largest value at the start
+NEAR = 0.02  # of an axis: cells that show one and the same jump
+
+
+def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
+    """Why no slab that begins at t succeeds, and whether the solution itself ends there."""
+    unclear = f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond"
+    axis = problem.axes[-1]
+    if form is None or t <= axis.lo:
+        return unclear, False
+    hair = 1e-9 * axis.length  # a march knows its slabs from within
+    (size, rate, slope), (large, fast, steep) = (
+        _largest(problem, form, s) for s in (axis.lo + hair, t - hair)
+    )
+    if not fast > FASTER * rate:
+        return unclear, False
+    before = (
+        f"solve to an earlier end, e.g. {axis.name} = [{axis.lower}, {axis.lo + 0.95 * (t - axis.lo):.3g}]"
+    )
+    fields = " and ".join(problem.unknowns)
+    if large > GROWN * size:
+        grown = f"from {size:.2g} to {large:.2g}, its rate of change from {rate:.2g} to {fast:.2g}"
+        return f"the solution seems to blow up near t = {t:.4g}: {fields} has grown {grown}; {before}", True
+    if steep > FASTER * slope:
+        steeper = f"its slope has grown from {slope:.2g} to {steep:.2g}"
+        remedy = f"{before}, or add a little diffusion"
+        return f"{fields} seems to turn into a jump near t = {t:.4g}: {steeper}; {remedy}", True
+    return unclear, False
+
+
+def _largest(problem: Problem, form: Any, t: float) -> tuple[float, float, float]:
+    """max|u|, max|u_t|, max|∂u/∂x| at time t."""
+    points = interior_points(problem, 1024)
+    points[:, -1] = t
+    axes = len(problem.axes)
+    value, *slopes = map(tuple, np.eye(axes + 1, axes, -1, dtype=int).tolist())
+    found = {orders: float(np.abs(jet).max()) for orders, jet in jets(form, points, [value, *slopes]).items()}
+    *space, rate = (found[orders] for orders in slopes)
+    return found[value], rate, max(space, default=0.0)
+
+
+def jump(problem: Problem, slab: CellForm, count: int) -> str:
+    """What `count` of the shortest slabs in a row say: where the cells are narrowest, u jumps."""
+    axis, fields = problem.axes[0], " and ".join(problem.unknowns)
+    ends = np.array([cell[0] for cell in slab.cells])
+    width = ends[:, 1] - ends[:, 0]
+    narrow = np.sort(ends[width <= 1.5 * width.min()].mean(axis=1))
+    places = np.split(narrow, np.flatnonzero(np.diff(narrow) > NEAR * axis.length) + 1)
+    listing = ", ".join(f"{place.mean():.3g}" for place in places[:3])
+    return (
+        f"no progress after {count} of the shortest slabs in a row: at t = {slab.cells[0][-1][0]:.4g} {fields} "
+        f"seems to jump near {axis.name} = {listing}; smooth the data, or add a little diffusion"
+    )

@@ -1,0 +1,82 @@
+"""Conditions that no function meets, and equations too many, are found in the symbols."""
+
+import pytest
+
+import safenet as sn
+from safenet.errors import SafeNetError, SafeNetWarning
+from safenet.problem.posedness import doubts
+
+
+def heat(*conditions, equations=("u_t = u_xx/10",)):
+    listing = [*conditions, "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+    return sn.loads(f"""
+name = "heat"
+unknowns = ["u"]
+equations = {list(equations)}
+conditions = {listing}
+domain = {{ x = [0, 1], t = [0, 1] }}
+parameters = {{ k = 2 }}
+""")
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("u(0, t) = 0", "u(0, t) = 1"),
+        ("u(0, t) = sin(t)", "2*u(0, t) = 2*cos(t)"),
+        ("u_x(0, t) = 1", "k*u_x(0, t) = 1"),
+        ("u_x(0, t) + t*u(0, t) = 0", "2*u_x(0, t) + 2*t*u(0, t) = t"),
+        ("u(0, 0) = 1", "u(0, 0) = 2"),
+        ("u(0, t) = u(1, t)", "u(0, t) = u(1, t) + 1"),
+    ],
+)
+def test_two_values_of_one_quantity_at_one_place_are_refused_by_name(pair):
+    with pytest.raises(SafeNetError, match="contradict each other") as caught:
+        heat(*pair)
+    assert "conditions 1 (" in str(caught.value)
+    assert "and 2 (" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("u(0, t) = sin(t)**2", "u(0, t) = 1 - cos(t)**2"),  # the same, written in two ways
+        ("u(0, t) = 0", "u_x(0, t) = 1"),  # two quantities
+        ("u(0, t) = 0", "u(1/2, t) = 1"),  # two places
+        ("u_x(0, t) + u(0, t) = 0", "u_x(0, t) - u(0, t) = 1"),  # two combinations
+        ("u(0, t) = 1", "u(0, 0) = 0"),  # disagree in a corner only
+        ("u(0, t)**2 = 1", "u(0, t) = 1"),  # not linear: no proof
+    ],
+)
+def test_what_may_hold_together_is_accepted(pair):
+    assert len(heat(*pair).conditions) == 4
+
+
+PLATE = """
+name = "plate"
+unknowns = ["u"]
+equations = ["u_xx + u_yy = 0"]
+conditions = ["u = {} on side", "u = {} on side", "u = 0 on others"]
+[domain]
+x = [0, 1]
+y = [0, 1]
+shape = [{{ box = {{ x = [0, 1], y = [0, 1] }} }}]
+[pieces]
+side = "x = 0"
+others = "rest"
+"""
+
+
+def test_on_a_piece_the_values_are_compared_where_it_is():
+    assert len(sn.loads(PLATE.format("y", "y + x")).conditions) == 3
+    with pytest.raises(SafeNetError, match=r"conditions 1 .* on side.* and 2"):
+        sn.loads(PLATE.format("y", "y + x + 1"))
+
+
+def test_more_equations_than_unknowns_are_a_doubt_before_the_solve():
+    problem = heat("u(0, t) = 0", equations=("u_t = u_xx", "u_t = 2*u_xx"))
+    (text,) = doubts(problem)
+    assert "2 equations for 1 unknown (u): u_t = u_xx; u_t = 2*u_xx" in text
+    with pytest.warns(SafeNetWarning, match="2 equations for 1 unknown"):
+        sn.solve(problem, recipe="least-squares")
+    assert doubts(heat("u(0, t) = 0")) == ()

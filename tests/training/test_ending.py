@@ -1,0 +1,131 @@
+"""A solve that cannot succeed ends soon, keeps what it has, and says what it saw."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+import safenet as sn
+from safenet.errors import SafeNetWarning
+from safenet.training import progress, slabs
+from safenet.training.choice import CELL_MARCHES
+from safenet.training.direct import LeastSquares
+from safenet.training.levenberg import LevenbergMarquardt
+from safenet.training.recipes import make_plan
+from safenet.training.run import train
+
+ROUGH = dataclasses.replace(CELL_MARCHES[0], shortest=5e-3, narrowest=5e-3)
+SQUARE = """
+name = "square"
+unknowns = ["u"]
+equations = ["u_t + u_x = 0"]
+conditions = ["u(0, t) = 0", "u(x, 0) = (sign(x - 0.2) - sign(x - 0.4))/2"]
+domain = { x = [0, 1], t = [0, 0.5] }
+"""
+BLOW_UP = """
+name = "blow-up"
+unknowns = ["u"]
+equations = ["u_t = u**2"]
+conditions = ["u(0) = 1"]
+domain = { t = [0, 2] }
+"""
+SHOCK = """
+name = "shock"
+unknowns = ["u"]
+equations = ["u_t + u*u_x = 0"]
+conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(2*pi*x)"]
+domain = { x = [0, 1], t = [0, 0.5] }
+"""
+
+
+def last(phase, problem):
+    *_, state = phase.run(problem, sn.Monitor())
+    return state
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """Few slabs are enough to see what many show."""
+    monkeypatch.setattr(slabs, "STUCK", 8)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_jump_that_travels_on_is_given_up_and_nothing_else_is_tried():
+    problem = sn.loads(SQUARE)
+    first = LeastSquares(unknowns=200)
+    plan = dataclasses.replace(
+        make_plan(problem), phases=(first, ROUGH, CELL_MARCHES[1], LevenbergMarquardt(150))
+    )
+    trained = train(problem, plan)
+    assert [record.name for record in trained.records] == ["least squares", "marching on cells"]
+    assert trained.outcome == "given up"
+    assert "after 8 of the shortest slabs" in trained.stop_reason
+    assert "u seems to jump near x = 0.2" in trained.stop_reason
+    # Least squares knows all of the domain, the march only a part.
+    assert trained.network.parameters == last(first, problem).network.parameters
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_jump_that_smooths_out_is_passed():
+    state = last(CELL_MARCHES[0], sn.loads(SQUARE.replace("u_t + u_x = 0", "u_t = u_xx/10")))
+    assert not state.given_up
+    assert state.reason == "reached t = 0.5"
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_shock_is_told_from_a_blow_up():
+    """Characteristics meet at x = ½ from t = 1/(2π) on, and |u| stays 1."""
+    state = last(ROUGH, sn.loads(SHOCK))
+    assert state.given_up
+    assert state.final
+    place = re.search(r"seems to jump near x = ([\d.]+);", state.reason)
+    assert float(place[1]) == pytest.approx(0.5, abs=0.01)
+    assert 0.159 < state.cursor["t"] < 0.3
+
+
+def test_a_solution_that_blows_up_comes_back_as_far_as_it_goes_with_a_warning():
+    """u = 1/(1 − t)."""
+    with pytest.warns(SafeNetWarning, match="blow up near t = 1:"):
+        solution = sn.solve(sn.loads(BLOW_UP))
+    assert solution.result["outcome"] == "given up"
+    assert "t = [0, 0.95]" in solution.result["stop_reason"]
+    assert [record["name"] for record in solution.result["phases"]] == ["marching"]
+    times = np.linspace(0, 0.9, 7)
+    np.testing.assert_allclose(solution(t=times), 1 / (1 - times), rtol=1e-3)
+    assert np.isnan(solution(t=1.5))
+
+
+def test_a_slow_solution_that_newton_fails_on_is_left_to_the_network():
+    """u falls to 0, where u·log(u) ends, no faster than at the start."""
+    problem = sn.loads(BLOW_UP.replace("u**2", "u*log(u) - 2"))
+    state = last(make_plan(problem).phases[0], problem)
+    assert state.given_up
+    assert not state.final
+    assert "may not exist" in state.reason
+
+
+def test_an_estimate_as_large_as_the_solution_is_a_warning():
+    """The same blow-up along an axis that is not time: least squares settles on something."""
+    problem = sn.loads(BLOW_UP.replace("u_t", "u_x").replace("t =", "x ="))
+    with pytest.warns(SafeNetWarning, match="estimated at"):
+        solution = sn.solve(problem)
+    (text,) = solution.result["warnings"]
+    assert f"{solution.result['estimate']:.0%}" in text
+
+
+def test_python_shows_progress_unless_asked_not_to(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
+    smooth = sn.loads(SQUARE.replace("(sign(x - 0.2) - sign(x - 0.4))/2", "x**2*exp(-x)"))
+    sn.solve(smooth, recipe="least-squares", monitor=sn.Monitor())
+    assert capsys.readouterr() == ("", "")
+    sn.solve(smooth, recipe="least-squares")
+    out, shown = capsys.readouterr()
+    assert out == ""
+    assert "s  least squares: 169 amplitudes" in shown
+    assert "held-out residual" in shown
+
+
+def test_what_is_over_in_a_moment_says_nothing(capsys):
+    sn.solve(sn.loads(BLOW_UP.replace("2]", "0.5]")))
+    assert capsys.readouterr() == ("", "")
