@@ -8,7 +8,7 @@ import sympy as sp
 
 from safenet import library
 from safenet.problem import loads, structure
-from safenet.problem.structure import axis_kinds, named_frequencies
+from safenet.problem.structure import axis_kinds, breaks, named_frequencies
 
 HEAT = "u_t = u_xx"
 START = "u(x, 0) = sin(pi*x)"
@@ -184,3 +184,31 @@ def test_high_frequencies_take_no_algebra_of_their_degree():
     assert structure._zero(sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1)
     assert structure._zero(sp.sinh(x + y) - sp.sinh(x) * sp.cosh(y) - sp.cosh(x) * sp.sinh(y))
     assert structure._zero(1e8 * x - 1e8 * (x - 1) - 1e8)
+
+
+# ---- breaks
+
+
+@pytest.mark.parametrize(
+    ("source", "space", "time"),
+    [
+        ("where(1/3 < x < 2/3, 1, 0)", [1 / 3, 2 / 3], []),
+        ("abs(t - 1/4)*heaviside(x - 1/8)", [1 / 8], [1 / 4]),
+        ("max(x, 1/2) + min(t, 1/10)*u", [1 / 2], [1 / 10]),
+        ("sign(sin(7*x))", [math.pi / 7, 2 * math.pi / 7], []),
+        ("where(x**2 < 1/2 or t > 1/2, 1, 0)", [math.sqrt(1 / 2)], [1 / 2]),
+        ("where(x < t, 1, 0) + abs(x + 1) + abs(u)", [], []),
+    ],
+)
+def test_where_the_equation_jumps_or_bends(source, space, time):
+    found = breaks(heat(*ZERO, equation=f"{HEAT} + {source}"))
+    assert found == (pytest.approx(space, abs=1e-13), pytest.approx(time, abs=1e-13))
+
+
+def test_breaks_of_conditions_are_told_apart_and_parameters_have_their_values():
+    problem = stated([HEAT], [*ZERO, "u(x, 0) = where(x < 1/5, 1, 0)"])
+    assert breaks(problem) == (pytest.approx([1 / 5]), ())
+    assert breaks(problem, conditions=False) == ((), ())
+    text = 'unknowns = ["u"]\nequations = ["u_xx = abs(x - c)"]\nconditions = ["u(0) = 0", "u(1) = 0"]\n'
+    moved = loads(text + "domain = { x = [0, 1] }\nparameters = { c = 0.3 }\n").with_parameters(c=0.7)
+    assert breaks(moved) == (pytest.approx([0.7]),)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import safenet as sn
 from safenet import library
 from safenet.problem import loads
 from safenet.solution import errors
@@ -52,6 +53,22 @@ unknowns = ["u"]
 equations = ["u_t = u**2"]
 conditions = ["u(x, 0) = 1 + x"]
 domain = { x = [0, 1], t = [0, 1] }
+"""
+
+
+# A source that is switched on and off: u = sin(πx) v(t), v' = −λ v + 1 while it is on.
+SWITCH = """
+unknowns = ["u"]
+equations = ["u_t = u_xx/10 + where(1/4 < t <= 1/2, sin(pi*x), 0)"]
+conditions = ["u(x, 0) = 0", "u(0, t) = 0", "u(1, t) = 0"]
+domain = { x = [0, 1], t = [0, 1] }
+"""
+# u = x²/2 − 5x/18, then (x − 1)/18.
+HALF_LOADED = """
+unknowns = ["u"]
+equations = ["u_xx = where(x < 1/3, 1, 0)"]
+conditions = ["u(0) = 0", "u(1) = 0"]
+domain = { x = [0, 1] }
 """
 
 
@@ -167,3 +184,23 @@ domain = { x = [0, 1], t = [0, 1] }
     # Behind the front, which runs at speed 1/2, and ahead of it.
     values = state.network.jets(np.array([[0.2, 0.9], [0.9, 0.9]]), [(0, 0)])[0, 0]
     np.testing.assert_allclose(values, [[1], [0]], atol=0.02)
+
+
+def test_slabs_and_cells_end_where_the_symbols_break():
+    solution = sn.solve(loads(SWITCH))
+    assert {0.25, 0.5} <= {end for *_, span in solution.network.cells for end in span}
+    t, decay = np.array([0.1, 0.25, 0.4, 0.5, 0.9]), np.pi**2 / 10
+    on = (1 - np.exp(-decay * np.clip(t - 0.25, 0, 0.25))) / decay
+    np.testing.assert_allclose(solution(x=0.5, t=t), on * np.exp(-decay * np.clip(t - 0.5, 0, 1)), atol=1e-10)
+    assert "t = 0.25, 0.5" in solution.result["reasons"][0]
+
+    x = np.linspace(0, 1, 31)
+    exact = np.where(x < 1 / 3, x**2 / 2 - 5 * x / 18, (x - 1) / 18)
+    np.testing.assert_allclose(sn.solve(loads(HALF_LOADED))(x=x), exact, atol=1e-14)
+
+
+def test_cells_are_not_joined_across_a_break():
+    # So small a jump would not be noticed.
+    text = SWITCH.replace("where(1/4 < t <= 1/2, sin(pi*x), 0)", "1e-9*where(x < 1/2, 1, 0)")
+    form = march(text.replace("u(x, 0) = 0", "u(x, 0) = sin(pi*x)"), tail=1e-4)[-1].network
+    assert not any(low < 0.5 < high for (low, high), _ in form.cells)

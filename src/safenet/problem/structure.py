@@ -1,4 +1,4 @@
-"""What the symbols let a solver assume: periodic, odd or even along an axis, and which frequencies are named.
+"""What the symbols let a solver assume: periodic, odd or even along an axis; which frequencies and breaks are named.
 
 If u vanishes on both faces of an axis and the equations do not change when the axis is reflected there together
 with the sign of u, then the odd continuation of u across the faces solves the same equations: u is a sine series.
@@ -12,10 +12,14 @@ import itertools
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
 import sympy as sp
+from scipy.optimize import brentq
 
+from .evaluate import KINKS, evaluate
 from .problem import Condition, Problem, Relation
 
+CLOSEST = 1e-3  # of an axis: zeros that are closer than this may be overlooked
 Kind = str  # "periodic" | "sine" | "cosine" | "general"
 
 
@@ -172,3 +176,37 @@ def named_frequencies(problem: Problem) -> tuple[tuple[float, ...], ...]:
                 if slope.is_number and slope != 0:
                     found[index].add(abs(float(slope)))
     return tuple(tuple(sorted(values)) for values in found)
+
+
+@lru_cache(maxsize=64)
+def breaks(problem: Problem, conditions: bool = True) -> tuple[tuple[float, ...], ...]:
+    """For each axis, where the equations (and conditions) jump or bend: the c of |x − c|, max(t, c), where(x < c, …).
+
+    What bends along a line that is no x = c, as |x − t|, is not among them.
+    """
+    found: list[set[float]] = [set() for _ in problem.axes]
+    for relation in (*problem.equations, *(problem.conditions if conditions else ())):
+        for kink in problem.value(relation.residual).atoms(*KINKS):
+            several = isinstance(kink, (sp.Max, sp.Min))
+            bends = [a - b for a, b in itertools.combinations(kink.args, 2)] if several else kink.args[:1]
+            for index, axis in enumerate(problem.axes):
+                for bend in bends:
+                    if bend.free_symbols == {axis.symbol}:
+                        found[index] |= _zeros(bend, axis.symbol, axis.lo, axis.hi)
+    return tuple(tuple(sorted(values)) for values in found)
+
+
+def _zeros(expression: sp.Expr, symbol: sp.Symbol, low: float, high: float) -> set[float]:
+    """Where between low and high the expression changes its sign."""
+
+    def value(x: np.ndarray | float) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(evaluate(expression, {symbol: x}, np), dtype=float)
+
+    # Ends a little off: no zero that is written as a simple fraction falls on a node.
+    nodes = np.linspace(low, high, round(1 / CLOSEST) + 2)[1:-1]
+    nodes = np.concatenate([[low], nodes + 1e-3 * np.pi * (nodes[1] - nodes[0]), [high]])
+    values = value(nodes)
+    turns = np.flatnonzero(values[:-1] * values[1:] < 0)
+    found = (float(brentq(lambda x: float(value(x)), nodes[i], nodes[i + 1], xtol=1e-14)) for i in turns)
+    return {x for x in found if low < x < high}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..problem import Problem
-from ..problem.structure import axis_kinds, middle_parities
+from ..problem.structure import axis_kinds, breaks, middle_parities
 from .direct import LeastSquares, Marching, axis_bases, first_modes, unknowns_of
 from .levenberg import LevenbergMarquardt
 from .modes import Modes, modes_obstacle
@@ -32,6 +32,7 @@ def default_schedule(
     """The phases for a problem, and why.
 
     on a region of the plane         → polynomials on cells
+    equations with jumps or bends    → polynomials on cells that end there, marched in time where there is one
     linear, constant coefficients    → exact solutions of the equation, amplitudes from the conditions
     linear                           → least squares on the linear form; marching or cells if that is not resolved
     nonlinear, with initial values   → marching, on cells where space is a line
@@ -48,6 +49,9 @@ def default_schedule(
         reasons = ["a region of the plane: Newton on polynomials in cells, split where the remainder is"]
         # Without Newton steps a high degree costs little, and what is linear and steady is smooth inside.
         phases.append(Subdivision(degree=10) if problem.linear and len(problem.axes) == 2 else Subdivision())
+    elif any(breaks(problem, conditions=False)) and (marches or subdivision_obstacle(problem) is None):
+        reasons = [f"the equations break at {_break_text(problem)}: polynomials on cells that end there"]
+        phases += marches or [Subdivision(degree=10 if problem.linear and len(problem.axes) == 2 else 6)]
     elif problem.linear:
         if modes_obstacle(problem) is None:
             reasons.append(
@@ -85,6 +89,11 @@ def _marches(problem: Problem) -> tuple[tuple[Marching | CellMarching, ...], str
         return CELL_MARCHES, None
     obstacle = marching_obstacle(problem)
     return (MARCHES if obstacle is None else ()), obstacle
+
+
+def _break_text(problem: Problem) -> str:
+    named = zip(problem.axis_names, breaks(problem, conditions=False), strict=True)
+    return ", ".join(f"{name} = {', '.join(f'{c:.3g}' for c in places)}" for name, places in named if places)
 
 
 MIDDLE = {1: "even about", -1: "odd about"}

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..networks.cells import Cell, CellForm, interpolation
 from ..problem import Problem
+from ..problem.structure import breaks
 from .cell_rows import CellRows
 from .collocation import Handover
 from .direct import HOPELESS, Direct
@@ -56,7 +57,7 @@ class CellMarching:
         start, end = problem.axes[time].lo, problem.axes[time].hi
         duration = end - start
         if state is None:
-            cells = [cell[:time] for cell in first_cells(problem)]
+            cells = list(dict.fromkeys(cell[:time] for cell in first_cells(problem)))
             state = Direct(
                 cursor={"t": start, "h": duration / self.slabs, "cells": cells, "worst": 0.0, "work": 0.0}
             )
@@ -65,8 +66,10 @@ class CellMarching:
         spaces: list[Cell] = [tuple((float(a), float(b)) for a, b in c) for c in state.cursor["cells"]]
         form = state.network if isinstance(state.network, CellForm) else None
         iterations, evaluations = state.iterations, state.evaluations
+        seams = breaks(problem)
         while t < end:
-            span = (t, end if t + 1.01 * h >= end else t + h)
+            stop = next((place for place in seams[time] if place > t), end)
+            span = (t, stop if t + 1.01 * h >= stop else t + h)
             h = span[1] - t
             monitor.phase(
                 self.name,
@@ -111,7 +114,7 @@ class CellMarching:
                 return
             form = slab if form is None else _joined(form, slab)
             t, h = span[1], max(ideal, self.shortest * duration)
-            spaces = self._coarser(spaces, slab, t)
+            spaces = self._coarser(spaces, slab, t, seams)
             state = Direct(
                 network=form,
                 residual=worst,
@@ -149,11 +152,13 @@ class CellMarching:
             found += parts
         return found
 
-    def _coarser(self, spaces: Sequence[Cell], slab: CellForm, t: float) -> list[Cell]:
+    def _coarser(
+        self, spaces: Sequence[Cell], slab: CellForm, t: float, seams: Sequence[Sequence[float]]
+    ) -> list[Cell]:
         """Neighbours of the same size joined where one polynomial serves both at the end of the slab."""
         cells = list(spaces)
         for axis in range(len(cells[0])):
-            pairs = _pairs(cells, axis)
+            pairs = [(a, b) for a, b in _pairs(cells, axis) if cells[a][axis][1] not in seams[axis]]
             if not pairs:
                 continue
             wholes = [_union(cells[a], cells[b]) for a, b in pairs]

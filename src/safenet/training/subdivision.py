@@ -16,6 +16,7 @@ import numpy as np
 from ..networks.cells import Cell, CellForm, restricted
 from ..problem import Problem
 from ..problem.edges import Segment
+from ..problem.structure import breaks
 from .cell_rows import CellRows
 from .direct import FAILED, Direct, oversampling
 from .heldout import held_out
@@ -93,8 +94,10 @@ def subdivision_obstacle(problem: Problem) -> str | None:
 
 
 def first_cells(problem: Problem) -> list[Cell]:
-    """The box cut along every straight side of the region that is parallel to an axis; only cells that hold some."""
-    lines = [{axis.lo, axis.hi} for axis in problem.axes]
+    """The box cut where the symbols break and along every straight side of the region that is parallel to an axis;
+    only cells that hold some of it."""
+    cuts = zip(problem.axes, breaks(problem), strict=True)
+    lines = [{axis.lo, axis.hi, *places} for axis, places in cuts]
     region = problem.region
     if region is not None:
         for edge in region.edges:
