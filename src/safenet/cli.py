@@ -215,6 +215,7 @@ def solve(
     from .solving import solve as solve_problem
 
     cache_compilations()
+    warnings.simplefilter("ignore", SafeNetWarning)  # the result names them
     sink = None
     if track is not None:
         from .tracking import tracker
@@ -243,7 +244,6 @@ def solve(
         }
         options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         options |= method_options(more or [])
-        warnings.simplefilter("ignore", SafeNetWarning)  # the result names them
         with _on_ctrl_c(signal.default_int_handler), ConsoleMonitor(problem) as monitor:
             solution = solve_problem(
                 problem,

@@ -67,7 +67,7 @@ def _table(
     found = {label(solution, name): values for name, values in fields.items()}
     names = Names(solution.problem.axis_names, solution.problem.unknowns)
     known: dict[tuple[int, ...], dict[str, np.ndarray]] = {}
-    for text in derivatives:
+    for text in [derivatives] if isinstance(derivatives, str) else derivatives:
         reading = names.derivative(text)
         if reading is None:
             axes, unknowns = ", ".join(names.axes), ", ".join(names.unknowns)
@@ -115,7 +115,7 @@ def export(solution: Solution, path: str | Path, derivatives: Sequence[str] = ()
 
 def _ticks(name: str, low: float, high: float, points: Any) -> np.ndarray:
     if np.ndim(points) == 0:
-        if points != int(points) or points < 2:
+        if not isinstance(points, (int, float, np.integer)) or not points % 1 == 0 or points < 2:
             raise SafeNetError(
                 f"{name} = {points} is not a number of points", f"give at least 2, e.g. {name}=101"
             )
@@ -190,7 +190,7 @@ def to_vtk(solution: Solution, path: str | Path, derivatives: Sequence[str] = ()
             f"VTK has three axes of space, and {solution.problem.name} has {len(axes) - series}"
         )
     path = Path(path)
-    stem = path.with_suffix("") if path.suffix in (".vtr", ".pvd", ".vtk") else path
+    stem = path.with_suffix("") if path.suffix.lower() in (".vtr", ".pvd", ".vtk") else path
     ticks, fields, _ = _table(solution, derivatives, counts)
 
     def write(where: Path, ticks: list[np.ndarray], fields: dict[str, np.ndarray]) -> Path:

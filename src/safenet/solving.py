@@ -95,7 +95,7 @@ def solve_many(
     A rate is that of the first Adam; those of later ones stay in proportion. `together`: as one program what differs in
     numbers only, such as problems in the values of their parameters, where the recipe is of Adam and L-BFGS; by default
     on a GPU, and one after another on a CPU, where that is faster. With `out` each has a run folder: out/0, out/1, … in
-    the order of the solutions, each to be loaded or resumed alone.
+    the order of the solutions, each to be loaded or resumed alone. A `budget` sets sizes here; no clock stops a run.
     """
     problems = [problems] if isinstance(problems, Problem) else list(problems)
     for problem in problems:
@@ -108,7 +108,8 @@ def solve_many(
     if out is not None and not jax.process_index():
         folders = [prepare(Path(out) / str(i), *run, force) for i, run in enumerate(runs)]
     watch = _watcher(monitor)
-    return carry_out_many([run[0] for run in runs], [run[1] for run in runs], watch, together, folders)
+    solutions = carry_out_many([run[0] for run in runs], [run[1] for run in runs], watch, together, folders)
+    return [_told_of(solution) for solution in solutions]
 
 
 def _watcher(monitor: Monitor | None) -> Monitor:

@@ -41,6 +41,7 @@ def test_two_values_of_one_quantity_at_one_place_are_refused_by_name(pair):
     "pair",
     [
         ("u(0, t) = sin(t)**2", "u(0, t) = 1 - cos(t)**2"),  # the same, written in two ways
+        ("u(0, t) = 0", "u(0, t) = cos(t)**2 + sin(t)**2 - 1"),  # and zero
         ("u(0, t) = 0", "u_x(0, t) = 1"),  # two quantities
         ("u(0, t) = 0", "u(1/2, t) = 1"),  # two places
         ("u_x(0, t) + u(0, t) = 0", "u_x(0, t) - u(0, t) = 1"),  # two combinations

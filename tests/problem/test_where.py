@@ -183,3 +183,19 @@ def test_a_parameter_may_decide_a_piece() -> None:
     where = Where(symbols("c", real=True) - x, sp.Integer(1), sp.Integer(0))
     assert where.subs(symbols("c", real=True), 2).subs(x, 1) == 1
     assert Where(x, t, t) == t
+
+
+@pytest.mark.parametrize(
+    "text", ["where(u > 0, sqrt(u), 0)", "where(u > 0, u*log(u), u)", "where(u < 1/2, 1, 1/u)"]
+)
+def test_the_gradient_knows_nothing_of_the_piece_that_does_not_hold(text: str) -> None:
+    formula = parse_expression(text, Names((), (), ("u",)), "a test")
+    (symbol,) = formula.free_symbols
+    at = np.array([-1.0, 0.0, 0.25, 2.0])
+    slopes = jax.grad(lambda u: jnp.sum(evaluate(formula, {symbol: u}, jnp)))(jnp.asarray(at))
+    with warnings.catch_warnings(action="error"):
+        h = 1e-6
+        for i in (0, 2, 3):
+            up, down = (float(evaluate(formula, {symbol: at[i] + s * h}, np)) for s in (1, -1))
+            assert float(slopes[i]) == pytest.approx((up - down) / (2 * h), abs=1e-6)
+    assert np.isfinite(slopes).all()

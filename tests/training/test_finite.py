@@ -47,6 +47,9 @@ def test_the_part_and_the_place_are_named(equation, start, found):
         ("u_t = u_xx + u_x/x", "0"),  # at the end of the domain: no solver looks there
         ("u_t = u_xx + log(x)", "0"),
         ("u_t = u_xx + u*sin(x - 0.5)/(x - 0.5)", "0"),  # a denominator that a numerator takes away
+        ("u_t = u_xx + coth(x - 0.5) - 1/(x - 0.5)", "0"),  # or another term
+        ("u_t = u_xx + exp(-1e4*(x - 0.4)**2)*sin(x - 0.4)/(x - 0.4)", "0"),  # a peak
+        ("(x - 0.5)*(u_t + u/(x - 0.5)) = u_xx", "0"),  # multiplied by it
         ("u_t = u_xx + 1/u", "0"),  # what holds an unknown is the solver's affair
         ("u_t = u_xx/(1 + x**2)", "(sign(x - 0.2) + 1)/2"),
     ],

@@ -17,7 +17,7 @@ from .relation import Condition
 if TYPE_CHECKING:
     from .problem import Problem
 
-ROUNDING = 1e-9  # of the larger part of the difference: the same value, written in two ways
+ROUNDING = 1e-9  # of the terms of a difference: the same value, written in two ways
 
 
 def check_agreement(problem: Problem) -> None:
@@ -42,8 +42,8 @@ def _contradict(problem: Problem, first: Condition, second: Condition) -> bool:
     nothing = dict.fromkeys(first.jets, 0.0)
     values: Mapping[sp.Symbol, Any] = {**nothing, **_some_points(problem, first)}
     with np.errstate(all="ignore"):  # what is not finite proves nothing
-        a, b = (np.asarray(evaluate(side, values, np)) for side in (left, right))
-        return bool(np.any(np.abs(a - b) > ROUNDING * (np.abs(a) + np.abs(b))))
+        terms = [evaluate(term, values, np) for term in sp.Add.make_args(sp.expand(left - right))]
+        return bool(np.any(np.abs(sum(terms)) > ROUNDING * sum(map(np.abs, terms))))
 
 
 def _some_points(problem: Problem, condition: Condition) -> dict[sp.Symbol, np.ndarray]:

@@ -37,6 +37,7 @@ COMPOSED: dict[type[sp.Basic], Callable[[ModuleType, Any], Any]] = {
     sp.cot: lambda xp, z: 1 / xp.tan(z),
 }
 OTHERS = (sp.Max, sp.Min, sp.atan2, sp.Heaviside, Where)
+PARTIAL = (sp.tan, sp.asin, sp.acos, sp.log)  # without a value somewhere
 JUMPS = (sp.sign, sp.Heaviside, Where)
 KINKS = (sp.Abs, sp.Max, sp.Min, *JUMPS)
 
@@ -74,7 +75,17 @@ def evaluate(expression: sp.Expr, values: Mapping[sp.Symbol, Any], xp: ModuleTyp
                 return values[node]
             except KeyError:
                 raise SafeNetError(f"the symbol {node} has no value in {expression}") from None
+        if isinstance(node, Where):
+            g, a, b = node.args
+            holds = walk(g) > 0
+            return xp.where(holds, piece(a, holds), piece(b, ~holds))
         return constant(node) if node.is_number else _combine(node, walk, xp)
+
+    def piece(part: sp.Expr, holds: Any) -> Any:
+        """A piece, elsewhere at 1: where it has no value it has no slope either, and 0 · ∞ would be the gradient's."""
+        inside = {symbol: xp.where(holds, walk(symbol), 1.0) for symbol in part.free_symbols}
+        with np.errstate(all="ignore"):
+            return evaluate(part, inside, xp) if _fragile(part) else walk(part)
 
     return walk(expression)
 
@@ -133,11 +144,15 @@ def _combine(node: sp.Basic, walk: Callable[[sp.Basic], Any], xp: ModuleType) ->
         return xp.arctan2(*map(walk, node.args))
     if isinstance(node, sp.Heaviside):
         return xp.heaviside(*map(walk, node.args))
-    if isinstance(node, Where):
-        with np.errstate(all="ignore"):  # a piece may have no value where the other one holds
-            g, a, b = map(walk, node.args)
-            return xp.where(g > 0, a, b)
     _refuse(node)
+
+
+def _fragile(part: sp.Expr) -> bool:
+    """Whether a part may be without a value or a slope somewhere."""
+    powers = (power for power in part.atoms(sp.Pow) if not power.base.is_number)
+    return part.has(*PARTIAL, *COMPOSED) or any(
+        not (power.exp.is_Integer and power.exp.is_positive) for power in powers
+    )
 
 
 def _refuse(node: sp.Basic) -> NoReturn:

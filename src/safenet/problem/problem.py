@@ -173,7 +173,7 @@ class Problem:
         used = sorted(residual.free_symbols & table.jets.keys(), key=str)
         if residual.has(*JUMPS) and any(residual.diff(symbol).has(sp.DiracDelta) for symbol in used):
             raise SafeNetError(
-                f"{label} ({written(left)} = {written(right)}) jumps where an unknown changes",
+                f"{label} ({written(left)} = {written(right)}) jumps where an unknown changes, or may do so",
                 "smooth the jump, e.g. tanh(u/0.01) for sign(u); max, min and abs of an unknown are fine",
             )
         jets = {symbol: table.jets[symbol] for symbol in used}

@@ -43,6 +43,7 @@ class Direct:
     given_up: bool = False  # the phase ended without solving the problem
     exhausted: bool = False  # a finer phase of the same kind would not help
     final: bool = False  # nor would any other: the solution itself ends or jumps
+    suspect: bool = False  # so it seems, unless a finer phase of the same kind gets past it
     reason: str = ""
 
 

@@ -1,4 +1,4 @@
-"""max|u|, max|u_t| and max|∇u| at the start and at the end of a march: did the solution end, or only the method?
+"""max|u|, max|u_t| and max|∇u| early and at the end of a march: did the solution end, or only the method?
 
 A solution that blows up changes ever faster and grows; one that turns into a jump changes ever faster and does not.
 Either is seen in slabs that only ever get shorter, and no other method gets past it.
@@ -15,8 +15,8 @@ from ..networks.cells import CellForm
 from ..problem import Problem
 from .heldout import interior_points
 
-FASTER = 30.0  # times the rate of change at the start: no longer a matter of the method
-GROWN = 2.0  # times the largest value at the start
+FASTER = 30.0  # times the rate of change in the first half: no longer a matter of the method
+GROWN = 2.0  # times the largest value there
 NEAR = 0.02  # of an axis: cells that show one and the same jump
 
 
@@ -27,9 +27,10 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     if form is None or t <= axis.lo:
         return unclear, False
     hair = 1e-9 * axis.length  # a march knows its slabs from within
-    (size, rate, slope), (large, fast, steep) = (
-        _largest(problem, form, s) for s in (axis.lo + hair, t - hair)
+    start, middle, (large, fast, steep) = (
+        _largest(problem, form, s) for s in (axis.lo + hair, (axis.lo + t) / 2, t - hair)
     )
+    size, rate, slope = map(max, start, middle)  # what starts at zero has grown infinitely since
     if not fast > FASTER * rate:
         return unclear, False
     before = (

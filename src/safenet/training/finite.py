@@ -22,6 +22,7 @@ from .points import SAMPLERS, on_condition
 
 COUNT = 1024
 POLE = 1e6  # times its usual size right beside a zero of a denominator: sin(x)/x is finite, cos(x)/x is not
+GROWTH = 100.0  # times what it is a thousand times farther away: a peak is high and has a top
 
 
 def check_finite(problem: Problem) -> None:
@@ -52,19 +53,29 @@ def _check(problem: Problem, relation: Relation, points: np.ndarray, label: str)
 
 
 def _known(node: sp.Basic, jets: set[sp.Symbol]) -> Iterator[sp.Expr]:
-    """The largest parts of an expression that hold no unknown, sums taken apart."""
-    if isinstance(node, sp.Add):
+    """The largest parts of an expression that hold no unknown: in a sum, all that one and the same factor has."""
+    factors: dict[sp.Expr, sp.Expr] = {}
+    for term in _terms(node, jets):
+        own, rest = term.as_independent(*jets, as_Add=False)
+        factors[rest] = factors.get(rest, sp.S.Zero) + own
+    for rest, own in factors.items():
+        yield own
+        for part in rest.args:
+            yield from _known(part, jets)
+
+
+def _terms(node: sp.Basic, jets: set[sp.Symbol]) -> Iterator[sp.Expr]:
+    """Of a sum, and of a product with sums of unknowns; (x − c)(u_x + u/(x − c)) has no pole."""
+    sums = [part for part in node.args if part.is_Add and part.free_symbols & jets] if node.is_Mul else []
+    if node.is_Add:
         for term in node.args:
-            yield from _known(term, jets)
-    elif not node.free_symbols & jets:
-        yield node
+            yield from _terms(term, jets)
+    elif sums:
+        others = sp.Mul(*(part for part in node.args if part is not sums[0]))
+        for term in sums[0].args:
+            yield from _terms(others * term, jets)
     else:
-        own = [part for part in node.args if not part.free_symbols & jets] if node.is_Mul else []
-        if own:
-            yield sp.Mul(*own)
-        for part in node.args:
-            if part.free_symbols & jets:
-                yield from _known(part, jets)
+        yield node
 
 
 def _singular(problem: Problem, part: sp.Expr, points: np.ndarray, scattered: bool) -> np.ndarray | None:
@@ -89,11 +100,15 @@ def _singular(problem: Problem, part: sp.Expr, points: np.ndarray, scattered: bo
         if not (signs.min() < 0 < signs.max()):
             continue
         ends = np.stack([points[np.argmin(signs)], points[np.argmax(signs)]])
-        aside = 1e-9 * (ends[1] - ends[0])
+        across = ends[1] - ends[0]
         for _ in range(60):
             zero = ends.mean(axis=0)
             ends[int(at(power.base, zero[None])[0] > 0)] = zero
-        beside = np.abs(at(part, np.stack([zero - aside, zero + aside])))
-        if not np.all(beside < POLE * usual) and problem.contains(zero[None])[0]:
-            return zero
+        near, far = (
+            np.abs(at(part, np.stack([zero - aside * across, zero + aside * across]))).max()
+            for aside in (1e-9, 1e-6)
+        )
+        pole = not near < POLE * usual and not near < GROWTH * far
+        if pole and problem.contains(zero[None])[0]:
+            return np.where(np.abs(zero) < 1e-12 * np.abs(across), 0.0, zero)
     return None

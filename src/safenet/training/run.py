@@ -52,6 +52,7 @@ class PhaseRecord:
     residual: float | None = None
     phase: int = 0  # its place in the plan
     final: bool = False  # it saw why no other phase would do better
+    suspect: bool = False  # it did, unless the next one gets past it
 
 
 @dataclass
@@ -169,10 +170,13 @@ class Run:
                 self.save()
         assert isinstance(state, Direct)
         if state.given_up:
-            record.outcome, record.final = GIVEN_UP, state.final
+            record.outcome, record.final, record.suspect = GIVEN_UP, state.final, state.suspect
+            for before in self.records[-2:-1]:
+                if before.suspect and not record.final:
+                    record.final, record.stop_reason = True, before.stop_reason
         # A march a hundred times finer that gains less than a digit: the next would gain nothing.
         idle = state.exhausted or state.given_up or state.residual > 0.1 * self.residual
-        self.exhausted = isinstance(phase, (Marching, CellMarching)) and idle
+        self.exhausted = isinstance(phase, (Marching, CellMarching)) and idle and not state.suspect
         if state.network is not None and (not state.given_up or self.best is None):
             self._candidate(state.network)
 

@@ -110,7 +110,9 @@ class CellMarching:
             stuck = [*stuck, residual] if h <= (1 + 1e-9) * self.shortest * duration else []
             if len(stuck) >= STUCK and max(stuck) > 10 * self.tail:
                 reason = jump(problem, slab, len(stuck))
-                yield replace(state, done=True, given_up=True, final=True, reason=reason)
+                # What a rough march takes for a jump may be a thin layer.
+                final = not self.insist
+                yield replace(state, done=True, given_up=True, final=final, suspect=not final, reason=reason)
                 return
             form = slab if form is None else _joined(form, slab)
             t, h = span[1], max(ideal, self.shortest * duration)
