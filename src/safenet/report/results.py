@@ -153,13 +153,16 @@ class Results:
         return max(counted) if counted else None
 
     def best(self, wanted: Iterable[Configuration]) -> View | None:
-        """At the paper's scale where any of these configurations has a row, else where most have one."""
+        """At the paper's scale where any of these configurations has a row, else where most have one.
+
+        A single iteration is a count of parameters and no training.
+        """
         found: Counter[Scale] = Counter()
         sought = {
             configuration_key(problem, method, recipe, options) for problem, method, recipe, options in wanted
         }
-        for key in self._groups:
-            found[key[-1]] += key[:-1] in sought
+        for key, rows in self._groups.items():
+            found[key[-1]] += key[:-1] in sought and any(row.iterations != 1 for row in rows)
         if not found or not max(found.values()):
             return None
         return self.at(PAPER if found[PAPER] else max(found, key=lambda scale: (found[scale], scale)))
