@@ -126,13 +126,10 @@ SLOW = {"kdv-periodic", "schroedinger", "ring"}
 )
 def test_a_problem_file_is_solved_by_default(name: str) -> None:
     solution = sn.solve(sn.read(EXAMPLES / f"{name}.toml"))
-    ticks = [
-        np.linspace(axis.lo, axis.hi, n) for axis, n in zip(solution.problem.axes, (201, 41), strict=False)
-    ]
-    places = [ticks[0][:, None], ticks[1]] if len(ticks) == 2 else ticks
-    truth = np.stack(list(SOLUTIONS[name](*places).values()))
-    found = solution(**dict(zip(solution.problem.axis_names, places, strict=True)))
-    values = np.stack(list(found.values()) if isinstance(found, dict) else [found])
+    ticks, fields = solution.grid(**dict(zip(solution.problem.axis_names, (201, 41), strict=False)))
+    first, *rest = ticks.values()
+    places = [first[:, None], *rest] if rest else [first]
+    truth, values = (np.stack(list(found.values())) for found in (SOLUTIONS[name](*places), fields))
     known = np.isfinite(truth)
     np.testing.assert_array_equal(np.isfinite(values), known)
     error = np.linalg.norm((values - truth)[known]) / np.linalg.norm(truth[known])
