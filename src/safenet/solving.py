@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 import warnings
 from collections.abc import Iterable, Sequence
@@ -38,6 +39,7 @@ from .training.checkpoint import unpack, write_atomically
 from .training.direct import FAILED
 from .training.estimate import estimated_error
 from .training.finite import check_finite
+from .training.heldout import amplification
 from .training.progress import Lines, Monitor
 from .training.recipes import Plan, make_plan
 from .training.run import GIVEN_UP, Trained, train
@@ -251,6 +253,14 @@ def _estimate(solution: Solution, monitor: Monitor | None, known: float | None =
         result["estimate"] = known
         if known is not None and known > FAILED:
             result["warnings"].append(f"the error is estimated at {known:.0%} of the solution")
+        times = amplification(solution.problem, solution.network) if solution.problem.linear else 0.0
+        rounding = times * sys.float_info.epsilon
+        if rounding > FAILED:
+            result["estimate"] = min(rounding, 1.0)
+            result["warnings"].append(
+                f"the solution is {times:.0e} times as large as its data, which rounding then hides: the problem has "
+                "no solution, or nearly none (resonance: an eigenvalue is hit)"
+            )
     except Spent:
         assert isinstance(monitor, Deadline)
         result |= _out_of_time(monitor.budget, "the solution is complete, its error was not estimated")

@@ -8,12 +8,14 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetWarning
+from safenet.problem.posedness import doubts
 from safenet.training import progress, slabs
 from safenet.training.choice import CELL_MARCHES
 from safenet.training.direct import LeastSquares
 from safenet.training.levenberg import LevenbergMarquardt
 from safenet.training.recipes import make_plan
 from safenet.training.run import train
+from safenet.training.subdivision import Subdivision
 
 ROUGH = dataclasses.replace(CELL_MARCHES[0], shortest=5e-3, narrowest=5e-3)
 SQUARE = """
@@ -157,3 +159,43 @@ def test_python_shows_progress_unless_asked_not_to(capsys, monkeypatch):
 def test_what_is_over_in_a_moment_says_nothing(capsys):
     sn.solve(sn.loads(BLOW_UP.replace("2]", "0.5]")))
     assert capsys.readouterr() == ("", "")
+
+
+RESONANT = """
+name = "resonant"
+unknowns = ["u"]
+equations = ["u_xx + pi^2*u = 1"]
+conditions = ["u(0) = 0", "u(1) = 0"]
+domain = { x = [0, 1] }
+"""
+
+
+def test_a_solution_that_dwarfs_its_data_is_none():
+    """sin(πx) solves the equation without its source, which is not orthogonal to it."""
+    with pytest.warns(SafeNetWarning, match="resonance"):
+        solution = sn.solve(sn.loads(RESONANT))
+    assert solution.result["estimate"] > 0.1
+    # Beside the eigenvalue there is one, large as it is.
+    near = sn.solve(sn.loads(RESONANT.replace("pi^2", "9.87")))
+    assert near.result["warnings"] == []
+    assert near(x=0.5) == pytest.approx((1 - 1 / np.cos(np.sqrt(9.87) / 2)) / 9.87, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "doubt"),
+    [
+        (('= 1"', '= 0"'), "u = 0 a solution"),
+        (('"u(0) = 0"', '"u(0) = 0", "u_x(0) = 5"'), "3 conditions for equations of order 2"),
+    ],
+)
+def test_zeros_only_and_conditions_too_many_are_doubts(change, doubt):
+    assert doubts(sn.loads(RESONANT)) == ()
+    (text,) = doubts(sn.loads(RESONANT.replace(*change)))
+    assert doubt in text
+
+
+def test_cells_that_only_make_it_worse_are_few():
+    text = RESONANT.replace("u_xx + pi^2*u = 1", "u_xx = 1").replace('"u(0) = 0"', '"u(0) = 0", "u_x(0) = 5"')
+    states = list(Subdivision().run(sn.loads(text), sn.Monitor()))
+    assert len(states) < 12
+    assert states[-1].reason == "smaller cells no longer reduce the residual"

@@ -13,6 +13,7 @@ from safenet.training.direct import Direct
 from safenet.training.heldout import held_out
 from safenet.training.newton import newton
 from safenet.training.progress import Monitor
+from safenet.training.recipes import make_plan
 from safenet.training.slabs import CellMarching
 
 # u_t + u u_x = ν u_xx: a front of width 8ν that travels at speed 1/2.
@@ -193,6 +194,11 @@ def test_slabs_and_cells_end_where_the_symbols_break():
     on = (1 - np.exp(-decay * np.clip(t - 0.25, 0, 0.25))) / decay
     np.testing.assert_allclose(solution(x=0.5, t=t), on * np.exp(-decay * np.clip(t - 0.5, 0, 1)), atol=1e-10)
     assert "t = 0.25, 0.5" in solution.result["reasons"][0]
+
+    late = SWITCH.replace("where(1/4 < t <= 1/2, sin(pi*x), 0)", "0").replace(
+        "u(0, t) = 0", "u(0, t) = where(t < 1/3, 0, t)"
+    )
+    assert isinstance(make_plan(loads(late)).phases[0], CellMarching)
 
     x = np.linspace(0, 1, 31)
     exact = np.where(x < 1 / 3, x**2 / 2 - 5 * x / 18, (x - 1) / 18)

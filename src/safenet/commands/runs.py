@@ -127,6 +127,8 @@ def export(
     solution = load(run)
     names = [name for name in map(str.strip, derivatives.split(",")) if name]
     print(solution.export(output, derivatives=names, **_grid(solution.problem, grid, at or [])))
+    if solution.result.get("outcome") != "finished" and solution.result.get("residual") is None:
+        print("safenet: the run has not reached the whole domain; nan where it has not", file=sys.stderr)
 
 
 def _grid(problem: Problem, grid: str | None, at: list[str]) -> dict[str, Any]:

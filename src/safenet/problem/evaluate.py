@@ -44,7 +44,10 @@ KINKS = (sp.Abs, sp.Max, sp.Min, *JUMPS)
 REMEDY = (
     "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED, *OTHERS[:-1]))) + ", Piecewise, sqrt"
 )
-SMOOTH = "a jump has no slope: smooth it, e.g. (1 + tanh(x/0.01))/2 for heaviside(x)"
+SMOOTH = (
+    "a jump has no slope: smooth it, e.g. (1 + tanh(x/0.01))/2 for heaviside(x), or write a smooth formula in pieces, "
+    "where(x > 0, x**2, 0) for max(x, 0)**2"
+)
 
 
 def computable(expression: sp.Expr) -> None:

@@ -3,6 +3,8 @@
     u only in derivatives, everywhere    →  u + constant solves it too
     fewer conditions on a piece than ½·(order in space) of each unknown asks  →  something is free there
     more equations than unknowns         →  a solution only where they happen to agree
+    more conditions along a line than derivatives    →  likewise
+    linear, and nothing but zeros given  →  u = 0, if nothing else
 
 A count is not a proof: it speaks up for what is surely missing and stays silent about the rest.
 """
@@ -17,7 +19,7 @@ from .relation import Condition, Relation
 
 def doubts(problem: Problem) -> tuple[str, ...]:
     """One sentence for each reason why the problem may not have one solution, with what to change."""
-    return (*_too_many(problem), *left_free(problem))
+    return (*_too_many(problem), *_overdetermined(problem), *_homogeneous(problem), *left_free(problem))
 
 
 def left_free(problem: Problem) -> tuple[str, ...]:
@@ -34,6 +36,29 @@ def _too_many(problem: Problem) -> list[str]:
     return [
         f"{count} equations for {unknowns} unknown{'s' * (unknowns > 1)} ({', '.join(problem.unknowns)}): {listing}. "
         "There is a solution only where they agree; leave out what follows from the others."
+    ]
+
+
+def _overdetermined(problem: Problem) -> list[str]:
+    """Of ordinary equations: more conditions than the orders of the unknowns make up."""
+    orders = sum(problem.order(0, name) for name in problem.unknowns)
+    count = len(problem.conditions)
+    if len(problem.axes) > 1 or count <= orders:
+        return []
+    return [
+        f"{count} conditions for equations of order {orders} in all. There is a solution only where they agree; "
+        "leave out what is too much."
+    ]
+
+
+def _homogeneous(problem: Problem) -> list[str]:
+    """u = 0 solves what is linear and has no data; it is what a solver finds."""
+    relations = (*problem.equations, *problem.conditions)
+    if not problem.linear or any(relation.source != 0 for relation in relations):
+        return []
+    fields = ", ".join(f"{name} = 0" for name in problem.unknowns)
+    return [
+        f"all that is given is zero, and {fields} a solution; others, as at an eigenvalue, are not looked for."
     ]
 
 

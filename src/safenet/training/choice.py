@@ -32,7 +32,7 @@ def default_schedule(
     """The phases for a problem, and why.
 
     on a region of the plane         → polynomials on cells
-    equations with jumps or bends    → polynomials on cells that end there, marched in time where there is one
+    jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
     linear, constant coefficients    → exact solutions of the equation, amplitudes from the conditions
     linear                           → least squares on the linear form; marching or cells if that is not resolved
     nonlinear, with initial values   → marching, on cells where space is a line
@@ -49,8 +49,8 @@ def default_schedule(
         reasons = ["a region of the plane: Newton on polynomials in cells, split where the remainder is"]
         # Without Newton steps a high degree costs little, and what is linear and steady is smooth inside.
         phases.append(Subdivision(degree=10) if problem.linear and len(problem.axes) == 2 else Subdivision())
-    elif any(breaks(problem, conditions=False)) and (marches or subdivision_obstacle(problem) is None):
-        reasons = [f"the equations break at {_break_text(problem)}: polynomials on cells that end there"]
+    elif (seams := _seams(problem)) and (marches or subdivision_obstacle(problem) is None):
+        reasons = [f"the formulas break at {seams}: polynomials on cells that end there"]
         phases += marches or [Subdivision(degree=10 if problem.linear and len(problem.axes) == 2 else 6)]
     elif problem.linear:
         if modes_obstacle(problem) is None:
@@ -91,8 +91,12 @@ def _marches(problem: Problem) -> tuple[tuple[Marching | CellMarching, ...], str
     return (MARCHES if obstacle is None else ()), obstacle
 
 
-def _break_text(problem: Problem) -> str:
-    named = zip(problem.axis_names, breaks(problem, conditions=False), strict=True)
+def _seams(problem: Problem) -> str:
+    """Where equations break, and conditions in the course of time: x = 0.5, t = 0.25, 0.75; "" if nowhere."""
+    found = list(breaks(problem, conditions=False))
+    if problem.time is not None:
+        found[problem.time] = breaks(problem)[problem.time]
+    named = zip(problem.axis_names, found, strict=True)
     return ", ".join(f"{name} = {', '.join(f'{c:.3g}' for c in places)}" for name, places in named if places)
 
 

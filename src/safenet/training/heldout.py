@@ -16,7 +16,7 @@ from scipy.stats import qmc
 
 from ..derivatives import Orders, jets
 from ..networks.cells import CellForm, shared_faces
-from ..problem import Problem, Relation
+from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
 from .points import inside, on_condition
@@ -70,9 +70,7 @@ def held_out(
         started = span[0] <= axis.lo
         share = (points[:, problem.time] - axis.lo) / axis.length
         points[:, problem.time] = span[0] + (span[1] - span[0]) * share
-    values = (0,) * len(problem.axes)
-    # The size of each field, which equations, conditions and jumps are measured by.
-    sizes = np.sqrt(np.mean(np.square(np.asarray(jets(network, points, [values])[values])), axis=0))
+    sizes = _sizes(problem, network, points)
     equations = tuple(_relative(problem, network, equation, points, sizes) for equation in problem.equations)
     conditions = []
     for condition in problem.conditions:
@@ -81,6 +79,30 @@ def held_out(
         at = on_condition(problem, condition, len(points), _draw) if condition.piece else points
         conditions.append(_relative(problem, network, condition, at, sizes, points))
     return HeldOut(equations, tuple(conditions), jumps(problem, network, points, sizes))
+
+
+def _sizes(problem: Problem, network: Any, points: np.ndarray) -> np.ndarray:
+    """The size of each field, which equations, conditions and jumps are measured by."""
+    values = (0,) * len(problem.axes)
+    return np.sqrt(np.mean(np.square(np.asarray(jets(network, points, [values])[values])), axis=0))
+
+
+def amplification(problem: Problem, network: Any, count: int = 1024) -> float:
+    """min ‖terms of B u‖ / ‖g‖ over all B u = g with g ≠ 0: how much larger than its data the solution of a linear
+    problem is. At 1/ε nothing of the data is left in a sum, and residuals that are small beside u say nothing.
+    """
+    points = interior_points(problem, count)
+    fields, found = _sizes(problem, network, points), []
+    for relation in (*problem.equations, *problem.conditions):
+        at = points
+        if isinstance(relation, Condition) and relation.piece:
+            at = on_condition(problem, relation, count, _draw)
+        values = _coordinates(problem, at)
+        with np.errstate(all="ignore"):
+            data = _rms(evaluate(problem.value(relation.source), values, np))
+            if data > 0:
+                found.append(_expected(problem, relation, values, fields) / data)
+    return min(found, default=0.0)
 
 
 def interior_points(problem: Problem, count: int) -> np.ndarray:
@@ -146,10 +168,7 @@ def _relative(
 ) -> float:
     """The measure of one relation at the points; of a condition against the jets over the `interior` too."""
     axes = len(problem.axes)
-    values: dict[sp.Symbol, Any] = {a.symbol: points[:, i] for i, a in enumerate(problem.axes)}
-    values |= {
-        coordinate(name): normal for name, normal in zip(problem.normals, points[:, axes:].T, strict=False)
-    }
+    values = _coordinates(problem, points)
     sizes = []
     for symbol, jet in relation.jets.items():
         index = problem.unknowns.index(jet.field)
@@ -170,6 +189,12 @@ def _relative(
             return _rms(sum(terms)) / scale if scale != 0 else 0.0
         least = SMOOTH * _expected(problem, relation, values, fields)
         return _rms(sum(terms) / np.maximum(local_size(largest(terms)), least))
+
+
+def _coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
+    """The columns of points by the symbols of the axes and, on a piece, of its normals."""
+    names = [*(axis.symbol for axis in problem.axes), *map(coordinate, problem.normals)]
+    return dict(zip(names, points.T, strict=False))
 
 
 def _expected(

@@ -60,10 +60,13 @@ class Subdivision:
             residual = held_out(problem, current).worst
             monitor.level(size, residual)
             shares = rows.shares(result.amplitudes)
-            # A thin layer shows no gain before its cells are as thin; a linear problem can afford to get there.
+            # A thin layer shows no gain before its cells are as thin; a linear problem can afford to get there, unless
+            # it only gets worse: conditions that contradict each other are missed the more, the finer the cells.
+            least = min(residual, float(state.cursor.get("least", math.inf)))
+            worse = problem.linear and residual > max(3 * least, 1.0)
             unresolved = problem.linear and FAILED < residual < math.inf
             gained = shares.sum() < 0.9 * state.cursor["share"]
-            poor = 0 if gained or unresolved else int(state.cursor["poor"]) + 1
+            poor = 0 if (gained or unresolved) and not worse else int(state.cursor["poor"]) + 1
             cells = split(problem, current, shares, self.share)
             finite = bool(np.isfinite(result.amplitudes).all())
             state = Direct(
@@ -71,7 +74,7 @@ class Subdivision:
                 residual=residual if finite else state.residual,
                 iterations=state.iterations + result.iterations,
                 evaluations=state.evaluations + result.evaluations,
-                cursor={"cells": cells, "poor": poor, "share": float(shares.sum())},
+                cursor={"cells": cells, "poor": poor, "share": float(shares.sum()), "least": least},
             )
             if not finite:
                 yield replace(
