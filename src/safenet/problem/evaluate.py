@@ -86,9 +86,11 @@ def evaluate(expression: sp.Expr, values: Mapping[sp.Symbol, Any], xp: ModuleTyp
 
     def piece(part: sp.Expr, holds: Any) -> Any:
         """A piece, elsewhere at 1: where it has no value it has no slope either, and 0 · ∞ would be the gradient's."""
+        if not _fragile(part):
+            return walk(part)
         inside = {symbol: xp.where(holds, walk(symbol), 1.0) for symbol in part.free_symbols}
         with np.errstate(all="ignore"):
-            return evaluate(part, inside, xp) if _fragile(part) else walk(part)
+            return evaluate(part, inside, xp)
 
     return walk(expression)
 

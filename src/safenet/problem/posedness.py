@@ -4,7 +4,7 @@
     fewer conditions on a piece than ½·(order in space) of each unknown asks  →  something is free there
     more equations than unknowns         →  a solution only where they happen to agree
     more conditions along a line than derivatives    →  likewise
-    linear, and nothing but zeros given  →  u = 0, if nothing else
+    linear, steady, and only zeros given →  u = 0, if nothing else
 
 A count is not a proof: it speaks up for what is surely missing and stays silent about the rest.
 """
@@ -52,9 +52,9 @@ def _overdetermined(problem: Problem) -> list[str]:
 
 
 def _homogeneous(problem: Problem) -> list[str]:
-    """u = 0 solves what is linear and has no data; it is what a solver finds."""
+    """u = 0 solves what is linear and has no data, and is what a solver finds; where time begins it is all there is."""
     relations = (*problem.equations, *problem.conditions)
-    if not problem.linear or any(relation.source != 0 for relation in relations):
+    if not problem.linear or problem.time is not None or any(relation.source != 0 for relation in relations):
         return []
     fields = ", ".join(f"{name} = 0" for name in problem.unknowns)
     return [
