@@ -104,7 +104,7 @@ def _once_more(hook: Callable[[Any], Any], dropped: Any) -> None:
 
 
 def _both(monitor: Monitor, sink: Monitor | None) -> Monitor:
-    from .tracking import Both
+    from .training.progress import Both
 
     return monitor if sink is None else Both(monitor, sink)
 

@@ -70,6 +70,9 @@ class Errors:
         return l2re_text(errors_json(self, len(self.fields)), self.floor)
 
 
+OUTSIDE = "a solution is known only inside its domain"
+
+
 class OutsideError(SafeNetError):
     """A point outside the intervals of the axes, where nothing is known."""
 
@@ -137,7 +140,7 @@ class Solution:
             if outside.size:
                 raise OutsideError(
                     f"{axis.name} = {outside.flat[0]:g} is outside the domain [{axis.lower}, {axis.upper}]",
-                    "a solution is known only inside its domain",
+                    OUTSIDE,
                 )
         inside = [
             np.clip(array.ravel(), axis.lo, axis.hi)

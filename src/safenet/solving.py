@@ -76,7 +76,7 @@ def solve(
     watch = _watcher(monitor)
     if options.get("budget") is not None:
         watch = Deadline(watch, budget_seconds(str(options["budget"])), began)
-    return _told_of(carry_out(problem, plan, watch, folder, began=began))
+    return _warned(carry_out(problem, plan, watch, folder, began=began))
 
 
 def solve_many(
@@ -111,7 +111,7 @@ def solve_many(
         folders = [prepare(Path(out) / str(i), *run, force) for i, run in enumerate(runs)]
     watch = _watcher(monitor)
     solutions = carry_out_many([run[0] for run in runs], [run[1] for run in runs], watch, together, folders)
-    return [_told_of(solution) for solution in solutions]
+    return [_warned(solution) for solution in solutions]
 
 
 def _watcher(monitor: Monitor | None) -> Monitor:
@@ -128,7 +128,7 @@ def _examine(problem: Problem) -> None:
     check_finite(problem)
 
 
-def _told_of(solution: Solution) -> Solution:
+def _warned(solution: Solution) -> Solution:
     """The solution, with a warning where the solve itself found it wanting."""
     result, said = solution.result, doubts(solution.problem)
     found = [text for text in result["warnings"] if text not in said]
@@ -164,7 +164,7 @@ def resume(folder: str | Path, *, monitor: Monitor | None = None) -> Solution:
     for checkpoint in _checkpoints(folder):
         with undamaged(checkpoint, "remove it, and --resume starts the same plan from the beginning"):
             unpack(checkpoint)
-    return _told_of(carry_out(problem, plan, _watcher(monitor), folder, resuming=True))
+    return _warned(carry_out(problem, plan, _watcher(monitor), folder, resuming=True))
 
 
 def _checkpoints(folder: Path) -> list[Path]:

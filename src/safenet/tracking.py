@@ -10,11 +10,12 @@ sn.solve(problem, monitor=sn.tracking.tracker("tensorboard:logs/wave"))
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
 from .errors import SafeNetError, nearest
+from .training.progress import Both as Both  # to track and to watch
 from .training.progress import Monitor
 
 
@@ -117,33 +118,6 @@ class MLflow(Tracker):
             self._mlflow.log_params(_words(result))
             self.record(self.before + self.last, _numbers(result))
         self._mlflow.end_run()
-
-
-class Both(Monitor):
-    """Several watchers of one run."""
-
-    def __init__(self, *monitors: Monitor) -> None:
-        self.monitors = monitors
-
-    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
-        for monitor in self.monitors:
-            monitor.phase(name, detail, fraction)
-
-    def step(self, iteration: int, loss: float) -> None:
-        for monitor in self.monitors:
-            monitor.step(iteration, loss)
-
-    def level(self, unknowns: int, residual: float) -> None:
-        for monitor in self.monitors:
-            monitor.level(unknowns, residual)
-
-    def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-        for monitor in self.monitors:
-            monitor.losses(iteration, total, loss, terms)
-
-    def network(self, current: Callable[[], Any]) -> None:
-        for monitor in self.monitors:
-            monitor.network(current)
 
 
 SINKS: dict[str, type[TensorBoard] | type[WeightsAndBiases] | type[MLflow]] = {

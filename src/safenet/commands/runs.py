@@ -27,8 +27,6 @@ from .arguments import (
 if TYPE_CHECKING:
     from ..problem import Problem
 
-OUTSIDE = "a solution is known only inside its domain"
-
 
 def evaluate(
     run: RunFolder,
@@ -43,7 +41,7 @@ def evaluate(
     from math import isfinite, nan
 
     from ..problem.names import Names
-    from ..solution import OutsideError, load
+    from ..solution import OUTSIDE, OutsideError, load
 
     solution = load(run)
     problem = solution.problem

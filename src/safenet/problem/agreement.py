@@ -35,14 +35,15 @@ def _contradict(problem: Problem, first: Condition, second: Condition) -> bool:
     if not (alike and first.linear and second.linear):
         return False
     one = next(iter(first.jets))
-    left = problem.value(second.coefficient(one) * first.residual)
-    right = problem.value(first.coefficient(one) * second.residual)
-    if sp.expand(left - right).free_symbols & first.jets.keys():
+    products = second.coefficient(one) * first.residual, first.coefficient(one) * second.residual
+    left, right = map(problem.value, products)
+    difference = sp.expand(left - right)
+    if difference.free_symbols & first.jets.keys():
         return False
     nothing = dict.fromkeys(first.jets, 0.0)
     values: Mapping[sp.Symbol, Any] = {**nothing, **_some_points(problem, first)}
     with np.errstate(all="ignore"):  # what is not finite proves nothing
-        terms = [evaluate(term, values, np) for term in sp.Add.make_args(sp.expand(left - right))]
+        terms = [evaluate(term, values, np) for term in sp.Add.make_args(difference)]
         return bool(np.any(np.abs(sum(terms)) > ROUNDING * sum(map(np.abs, terms))))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..errors import SafeNetError
 from .direct import LeastSquares, Marching
 from .levenberg import LevenbergMarquardt
 from .modes import Modes
-from .progress import Monitor
+from .progress import Both, Monitor
 from .slabs import CellMarching
 from .subdivision import Subdivision
 
@@ -76,7 +76,7 @@ class Spent(KeyboardInterrupt):
     """The budget's Ctrl-C: whatever stops a run, it stops in one way."""
 
 
-class Deadline(Monitor):
+class Deadline(Both):
     """Passes everything on to a watcher; interrupts the run once `budget` seconds are spent since `began`.
 
     What a part of a phase found is kept first, and nothing is interrupted before there is something to keep. A part
@@ -86,31 +86,23 @@ class Deadline(Monitor):
     LATE = 1.2
 
     def __init__(self, monitor: Monitor, budget: float, began: float) -> None:
-        self.monitor, self.budget, self.began = monitor, budget, began
+        super().__init__(monitor)
+        self.budget, self.began = budget, began
         self.part = time.monotonic()  # when the part at hand began
         self.something = self.spent = False
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
-        self.monitor.phase(name, detail, fraction)
+        super().phase(name, detail, fraction)
         now = time.monotonic()
         last, self.part = now - self.part, now
         self._look(ahead=last)
 
     def step(self, iteration: int, loss: float) -> None:
-        self.monitor.step(iteration, loss)
+        super().step(iteration, loss)
         self._look()
 
-    def level(self, unknowns: int, residual: float) -> None:
-        self.monitor.level(unknowns, residual)
-
-    def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-        self.monitor.losses(iteration, total, loss, terms)
-
-    def gradient(self, norm: float) -> None:
-        self.monitor.gradient(norm)
-
     def network(self, current: Callable[[], Any]) -> None:
-        self.monitor.network(current)
+        super().network(current)
         self.something = True
         self._look()
 

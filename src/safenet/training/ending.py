@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..derivatives import jets
+from ..derivatives import along, jets
 from ..networks.cells import CellForm
 from ..problem import Problem
 from .heldout import interior_points
@@ -52,7 +52,7 @@ def _largest(problem: Problem, form: Any, t: float) -> tuple[float, float, float
     points = interior_points(problem, 1024)
     points[:, -1] = t
     axes = len(problem.axes)
-    value, *slopes = map(tuple, np.eye(axes + 1, axes, -1, dtype=int).tolist())
+    value, slopes = (0,) * axes, [along(i, axes) for i in range(axes)]
     found = {orders: float(np.abs(jet).max()) for orders, jet in jets(form, points, [value, *slopes]).items()}
     *space, rate = (found[orders] for orders in slopes)
     return found[value], rate, max(space, default=0.0)

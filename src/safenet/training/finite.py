@@ -15,10 +15,9 @@ import sympy as sp
 from ..errors import SafeNetError
 from ..problem import Problem, Relation
 from ..problem.evaluate import evaluate
-from ..problem.jets import coordinate
 from ..problem.notation import written
-from .heldout import interior_points
-from .points import SAMPLERS, on_condition
+from .heldout import coordinates, interior_points, scattered
+from .points import on_condition
 
 COUNT = 1024
 POLE = 1e6  # times its usual size right beside a zero of a denominator: sin(x)/x is finite, cos(x)/x is not
@@ -31,17 +30,13 @@ def check_finite(problem: Problem) -> None:
     for number, equation in enumerate(problem.equations, 1):
         _check(problem, equation, inner, f"equation {number}")
     for number, condition in enumerate(problem.conditions, 1):
-        points = on_condition(problem, condition, COUNT if condition.free else 1, _scatter)
+        points = on_condition(problem, condition, COUNT if condition.free else 1, scattered)
         _check(problem, condition, points, f"condition {number}")
-
-
-def _scatter(count: int, columns: int) -> np.ndarray:
-    return SAMPLERS["sobol"](count, columns, np.random.default_rng(0))
 
 
 def _check(problem: Problem, relation: Relation, points: np.ndarray, label: str) -> None:
     for part in _known(problem.value(relation.residual), set(relation.jets)):
-        place = _singular(problem, part, points, scattered=not getattr(relation, "piece", ""))
+        place = _singular(problem, part, points, free=not getattr(relation, "piece", ""))
         if place is not None:
             part = -part if part.could_extract_minus_sign() else part
             along = [axis.name for axis in problem.axes if axis.symbol in part.free_symbols]
@@ -78,13 +73,12 @@ def _terms(node: sp.Basic, jets: set[sp.Symbol]) -> Iterator[sp.Expr]:
         yield node
 
 
-def _singular(problem: Problem, part: sp.Expr, points: np.ndarray, scattered: bool) -> np.ndarray | None:
+def _singular(problem: Problem, part: sp.Expr, points: np.ndarray, free: bool) -> np.ndarray | None:
     """A point where the part is not finite, the first in order, or None."""
 
     def at(expression: sp.Expr, where: np.ndarray) -> np.ndarray:
-        names = [*(axis.symbol for axis in problem.axes), *map(coordinate, problem.normals)]
         with np.errstate(all="ignore"):
-            found = evaluate(expression, dict(zip(names, where.T, strict=False)), np)
+            found = evaluate(expression, coordinates(problem, where), np)
         return np.broadcast_to(np.asarray(found, dtype=float), len(where))
 
     if not part.free_symbols:
@@ -93,7 +87,7 @@ def _singular(problem: Problem, part: sp.Expr, points: np.ndarray, scattered: bo
     if not np.isfinite(values).all():
         return np.array(min(map(tuple, points[~np.isfinite(values)])))
     usual = max(float(np.median(np.abs(values))), 1e-300)
-    for power in part.atoms(sp.Pow) if scattered else ():
+    for power in part.atoms(sp.Pow) if free else ():
         if not power.exp.could_extract_minus_sign():
             continue
         signs = np.sign(at(power.base, points))

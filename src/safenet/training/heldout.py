@@ -76,7 +76,7 @@ def held_out(
     for condition in problem.conditions:
         if not started and condition.initial:
             continue
-        at = on_condition(problem, condition, len(points), _draw) if condition.piece else points
+        at = on_condition(problem, condition, len(points), scattered) if condition.piece else points
         conditions.append(_relative(problem, network, condition, at, sizes, points))
     return HeldOut(equations, tuple(conditions), jumps(problem, network, points, sizes))
 
@@ -96,8 +96,8 @@ def amplification(problem: Problem, network: Any, count: int = 1024) -> float:
     for relation in (*problem.equations, *problem.conditions):
         at = points
         if isinstance(relation, Condition) and relation.piece:
-            at = on_condition(problem, relation, count, _draw)
-        values = _coordinates(problem, at)
+            at = on_condition(problem, relation, count, scattered)
+        values = coordinates(problem, at)
         with np.errstate(all="ignore"):
             data = _rms(evaluate(problem.value(relation.source), values, np))
             if data > 0:
@@ -107,10 +107,10 @@ def amplification(problem: Problem, network: Any, count: int = 1024) -> float:
 
 def interior_points(problem: Problem, count: int) -> np.ndarray:
     """At least `count` Sobol points of the domain, (n, axes)."""
-    return inside(problem, range(len(problem.axes)), 2 ** int(np.ceil(np.log2(count))), _draw)
+    return inside(problem, range(len(problem.axes)), 2 ** int(np.ceil(np.log2(count))), scattered)
 
 
-def _draw(points: int, columns: int) -> np.ndarray:
+def scattered(points: int, columns: int) -> np.ndarray:
     sobol = qmc.Sobol(columns, rng=np.random.default_rng(SEED))
     return sobol.random_base2(int(np.ceil(np.log2(points))))
 
@@ -168,7 +168,7 @@ def _relative(
 ) -> float:
     """The measure of one relation at the points; of a condition against the jets over the `interior` too."""
     axes = len(problem.axes)
-    values = _coordinates(problem, points)
+    values = coordinates(problem, points)
     sizes = []
     for symbol, jet in relation.jets.items():
         index = problem.unknowns.index(jet.field)
@@ -191,7 +191,7 @@ def _relative(
         return _rms(sum(terms) / np.maximum(local_size(largest(terms)), least))
 
 
-def _coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
+def coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
     """The columns of points by the symbols of the axes and, on a piece, of its normals."""
     names = [*(axis.symbol for axis in problem.axes), *map(coordinate, problem.normals)]
     return dict(zip(names, points.T, strict=False))

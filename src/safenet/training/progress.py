@@ -33,6 +33,37 @@ class Monitor:
         """`current()` is the network as it stands, for whoever wants to look: nothing steers by it."""
 
 
+class Both(Monitor):
+    """Several watchers of one run."""
+
+    def __init__(self, *monitors: Monitor) -> None:
+        self.monitors = monitors
+
+    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+        for monitor in self.monitors:
+            monitor.phase(name, detail, fraction)
+
+    def step(self, iteration: int, loss: float) -> None:
+        for monitor in self.monitors:
+            monitor.step(iteration, loss)
+
+    def level(self, unknowns: int, residual: float) -> None:
+        for monitor in self.monitors:
+            monitor.level(unknowns, residual)
+
+    def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
+        for monitor in self.monitors:
+            monitor.losses(iteration, total, loss, terms)
+
+    def network(self, current: Callable[[], Any]) -> None:
+        for monitor in self.monitors:
+            monitor.network(current)
+
+    def gradient(self, norm: float) -> None:
+        for monitor in self.monitors:
+            monitor.gradient(norm)
+
+
 class Lines(Monitor):
     """A line on standard error now and then: what a solve in Python shows unless it is given another watcher."""
 
