@@ -44,6 +44,35 @@ def test_suites_and_cases_are_named(desk):
     assert run("list", "--json", cwd=desk).json["suites"] == list(bench.names())
 
 
+def test_the_plan_is_listed_as_json(desk):
+    told = run("bench", "mine.toml", "--out", "out", "--dry-run", "--json", cwd=desk).json
+    assert (told["cases"], told["done"], told["failed"]) == (1, 1, 0)
+    assert told["cells"][0]["cell"].startswith("decay · pinn · paper-4")
+
+
+def test_rows_are_taken_over_before_and_written_down_after(desk):
+    words = ("bench", "mine.toml", "--out", "third", "--merge", "out", "--export", "third.csv")
+    ran = run(*words, cwd=desk)
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines() == [
+        "1 rows from out",
+        "1 rows in third.csv",
+        "1 of 1 cases are in third, 0 of them failed",
+    ]
+    assert (desk / "third.csv").read_text().startswith("id,")
+
+
+def test_failures_are_an_exit_status_and_name_the_remedy(desk):
+    (case,) = bench.suite(desk / "mine.toml").cases()
+    with bench.Store(desk / "sad") as store:
+        told = {"outcome": "failed", "stop_reason": "made up", "environment": {}}
+        store.add([bench.Row(id=case.id, **case.facts, **told)])
+    ran = run("bench", "mine.toml", "--out", "sad", cwd=desk)
+    assert ran.code == 1
+    assert "1 of them failed: --retry" in ran.out
+    assert " failed  decay" in run("bench", "mine.toml", "--out", "sad", "--dry-run", cwd=desk).out
+
+
 def test_results_go_out_as_a_table_and_on_as_text(desk):
     assert run("store", "export", "out", "-o", "t.csv", cwd=desk).code == 0
     with (desk / "t.csv").open(newline="") as stream:
@@ -56,6 +85,12 @@ def test_results_go_out_as_a_table_and_on_as_text(desk):
         "0 rows from out",
     ]
     assert json.loads((desk / "all.jsonl").read_text())["id"] == row.id
+
+
+@pytest.mark.parametrize("words", [("bench",), ("store", "export"), ("store", "merge"), ("report",)])
+def test_help_has_lines_to_copy(words, desk):
+    lines = run(*words, "--help", cwd=desk).out.splitlines()
+    assert any(line.startswith(f"  safenet {' '.join(words)} ") for line in lines)
 
 
 def test_a_run_of_the_store_is_a_run_folder(desk):
@@ -75,6 +110,8 @@ def test_a_run_of_the_store_is_a_run_folder(desk):
         (("bench", "mine.toml", "--only", "waves"), "no case of mine has 'waves'"),
         (("bench", "smoke", "--engine", "dask", "--out", "new"), "has no address"),
         (("bench", "smoke", "--engine", "dask", "--address", "a", "--resource", "GPU"), "NAME=NUMBER"),
+        (("bench", "mine.toml", "--only", "waves", "--dry-run"), "no case of mine has 'waves'"),
+        (("bench", "mine.toml", "--export", "t.txt"), "cannot export"),
         (("store", "export", "nowhere", "-o", "t.csv"), "there is no store in nowhere"),
         (("store", "export", "out", "-o", "t.txt"), "cannot export"),
     ],

@@ -10,7 +10,7 @@ from safenet.bench import Row, suite
 from safenet.bench.__main__ import main
 from safenet.bench.case import Case
 from safenet.bench.progress import Lines
-from safenet.bench.projection import Paces, cells, duration, iterations, listing
+from safenet.bench.projection import Paces, cells, duration, iterations, listing, outlook, table
 from safenet.bench.running import Event
 from safenet.bench.store import Store
 from safenet.training.recipes import make_plan
@@ -78,11 +78,27 @@ def test_the_listing_has_a_line_for_each_cell_and_their_sum():
     seeds = [case(seed=seed) for seed in range(5)]
     others = [case("burgers", seed=seed) for seed in range(5)]
     done = [row(one, PACE) for one in [*seeds, others[0]]]
-    first, second, total = listing([*seeds, *others], done)
+    first, second, total = listing(outlook([*seeds, *others], done))
     assert first.split(maxsplit=2) == ["1", "done", "wave · pinn · paper-1 · 5 seeds"]
     assert "1.5 min" in second
     assert second.endswith("burgers · pinn · paper-1 · 5 seeds, 1 done")
     assert total == "10 cases in 2 cells, 6 done; left: 1.5 min by 6 rows of gpu:made up"
+
+
+def test_what_failed_is_not_done_and_is_taken_again_on_demand():
+    seeds, lone = [case(seed=seed) for seed in range(3)], case("burgers")
+    rows = [row(one, PACE) for one in [*seeds, lone]]
+    rows[1], rows[3] = (replace(rows[i], outcome="failed", result={}) for i in (1, 3))
+    first, second, total = listing(outlook([*seeds, lone], rows))
+    assert first.endswith("done  wave · pinn · paper-1 · 3 seeds, 2 done, 1 failed")
+    assert second.split(maxsplit=2) == ["2", "failed", "burgers · pinn · paper-1 · seed 0"]
+    assert total == "4 cases in 2 cells, 2 done, 2 failed (--retry)"
+    again = outlook([*seeds, lone], rows, retry=True)
+    assert [(look.left, look.failed) for look in again] == [(1, 0), (1, 0)]
+    told = table(again)
+    assert (told["cases"], told["done"], told["failed"]) == (4, 2, 0)
+    assert told["seconds"] == sum(cell["seconds"] for cell in told["cells"]) > 0
+    assert told["cells"][0]["seeds"] == [0, 1, 2]
 
 
 def test_the_main_comparison_begins_with_what_tells_most_and_ends_with_what_takes_longest():

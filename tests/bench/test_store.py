@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from safenet import SafeNetError
+from safenet import SafeNetError, library
 from safenet.bench import Row, Store, export, merge
+from safenet.bench.case import Case
 from safenet.bench.history import POINTS, packed, thinned
 from safenet.bench.store import FAILED, LEASE
+from safenet.training.recipes import make_plan
 
 LOSS = np.column_stack([np.arange(1, 1001), np.geomspace(10, 1e-5, 1000), np.geomspace(1, 1e-6, 1000)])
 
@@ -172,6 +174,34 @@ def test_csv_and_parquet_are_tables_of_the_same_numbers(store, tmp_path):
     assert [int(line["seed"]) for line in lines] == columns["seed"] == [0, 1]
     assert json.loads(lines[0]["variant"]) == json.loads(columns["variant"][0]) == {"depth": 2}
     assert lines[0]["stop_reason"] == columns["stop_reason"][0] == "«done», all of it"
+
+
+def test_a_table_has_columns_for_parameters_and_options_filled_in_for_all_rows(store, tmp_path):
+    def of(depth, beta):
+        problem = library.problem("convection", beta=beta)
+        plan = make_plan(problem, method_name="pinn", recipe="paper-4", depth=depth, hard=depth == 2)
+        return Case(problem, plan)
+
+    cases = [of(2, 30), of(4, 0.5)]  # 4 is the method's own
+    environment = {"commit": "0123abc"}
+    told = {"outcome": "finished", "stop_reason": "", "environment": environment, "finished": 86400.0}
+    store.add([Row(id=case.id, **case.facts, **told) for case in cases])
+    export(store, tmp_path / "t.csv")
+    export(store, tmp_path / "t.parquet")
+    with (tmp_path / "t.csv").open(newline="") as stream:
+        lines = {line["id"]: line for line in csv.DictReader(stream)}
+    first, second = (lines[case.id] for case in cases)
+    assert (first["parameter.beta"], second["parameter.beta"]) == ("30", "0.5")
+    assert (first["option.depth"], second["option.depth"]) == ("2", "4")
+    assert (first["date"], first["commit"]) == ("1970-01-02T00:00:00+00:00", "0123abc")
+    columns = pyarrow.parquet.read_table(tmp_path / "t.parquet")
+    kinds = {name: str(columns.schema.field(name).type) for name in columns.column_names}
+    assert (kinds["parameter.beta"], kinds["option.depth"], kinds["option.hard"]) == (
+        "double",
+        "int64",
+        "bool",
+    )
+    assert sorted(columns["parameter.beta"].to_pylist()) == [0.5, 30.0]
 
 
 def test_merging_takes_what_is_missing_and_what_failed_here_and_keeps_the_rest(store, tmp_path):

@@ -146,6 +146,12 @@ def test_a_file_names_problems_files_parameters_grids_and_parts(tmp_path):
         (("[smoke]", "[smok]"), ["smok", "smoke"]),
         (("title", "= title"), ["TOML"]),
         (('"convection"', '"convektion"'), ["convektion", "convection"]),
+        (("depth = [1, 2]", "depth = []"), ["no value for depth"]),
+        (("depth = [1, 2]", 'depth = ["a"]'), ["depth = 'a' is not a whole number", "e.g. depth = 1"]),
+        (("depth = [1, 2]", "k = [1]"), ["k = 1 is not a text", 'e.g. k = "auto"']),
+        (("depth = [1, 2]", "hard = 1"), ["hard = 1 is not true or false"]),
+        (("depth = [1, 2]", 'scale = "x"'), ["scale = 'x' is not a number"]),
+        (("depth = [1, 2]", "weight_grid = [0.1]"), ["weight_grid = 0.1 is not a list of numbers"]),
     ],
     ids=lambda value: value[1] if isinstance(value, tuple) else "",
 )
@@ -155,6 +161,24 @@ def test_a_wrong_suite_is_refused_with_its_name_and_a_remedy(change, words, tmp_
         parsed(FILE.replace(*change, 1), tmp_path).cases()
     for word in words:
         assert word in str(caught.value)
+
+
+def test_words_of_a_label_are_whole_and_a_seed_is_one(tmp_path):
+    text = """
+    problems = ["wave", "wave-hard"]
+    methods = ["pinn", "rba-pinn"]
+    recipes = ["paper-1"]
+    seeds = [0, 1, 11]
+    """
+    suite = parsed(text, tmp_path)
+    assert {case.plan.method for case in suite.cases(only="pinn")} == {"pinn"}
+    assert {case.problem.name for case in suite.cases(only="wave")} == {"wave"}
+    assert {case.plan.seed for case in suite.cases(only="seed 1")} == {1}
+    assert len(suite.cases(only="wave · rba-pinn  · seed 11")) == 1  # as a label has it
+    with pytest.raises(SafeNetError, match="did you mean 'pinn'"):
+        suite.cases(only="pin")
+    with pytest.raises(SafeNetError, match="no case has all of these words"):
+        suite.cases(only="wave wave-hard")
 
 
 def test_an_unknown_suite_or_scale_is_refused():

@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import shutil
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
@@ -148,6 +149,23 @@ def test_the_bars_are_those_of_the_papers_figure(full):
         assert ours["text"] == paper["text"] == [f"#{place}" for place in (1, 1, 2, 1, 1, 3, 3, 4)]
 
 
+def test_a_legend_names_what_is_drawn_and_nothing_else(full):
+    drawn = [figure for figure in figures(full) if figure.legend]
+    drawn += [
+        figure for figure in figures(Results([row("diffusion", OURS, "paper-1", 1e-3)])) if figure.legend
+    ]
+    for figure in drawn:
+        traces = {trace["name"] for panel in figure.panels for trace in panel.data}
+        assert set(figure.legend) == traces, figure.name
+
+
+def test_ours_is_among_the_three_best():
+    errors = {"safe-net": 1e-5, OURS: 1e-4, "pinn": 1e-3, "rbf": 1e-2}
+    rows = [row("diffusion", method, "paper-1", error) for method, error in errors.items()]
+    best = next(figure for figure in figures(Results(rows)) if figure.name == "top-three")
+    assert {trace["name"] for trace in best.panels[0].data} == {"SAFE-NET, ours", "SAFE-NET", "PINN"}
+
+
 def test_figures_without_rows_name_the_suite():
     assert all(figure.missing and not figure.panels for figure in figures(Results([])))
 
@@ -159,6 +177,8 @@ def test_the_networks_beside_a_store_are_drawn(tmp_path):
     (tmp_path / "runs" / broken.id / "solution.npz").write_bytes(b"cut short")
     drawn = list(fields(Results([good, broken], [tmp_path])))
     assert [picture.title for picture in drawn] == ["Diffusion: SAFE-NET, ours, default"]
+    titled = fields(Results([replace(good, variant={"features": 64})], [tmp_path]))
+    assert [picture.title for picture in titled] == ["Diffusion: SAFE-NET, ours, default, features=64"]
     assert base64.b64decode(drawn[0].url.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
 
 
@@ -297,6 +317,15 @@ def test_a_series_is_switched_off_in_all_panels(opened):
     tab.locator('#f-curves .legend [data-series="PINN"]').click()
     assert lines.count() == before - panels
     assert complaints == []
+
+
+def test_the_list_of_runs_is_seen_whole_on_a_laptop(opened):
+    tab, _, _ = opened(1280)
+    widths = tab.locator("#runs .scroll").evaluate_all(
+        "places => places.map(p => [p.scrollWidth, p.clientWidth])"
+    )
+    assert widths
+    assert all(needed == given for needed, given in widths)
 
 
 @pytest.mark.parametrize("width", [390, pytest.param(768, marks=pytest.mark.slow)])

@@ -9,8 +9,8 @@ from synthetic import printed, row
 from safenet.bench import tables
 from safenet.report import Results, ledger, words
 from safenet.report.results import Summary
-from safenet.report.sheets import Cell
-from safenet.report.tables import detail, sheets
+from safenet.report.sheets import Cell, detail
+from safenet.report.tables import sheets
 from safenet.report.text import escaped, latex, markdown, stacked
 
 MAIN = "optimizer_comparison_config1"
@@ -127,6 +127,30 @@ def test_details_name_what_failed():
     assert detail(Summary((1e-3,), failed=2)) == "1 seed, 2 failed"
 
 
+def test_the_mean_says_of_how_many_seeds_it_is():
+    assert "mean 2.0e-3 ± 1.4e-3 of 2 · 3 seeds, 1 diverged" in detail(Summary((1e-3, 3e-3, math.inf)))
+    assert "mean 2.0e-3 ± 1.4e-3 · 2 seeds" in detail(Summary((1e-3, 3e-3)))
+    rows = [row("wave", "pinn", "paper-1", error, seed) for seed, error in enumerate((1e-3, 3e-3))]
+    rows.append(row("wave", "pinn", "paper-1", 1.0, 2, outcome="diverged"))
+    listed = next(found for found in sheets(Results(rows)) if found.name == "all")
+    assert cell(listed, "Wave", "mean ± sd").text == "2.0e-3 ± 1.4e-3 of 2"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2.0, "×2.0"),
+        (21.3, "×21"),
+        (0.14, "×0.14"),
+        (2.7e-3, "×0.0027"),
+        (3e-5, "×3.0e-5"),
+        (2.1e4, "×2.1e4"),
+    ],
+)
+def test_factors_have_two_digits(value, text):
+    assert words.factor(value) == text
+
+
 # ---- text
 
 
@@ -157,3 +181,8 @@ def test_latex_is_balanced_and_escaped(results):
         assert {len(re.findall(r"(?<!\\)&", line)) for line in table[1].splitlines()} == {columns - 1}
     assert escaped("50% of a_b & 3×") == r"50\% of a\_b \& 3$\times$"
     assert text.isascii()  # for pdflatex, whatever its encoding
+    labels = re.findall(r"\\label\{(.*?)\}", text)
+    assert len(labels) == len(set(labels)) == text.count(r"\begin{longtable}")
+    assert r"\texttt{safenet bench paper-depth -{}-out DIR}" in text
+    assert escaped("2012–2024") == "2012--2024"
+    assert r"\textbf{1.0e-4}" in text  # the best on wave

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 from .. import library
 from ..networks.methods import METHODS, Method
 from ..problem import Problem
-from ..problem.toml import dumps, loads
+from ..problem.toml import loads
 from ..training.recipes import Plan, make_plan
-from .catalogue import stated
+from .naming import called, setting, statement
 
 # Raised when the same configuration would give another result: what was measured before then no longer counts.
 PROTOCOL = 1
@@ -32,18 +31,20 @@ class Case:
     """One run of a suite: a problem with its parameters and the plan with every number that decides the result.
 
     With a `spectrum`, (probes, steps) of Lanczos quadrature, the Hessian of the loss is looked at afterwards.
+    `name` is what its problem is called beside the others of its suite; it decides nothing.
     """
 
     problem: Problem
     plan: Plan
     spectrum: tuple[int, int] | None = None
+    name: str = field(default="", compare=False)
 
     @cached_property
     def configuration(self) -> dict[str, Any]:
         """All that decides the result, as JSON, defaults and all: what a worker is given and a row keeps."""
         plan = json.loads(self.plan.to_json())
         del plan["reasons"]  # they decide nothing, nor does a title
-        found = {"protocol": protocol(plan), "problem": _statement(self.problem), "plan": plan}
+        found = {"protocol": protocol(plan), "problem": statement(self.problem), "plan": plan}
         # Named only where there is one: a case without is what it was before there were any.
         return found | ({"spectrum": list(self.spectrum)} if self.spectrum else {})
 
@@ -106,13 +107,9 @@ class Case:
     @cached_property
     def cell(self) -> str:
         """What all seeds of it are called: wave · pinn · paper-1 · depth=2"""
-        plan, parameters = self.plan, ""
-        if self.problem.name in library.names():
-            usual = stated(self.problem.name).parameters
-            changed = {k.name: v for k, v in self.problem.parameters.items() if usual.get(k) != v}
-            parameters = "".join(f" {name}={value}" for name, value in changed.items())
-        words = [self.problem.name + parameters, plan.method, plan.recipe]
-        words += [f"{name}={value}" for name, value in self.variant.items()]
+        text, plan = statement(self.problem), self.plan
+        words = [self.name or called([text])[text], plan.method, plan.recipe]
+        words += [setting(name, value) for name, value in self.variant.items()]
         return " · ".join([*words, "spectrum"] if self.spectrum else words)
 
     @staticmethod
@@ -136,18 +133,6 @@ def content_id(configuration: dict[str, Any]) -> str:
     """SHA-256 of the canonical JSON: sorted keys, no spaces."""
     text = json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-# By the object, which is kept so that its id stays its own: problems that differ in name or solution are equal.
-_STATEMENTS: dict[int, tuple[Problem, str]] = {}
-
-
-def _statement(problem: Problem) -> str:
-    """The problem as text, made once for all cases that share it."""
-    if id(problem) not in _STATEMENTS:
-        text = re.sub(r"^title = .*\n", "", dumps(problem), flags=re.MULTILINE)
-        _STATEMENTS[id(problem)] = problem, text
-    return _STATEMENTS[id(problem)][1]
 
 
 def _variant(problem: Problem, plan: Plan) -> dict[str, Any]:

@@ -18,6 +18,8 @@ methods = ["rff"]
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,6 +33,7 @@ from .. import library
 from ..errors import SafeNetError, nearest
 from ..problem import Problem
 from ..problem.toml import read
+from .naming import called, statement
 
 if TYPE_CHECKING:
     from .case import Case
@@ -55,37 +58,55 @@ class Suite:
     def cases(self, scale: str = "full", only: str = "") -> list[Case]:
         """Every case once, all configurations of the first seed before those of the second.
 
-        `only` keeps the cases whose label has all of its words.
+        `only` keeps the cases whose label has all of its words; «seed 1» is one word.
         """
         if scale not in SCALES:
             raise SafeNetError(f"there is no scale {scale!r}", nearest(scale, SCALES))
         parts = [{**part, **self.smoke} if scale == "smoke" else part for part in self.parts]
-        found = {case.id: case for part in parts for case in self._product(part)}
+        stated = [[self._problem(entry) for entry in part["problems"]] for part in parts]
+        names = called(statement(problem) for pairs in stated for pair in pairs for problem in pair)
+        found = {
+            case.id: case
+            for part, pairs in zip(parts, stated, strict=True)
+            for case in self._product(part, [problem for problem, _ in pairs], names)
+        }
         cases = sorted(found.values(), key=lambda case: case.plan.seed)
-        return [case for case in cases if all(word in case.label for word in only.split())]
+        wanted = _words(only)
+        chosen = [case for case in cases if not wanted or wanted <= _words(case.label)]
+        if not chosen:
+            known = {word for case in cases for word in _words(case.label)}
+            strange = sorted(wanted - known)
+            remedy = (
+                nearest(strange[0], known) if strange else "no case has all of these words: see --dry-run"
+            )
+            raise SafeNetError(f"no case of {self.name} has {only!r} in its label", remedy)
+        return chosen
 
-    def _product(self, part: Mapping[str, Any]) -> Iterator[Case]:
+    def _product(
+        self, part: Mapping[str, Any], problems: list[Problem], names: Mapping[str, str]
+    ) -> Iterator[Case]:
         from ..training.recipes import make_plan
         from .case import Case
 
         seeds = part["seeds"]
-        problems = [self._problem(entry) for entry in part["problems"]]
         grid = {key: value if isinstance(value, list) else [value] for key, value in part["options"].items()}
-        for problem, name, recipe, values in product(
+        for problem, method, recipe, values in product(
             problems, part["methods"], part["recipes"], product(*grid.values())
         ):
             options = dict(zip(grid, values, strict=True))
+            title = names[statement(problem)]
             try:
-                plan = make_plan(problem, method_name=name, recipe=recipe, **options)
+                _check_options(options)
+                plan = make_plan(problem, method_name=method, recipe=recipe, **options)
             except (SafeNetError, TypeError) as error:
-                where = f"{self.name}: {problem.name} · {name} · {recipe}"
+                where = f"{self.name}: {title} · {method} · {recipe}"
                 raise SafeNetError(f"{where}: {getattr(error, 'message', error)}", _remedy(error)) from None
-            case = Case(problem, plan, tuple(part["spectrum"]) or None)
+            case = Case(problem, plan, tuple(part["spectrum"]) or None, title)
             for seed in range(seeds) if isinstance(seeds, int) else seeds:
                 yield case.seeded(seed)
 
-    def _problem(self, entry: Any) -> Problem:
-        """A name of the library, a file, or a table with `name` and values for parameters."""
+    def _problem(self, entry: Any) -> tuple[Problem, Problem]:
+        """A name of the library, a file, or a table with `name` and values for parameters; and what it is of."""
         table = dict(entry) if isinstance(entry, dict) else {"name": entry}
         name = table.pop("name", None)
         if not isinstance(name, str):
@@ -93,11 +114,53 @@ class Suite:
                 f"{self.name}: a problem has no name", 'e.g. { name = "convection", beta = 30 }'
             )
         if name.endswith(".toml"):
-            return library.with_library_reference(read(self.place / name).with_parameters(**table))
-        return stated(name, **table)
+            own = read(self.place / name)
+            # The parameters first: a reference belongs to their values.
+            return library.with_library_reference(own.with_parameters(**table)), own
+        return stated(name, **table), stated(name)
 
 
 stated = cache(library.problem)  # one object for all that name it
+
+
+# What an option of a plan is; those of a method are as their defaults.
+PLAN_OPTIONS = {
+    "precision": "float32",
+    "sampler": "uniform",
+    "scale": 0.01,
+    "interior": 20_000,
+    "condition": 2_000,
+}
+KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    tuple: "a list of numbers",
+}
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Every value is of its option's kind; which options there are, and what they may be, is not decided here."""
+    from ..networks.methods import Method
+
+    usual = PLAN_OPTIONS | vars(Method())
+    for name, value in options.items():
+        kind = type(usual.get(name, value))
+        if name in usual and not _is(value, kind):
+            example = "[[0.1, 0.01]]" if kind is tuple else json.dumps(usual[name])
+            raise SafeNetError(f"{name} = {value!r} is not {KINDS[kind]}", f"e.g. {name} = {example}")
+
+
+def _is(value: Any, kind: type) -> bool:
+    if kind is tuple:
+        return isinstance(value, (list, tuple)) and all(_is(each, float) for each in value)
+    return type(value) in (int, float) if kind is float else type(value) is kind
+
+
+def _words(text: str) -> set[str]:
+    """wave · pinn · depth=2 · seed 1 → {"wave", "pinn", "depth=2", "seed 1"}"""
+    return set(re.findall(r"seed \d+|[^ ·]+", " ".join(text.split())))
 
 
 def _remedy(error: Exception) -> str:
@@ -163,6 +226,9 @@ def _check(part: Mapping[str, Any], name: str) -> None:
         )
     if not isinstance(part["options"], dict):
         raise SafeNetError(f"the suite {name} has no table of options", "e.g. options = { depth = [1, 2] }")
+    for option, value in part["options"].items():
+        if value == []:
+            raise SafeNetError(f"the suite {name} has no value for {option}", "give values, or leave it out")
     pair = isinstance(spectrum, list) and len(spectrum) == 2
     if spectrum != [] and not (pair and all(type(count) is int and count > 0 for count in spectrum)):
         raise SafeNetError(

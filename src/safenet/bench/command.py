@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 from pathlib import Path
@@ -30,18 +29,34 @@ def bench(
     workers: Annotated[
         int | None, typer.Option(min=1, help="processes (default: by cores or GPUs, and memory)")
     ] = None,
-    only: Annotated[str, typer.Option(metavar="WORDS", help="cases whose label has all of these words")] = "",
+    only: Annotated[
+        str,
+        typer.Option(metavar="WORDS", help="cases whose label has all of these words, e.g. 'wave seed 0'"),
+    ] = "",
     minutes: Annotated[
         float | None, typer.Option(min=0, help="stop after this time; the same command goes on")
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="try failed cases once more")] = False,
+    merge: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FROM", help="first take over rows of a store or .jsonl file (repeatable)"),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="F", help="afterwards, write all rows to .jsonl, .csv or .parquet")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="list cells and their time, do nothing")] = False,
     list_suites: Annotated[bool, typer.Option("--list", help="name the built-in suites")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the summary, or the list, as JSON")] = False,
 ) -> None:
     """Carry out what is missing of a suite; kill it whenever you like: the same command goes on.
 
-    Several processes may share one --out. `safenet store` exports and merges what came of it.
+    Several processes may share one --out. The exit status is 1 where cases failed.
+
+    \b
+    safenet bench paper-main --scale smoke --out runs/smoke
+    safenet bench mine.toml --dry-run
+    safenet bench mine.toml --out runs/mine --only "wave depth=2 seed 0"
+    safenet bench mine.toml --out runs/mine --merge before.jsonl --minutes 30 --export after.jsonl
     """
     from .catalogue import names, suite
 
@@ -51,37 +66,30 @@ def bench(
         return
     if name is None:
         raise SafeNetError("no suite was given", "e.g. safenet bench paper-main --scale smoke, or --list")
-    if dry_run:
-        from .projection import listing
-        from .store import rows_in
-
-        for line in listing(suite(name).cases(scale, only), rows_in(out)):
-            print(line)
-        return
     from .progress import shown
-    from .running import run
+    from .session import session
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)  # the workers are to be ended, too
-    with shown() as progress:
-        summary = run(
-            name,
-            out,
-            scale=scale,
-            only=only,
-            engine=engine,
-            workers=workers,
-            address=address,
-            resources=_resources(resource or []),
-            minutes=minutes,
-            retry=retry,
-            progress=progress,
-        )
-    if as_json:
-        print(json.dumps(vars(summary)))
-        return
-    more = "" if summary.complete else "; the same command goes on"
-    print(f"{summary.done} of {summary.cases} cases are in {out}, {summary.failed} of them failed{more}")
+    status = session(
+        name,
+        out,
+        shown,
+        scale=scale,
+        only=only,
+        retry=retry,
+        merge=merge or (),
+        export=export,
+        dry_run=dry_run,
+        as_json=as_json,
+        engine=engine,
+        workers=workers,
+        address=address,
+        resources=_resources(resource or []),
+        minutes=minutes,
+    )
+    if status:
+        raise typer.Exit(status)
 
 
 def _resources(given: list[str]) -> dict[str, float]:
@@ -107,7 +115,14 @@ def export_store(
         bool, typer.Option("--history/--no-history", help="loss and error curves, in .jsonl")
     ] = True,
 ) -> None:
-    """All rows as a file: .jsonl is complete and can be merged, .csv and .parquet are a table."""
+    """All rows as a file: .jsonl is complete and can be merged, .csv and .parquet are a table.
+
+    The table has a column for each option and each parameter that any row has: option.width, parameter.beta.
+
+    \b
+    safenet store export runs/mine -o mine.csv
+    safenet store export runs/mine -o mine.jsonl --no-history
+    """
     from .exchange import export
     from .store import Store
 
@@ -122,7 +137,11 @@ def merge_stores(
         list[Path], typer.Argument(metavar="FROM…", help="other folders, .db or .jsonl files")
     ],
 ) -> None:
-    """Take over what is missing here; what is here stays as it is."""
+    """Take over what is missing here; what is here stays as it is.
+
+    \b
+    safenet store merge runs/all runs/mine other-machine.db mine.jsonl
+    """
     from .exchange import merge
     from .store import Store
 

@@ -5,41 +5,39 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ..errors import SafeNetError
 from ..training.checkpoint import write_atomically
+from .naming import parameters
 from .store import Row, Store
 
 # Of a table: what a person looks up. The long texts and the curves are in .jsonl.
 FLAT = (
-    *(
-        "id",
-        "attempt",
-        "problem",
-        "method",
-        "recipe",
-        "seed",
-        "variant",
-        "outcome",
-        "l2re",
-        "errors",
-        "residual",
-    ),
-    *("seconds", "iterations", "evaluations", "parameters", "precision", "device", "stop_reason", "finished"),
+    *("id", "attempt", "problem", "method", "recipe", "seed", "variant", "outcome", "l2re", "errors"),
+    *("residual", "seconds", "iterations", "evaluations", "parameters", "precision", "device", "stop_reason"),
+    *("finished", "date", "commit"),
 )
+
+
+def writer(path: Path) -> Callable[[Sequence[Row]], bytes]:
+    """What makes such a file."""
+    if path.suffix not in WRITERS:
+        raise SafeNetError(f"cannot export to {path}", "use a name that ends in .jsonl, .csv or .parquet")
+    return WRITERS[path.suffix]
 
 
 def export(store: Store, path: str | Path, history: bool = True) -> int:
     """Write all rows to a .jsonl, .csv or .parquet file; how many. Without `history` a .jsonl has no curves."""
     path, rows = Path(path), list(store.every())
-    if path.suffix not in WRITERS:
-        raise SafeNetError(f"cannot export to {path}", "use a name that ends in .jsonl, .csv or .parquet")
+    write = writer(path)
     if path.suffix == ".jsonl" and not history:
-        rows = [Row(**vars(row) | {"history": None}) for row in rows]
-    data = WRITERS[path.suffix](rows)
+        rows = [replace(row, history=None) for row in rows]
+    data = write(rows)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
@@ -64,38 +62,73 @@ def merge(store: Store, source: str | Path) -> int:
     return store.merge(rows)
 
 
-def _jsonl(rows: Iterable[Row]) -> bytes:
+def _jsonl(rows: Sequence[Row]) -> bytes:
     return "".join(json.dumps(row.to_json(), ensure_ascii=False) + "\n" for row in rows).encode()
 
 
-def _flat(row: Row) -> dict[str, Any]:
-    values = {name: getattr(row, name) for name in FLAT}
-    return values | {name: json.dumps(values[name]) for name in ("variant", "errors")}
+def _flat(rows: Sequence[Row]) -> tuple[list[str], list[dict[str, Any]]]:
+    """Columns and lines: FLAT, then parameter.NAME of the problems and option.NAME where any row differs in it.
+
+    Those are filled in for every row, also where an option is at the method's own value.
+    """
+    values = [parameters(row.configuration.get("problem", "")) for row in rows]
+    given = dict.fromkeys(f"parameter.{name}" for each in values for name in each)
+    chosen = dict.fromkeys(name for row in rows for name in row.variant)
+    lines = []
+    for row, numbers in zip(rows, values, strict=True):
+        plan = row.configuration.get("plan", {})
+        count = "+".join(str(phase.get("iterations", 1)) for phase in plan.get("phases", ()))
+        options = plan | plan.get("network", {}) | {"iterations": count} | row.variant
+        lines.append(
+            {name: getattr(row, name, None) for name in FLAT}
+            | {name: json.dumps(getattr(row, name)) for name in ("variant", "errors")}
+            | {"date": _date(row), "commit": row.environment.get("commit")}
+            | {f"parameter.{name}": value for name, value in numbers.items()}
+            | {f"option.{name}": options.get(name) for name in chosen}
+        )
+    return [*FLAT, *given, *(f"option.{name}" for name in chosen)], lines
 
 
-def _csv(rows: Iterable[Row]) -> bytes:
+def _date(row: Row) -> str:
+    """2026-05-04T12:30:00+00:00"""
+    return datetime.fromtimestamp(row.finished, UTC).isoformat(timespec="seconds")
+
+
+def _csv(rows: Sequence[Row]) -> bytes:
+    columns, lines = _flat(rows)
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, FLAT, lineterminator="\n")
+    writer = csv.DictWriter(stream, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(map(_flat, rows))
+    writer.writerows(lines)
     return stream.getvalue().encode()
 
 
-def _parquet(rows: Iterable[Row]) -> bytes:
+def _parquet(rows: Sequence[Row]) -> bytes:
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError:
         raise SafeNetError("Parquet needs pyarrow", "pip install 'safenet[data]', or export .csv") from None
+    columns, lines = _flat(rows)
     text, real, whole = arrow.string(), arrow.float64(), arrow.int64()
     kinds = dict.fromkeys(FLAT, text)
     kinds |= dict.fromkeys(("l2re", "residual", "seconds", "finished"), real)
     kinds |= dict.fromkeys(("attempt", "seed", "iterations", "evaluations", "parameters"), whole)
+    for name in columns[len(FLAT) :]:
+        kinds[name] = _kind([line[name] for line in lines if line.get(name) is not None], arrow)
+        for line in lines if kinds[name] == text else ():
+            line[name] = None if line.get(name) is None else str(line[name])
     stream = io.BytesIO()
-    parquet.write_table(
-        arrow.Table.from_pylist([_flat(row) for row in rows], arrow.schema(kinds.items())), stream
-    )
+    parquet.write_table(arrow.Table.from_pylist(lines, arrow.schema(kinds.items())), stream)
     return stream.getvalue()
+
+
+def _kind(values: Sequence[Any], arrow: Any) -> Any:
+    """Truth, whole or real numbers where all values are; else text."""
+    found = {type(value) for value in values}
+    if found == {bool}:
+        return arrow.bool_()
+    return arrow.int64() if found == {int} else arrow.float64() if found <= {int, float} else arrow.string()
 
 
 WRITERS = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}

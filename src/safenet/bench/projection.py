@@ -11,10 +11,12 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ..training.batch import batches
 from .case import Case
-from .store import Row
+from .store import FAILED, Row
 
 SPECTRUM = "spectrum"
 Key = tuple[str, ...]
@@ -103,32 +105,91 @@ def cells(cases: Sequence[Case]) -> list[list[Case]]:
     return list(found.values())
 
 
-def listing(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[str]:
-    """A line for each cell, in the order in which a GPU takes them, and one for all."""
-    paces, done = Paces(rows), {row.id for row in rows}
-    missing = [case for case in cases if case.id not in done]
-    open_cells, unknown, total = cells(missing), 0, 0.0
-    left = {cell[0].group: cell for cell in open_cells}
-    for number, cell in enumerate(cells(cases), 1):
-        rest = left.get(cell[0].group, [])
-        seeds = len(rest)
-        seconds, sure = paces.seconds(rest[0], seeds) if rest else (0.0, True)
-        unknown += seconds is None
-        total += seconds or 0.0
-        time = (
-            "done" if not seeds else "?" if seconds is None else f"{'' if sure else '~'}{duration(seconds)}"
+@dataclass(frozen=True)
+class Outlook:
+    """A cell, how much of it is done or has failed, and the seconds that the rest may take (None: not known)."""
+
+    cell: list[Case]
+    done: int
+    failed: int
+    seconds: float | None
+    sure: bool  # by rows of its own problem and method
+    source: str  # of what is known
+
+    @property
+    def left(self) -> int:
+        return len(self.cell) - self.done - self.failed
+
+    def __str__(self) -> str:
+        """4.1 min  wave · pinn · paper-1 · 5 seeds, 2 done, 1 failed"""
+        if self.left:
+            time = "?" if self.seconds is None else f"{'' if self.sure else '~'}{duration(self.seconds)}"
+        else:
+            time = "done" if self.done else FAILED
+        first, seeds = self.cell[0], len(self.cell)
+        if seeds == 1:
+            return f"{time:>9}  {first.label}"
+        counts = {"done": self.done, FAILED: self.failed}
+        share = "".join(f", {count} {what}" for what, count in counts.items() if 0 < count < seeds)
+        return (
+            f"{time:>9}  {first.cell} · {seeds} seeds{share}{'' if batches(first.plan) else ', one by one'}"
         )
-        share = "" if seeds in (0, len(cell)) else f", {len(cell) - seeds} done"
-        how = (
-            ""
-            if len(cell) == 1
-            else f" · {len(cell)} seeds{share}{'' if batches(cell[0].plan) else ', one by one'}"
-        )
-        yield f"{number:>4}  {time:>9}  {cell[0].cell}{how or f' · seed {cell[0].plan.seed}'}"
-    found = f"{duration(total)} by {paces.rows} rows of {paces.device}" if total else "no time known yet"
-    some = f", {unknown} cells unknown" if unknown and total else ""
-    done_of = f"{len(cases)} cases in {number} cells, {len(cases) - len(missing)} done"
-    yield f"{done_of}; left: {found}{some}" if missing else done_of
+
+
+def outlook(cases: Sequence[Case], rows: Sequence[Row], retry: bool = False) -> list[Outlook]:
+    """For each cell, in the order in which a GPU takes them; with `retry` what failed is still to be done."""
+    paces, outcomes = Paces(rows), {row.id: row.outcome for row in rows}
+    source = f"{paces.rows} rows of {paces.device}" if paces.rows else ""
+    found = []
+    for cell in cells(cases):
+        stands = [outcomes.get(case.id) for case in cell]
+        stands = [None if retry and outcome == FAILED else outcome for outcome in stands]
+        rest = [case for case, outcome in zip(cell, stands, strict=True) if outcome is None]
+        seconds, sure = paces.seconds(rest[0], len(rest)) if rest else (0.0, True)
+        failed = stands.count(FAILED)
+        found.append(Outlook(cell, len(cell) - len(rest) - failed, failed, seconds, sure, source))
+    return found
+
+
+def listing(looks: Sequence[Outlook]) -> Iterator[str]:
+    """A line for each cell, and one for all."""
+    for number, look in enumerate(looks, 1):
+        yield f"{number:>4}  {look}"
+    cases, done, failed = _tally(looks).values()
+    known = [look.seconds for look in looks if look.seconds is not None]
+    time = f"{duration(sum(known))} by {looks[0].source}" if any(known) else "no time known yet"
+    unknown = f", {len(looks) - len(known)} cells unknown" if any(known) and len(known) < len(looks) else ""
+    again = f", {failed} failed (--retry)" if failed else ""
+    left = f"; left: {time}{unknown}" if done + failed < cases else ""
+    yield f"{cases} cases in {len(looks)} cells, {done} done{again}{left}"
+
+
+def table(looks: Sequence[Outlook]) -> dict[str, Any]:
+    """The same as data; `seconds` is None while that of any cell is."""
+    seconds = [look.seconds for look in looks if look.seconds is not None]
+    return {
+        **_tally(looks),
+        "seconds": sum(seconds) if len(seconds) == len(looks) else None,
+        "cells": [
+            {
+                "cell": look.cell[0].cell,
+                "seeds": [case.plan.seed for case in look.cell],
+                "done": look.done,
+                "failed": look.failed,
+                "seconds": look.seconds,
+                "sure": look.sure,
+            }
+            for look in looks
+        ],
+    }
+
+
+def _tally(looks: Sequence[Outlook]) -> dict[str, int]:
+    return {
+        "cases": sum(len(look.cell) for look in looks),
+        "done": sum(look.done for look in looks),
+        "failed": sum(look.failed for look in looks),
+    }
 
 
 def duration(seconds: float) -> str:

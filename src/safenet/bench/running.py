@@ -90,8 +90,6 @@ def run(
     deadline = time.monotonic() + (60 * minutes if minutes is not None else float("inf"))
     chosen = suite if isinstance(suite, Suite) else read_suite(suite)
     cases = {case.id: case for case in chosen.cases(scale, only)}
-    if not cases:
-        raise SafeNetError(f"no case of {chosen.name} has {only!r} in its label", "see --dry-run")
     folder = Path(out)
     with Store(folder) as store:
         loop = _Loop(store, cases, folder / "runs", retry, progress or _silent)

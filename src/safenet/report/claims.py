@@ -129,9 +129,12 @@ def _epochs(claim: Claim, view: View) -> Finding:
     if not shares:
         return NOTHING
     soon = sum(100 * share < claim.value["percent"] for share in shares)
-    middle = statistics.median(shares)
+    reached = [100 * share for share in shares if math.isfinite(share)]
     ours = f"in less than {claim.value['percent']:.0f}% on {soon} of {len(shares)} problems"
-    ours += f", median {percent(100 * middle)}" if math.isfinite(middle) else ", on most of them never"
+    if reached:
+        ours += f", where it is reached after {percent(statistics.median(reached))} (median)"
+    if len(reached) < len(shares):
+        ours += f", never on {len(shares) - len(reached)}"
     return Finding(ours, by_share(soon, len(shares)), len(shares), len(PROBLEMS))
 
 
@@ -241,7 +244,7 @@ def _stalls(claim: Claim, view: View) -> Finding:
     at = [iterations for outcome, iterations in stops if outcome == "stalled"]
     between = sum(claim.value["from"] <= iterations <= claim.value["to"] for iterations in at)
     middle = f", the median after {statistics.median(at):,.0f} iterations" if at else ""
-    ours = f"{len(at)} of {len(stops)} runs stall{middle}; {between} within the claimed range"
+    ours = f"{len(at)} of {len(stops)} runs stall in their first L-BFGS{middle}; {between} within the claimed range"
     return Finding(ours, by_share(between, len(stops)))
 
 

@@ -24,7 +24,11 @@ def report(
 ) -> None:
     """Every claim, table and figure of the paper, with what was measured beside it.
 
-    What has no rows yet says so, and which suite to run.
+    What has no rows yet says so, and which suite to run; runs of your own suites have a table of their own.
+
+    \b
+    safenet report runs/smoke -o page.html
+    safenet report runs/main results/*.jsonl -o page.html --markdown tables.md --latex tables.tex
     """
     from .writing import write
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .. import library
+from ..bench.naming import setting
 from ..bench.store import Row
 from ..errors import SafeNetError
 from ..solution import load
@@ -38,7 +39,8 @@ def fields(results: Results, most: int = MOST) -> Iterator[Picture]:
         except SafeNetError:
             continue  # a folder that was cut short, or is of another version: the row stands without it
         data = base64.b64encode(stream.getvalue()).decode()
-        title = f"{words.problem(row.problem)}: {words.method(row.method)}, {row.recipe}"
+        options = [setting(name, value) for name, value in row.variant.items()]
+        title = f"{words.problem(results.problem(row))}: {', '.join([words.method(row.method), row.recipe, *options])}"
         yield Picture(title, f"data:image/png;base64,{data}")
 
 
@@ -47,10 +49,11 @@ def _chosen(results: Results) -> list[Row]:
     for row in results.rows:
         if row.l2re is None or results.folder(row) is None:
             continue
-        if row.problem not in best or _order(row) < _order(best[row.problem]):
-            best[row.problem] = row
+        problem = results.problem(row)
+        if problem not in best or _order(row) < _order(best[problem]):
+            best[problem] = row
     names = [*library.names(), *best]
-    return sorted(best.values(), key=lambda row: names.index(row.problem))
+    return [best[name] for name in sorted(best, key=names.index)]
 
 
 def _order(row: Row) -> tuple[bool, float]:

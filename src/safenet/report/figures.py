@@ -112,7 +112,7 @@ def _curves(view: View, problem: str, recipe: str, methods: Iterable[str]) -> li
     ]
 
 
-def _present(panels: Sequence[Panel]) -> set[str]:
+def present(panels: Sequence[Panel]) -> set[str]:
     shown = {trace["name"] for panel in panels for trace in panel.data}
     return {method for method in EVERYONE if words.method(method) in shown}
 
@@ -136,7 +136,7 @@ def error_curves(results: Results) -> Figure:
         "Median over the seeds. The shaded part is the first 30% of the iterations; the dotted line is the final error "
         "of the median baseline: SAFE-NET should cross it within the shade." + scale_note(view)
     )
-    return Figure(name, title, caption, panels, legend(_present(panels)))
+    return Figure(name, title, caption, panels, legend(present(panels)))
 
 
 def _thirty(view: View, problem: str, total: float) -> list[dict[str, Any]]:
@@ -163,7 +163,7 @@ def adam_curves(results: Results) -> Figure:
     if view is None or not data:
         return Figure(name, title, "", missing=bench("paper-schedule-4"))
     panels = [Panel("Wave, schedule 4", data, axes(ITERATION, ERROR, log_y=True), wide=True)]
-    return Figure(name, title, "Median over the seeds." + scale_note(view), panels, legend(_present(panels)))
+    return Figure(name, title, "Median over the seeds." + scale_note(view), panels, legend(present(panels)))
 
 
 # As the paper pairs them.
@@ -179,7 +179,7 @@ def top_three(results: Results) -> Figure:
     panels = []
     for problem, recipe in TOP_THREE if view else ():
         assert view is not None
-        found = {m: view.median(problem, m, recipe) for m in (OURS, *BASELINES)}
+        found = {m: view.median(problem, m, recipe) for m in EVERYONE}
         best = sorted((m for m, error in found.items() if error is not None), key=lambda m: found[m] or 0)[:3]
         data = _curves(view, problem, recipe, best)
         if len(data) == 3:
@@ -188,7 +188,7 @@ def top_three(results: Results) -> Figure:
     if view is None or not panels:
         return Figure(name, title, "", missing=f"{bench('paper-schedule-2')} && {bench('paper-schedule-3')}")
     caption = "The smallest median errors at the end, and how they came about." + scale_note(view)
-    return Figure(name, title, caption, panels, legend(_present(panels)))
+    return Figure(name, title, caption, panels, legend(present(panels)))
 
 
 # ---- ranks and ratios

@@ -12,7 +12,7 @@ from ..bench.printed import Table, claims, tables
 from . import ablations  # noqa: F401  (enters its judges)
 from .claims import JUDGES, OURS
 from .results import PAPER, Results, Scale, Summary, View, configuration_key
-from .verdicts import NOTHING, SAME, SHARES, UNMEASURED, Finding, better, by_share, same
+from .verdicts import ALIKE, NOTHING, SHARES, UNMEASURED, Finding, better, by_share, same
 from .words import NONE
 
 # What no suite measures.
@@ -81,9 +81,7 @@ def ledger(results: Results) -> list[Entry]:
 
 def _errors(results: Results) -> Iterator[Entry]:
     """The printed errors themselves, SAFE-NET's and the baselines'."""
-    rule = (
-        f"Median over the seeds within a factor of {SAME:g}, or diverged where the paper prints ✱. {SHARES}"
-    )
+    rule = f"As printed is the median over the seeds {ALIKE}. {SHARES}"
     for table in tables():
         if table.label not in ERRORS:
             continue

@@ -22,6 +22,7 @@ from .figures import (
     bench,
     legend,
     line,
+    present,
     scale_note,
     thinned,
 )
@@ -91,7 +92,7 @@ def gradient_norms(results: Results) -> Figure:
         caption = f"{words.schedule(recipe)}, first seed, with the weights of each iteration." + scale_note(
             view
         )
-        return Figure(name, title, caption, panels, legend(PAIR))
+        return Figure(name, title, caption, panels, legend(present(panels)))
     return Figure(name, title, "", missing=bench("paper-schedule-2"))
 
 

@@ -1,7 +1,7 @@
 """Sources → rows → what the seeds of a configuration say together: median, spread, mean ± sd, how many diverged.
 
 A configuration is (problem, method, recipe, options) at a scale: the share of the recipe's iterations, the points and
-the precision. Runs of different scales are never mixed.
+the precision. Runs of different scales are never mixed, nor are problems of one name: `wave` is the library's alone.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import library
-from ..bench.case import Case, protocol
+from ..bench.case import protocol
 from ..bench.exchange import merge
+from ..bench.naming import called
 from ..bench.store import FAILED, Row, Store
 from ..errors import SafeNetError
 from ..networks.methods import METHODS
-from ..training.recipes import SCHEDULES, Plan
+from ..training.recipes import SCHEDULES
 
 Configuration = tuple[str, str, str, Mapping[str, Any]]  # problem, method, recipe, options
 DIVERGED = "diverged"
@@ -111,17 +110,30 @@ class Results:
     """All that the sources hold. `folders` are those where runs may lie: DIR/runs/ID."""
 
     def __init__(self, rows: Iterable[Row], folders: Sequence[Path] = (), looks: Sequence[Look] = ()) -> None:
-        self.rows = tuple(rows)
-        self.folders, self.looks = tuple(folders), (*looks, *filter(None, map(_look, self.rows)))
+        given = tuple(rows)
+        self.rows = tuple(row for row in given if counts(row))
+        self.outdated = len(given) - len(self.rows)
+        self._called = called(row.configuration["problem"] for row in self.rows)
+        self.folders, self.looks = tuple(folders), (*looks, *filter(None, map(self._look, self.rows)))
         self._groups: dict[tuple[Any, ...], list[Row]] = {}
         # A run with a spectrum is the plain one once more: it counts as a seed where there is no other.
         for row in sorted(self.rows, key=lambda row: "spectrum" in row.configuration):
-            if counts(row):
-                options = {name: value for name, value in row.variant.items() if name not in SIZES}
-                key = (*configuration_key(row.problem, row.method, row.recipe, options), scale_of(row))
-                group = self._groups.setdefault(key, [])
-                if "spectrum" not in row.configuration or row.seed not in {other.seed for other in group}:
-                    group.append(row)
+            options = {name: value for name, value in row.variant.items() if name not in SIZES}
+            key = (*configuration_key(self.problem(row), row.method, row.recipe, options), scale_of(row))
+            group = self._groups.setdefault(key, [])
+            if "spectrum" not in row.configuration or row.seed not in {other.seed for other in group}:
+                group.append(row)
+
+    def problem(self, row: Row) -> str:
+        """What the row's problem is called: wave, convection beta=5, mine nu=0.02"""
+        return self._called[row.configuration["problem"]]
+
+    def _look(self, row: Row) -> Look | None:
+        found = row.result.get("spectrum")
+        if not found or row.recipe != "paper-4":
+            return None
+        density = row.curves.get("density")
+        return Look(self.problem(row), row.method, scale_of(row), found["lambda_max"], density)
 
     def groups(self) -> Iterable[tuple[tuple[Any, ...], list[Row]]]:
         """((problem, method, recipe, options, scale), rows of the seeds)"""
@@ -149,8 +161,11 @@ class Results:
         ]
 
     def parameters(self, problem: str, method: str) -> int | None:
-        counted = {row.parameters for row in self.plain(problem) if row.method == method and row.parameters}
-        return max(counted) if counted else None
+        """Of the network as it is named; the default recipe counts the unknowns of whatever it chose instead."""
+        rows = [
+            row for row in self.plain(problem) if row.method == method and row.recipe.startswith("paper-")
+        ]
+        return max((row.parameters for row in rows if row.parameters), default=None)
 
     def best(self, wanted: Iterable[Configuration]) -> View | None:
         """At the paper's scale where any of these configurations has a row, else where most have one.
@@ -205,42 +220,52 @@ class View:
         return None if summary is None else summary.median
 
     def curve(self, problem: str, method: str, recipe: str, **options: Any) -> np.ndarray:
-        """(iteration, median over the seeds of the error so far), at the iterations of the first seed."""
-        found = [row.curves["error"] for row in self.rows(problem, method, recipe, **options)]
-        return median_curve([curve for curve in found if len(curve) > 1])
+        """(iteration, median over the seeds of the error so far)"""
+        rows = [row for row in self.rows(problem, method, recipe, **options) if len(row.curves["error"])]
+        return median_curve([row.curves["error"] for row in rows], [_afterwards(row) for row in rows])
 
 
-def errors(rows: Sequence[Row]) -> Summary | None:
-    values = [math.inf if row.outcome == DIVERGED else row.l2re for row in rows]
+def _afterwards(row: Row) -> float:
+    """The error once a run has ended: ∞ if it diverged, the last if it stalled, unknown if the curve ended before."""
+    iteration, error = row.curves["error"][-1]
+    if row.outcome == DIVERGED:
+        return math.inf
+    return float(error) if row.iterations is not None and iteration >= row.iterations else math.nan
+
+
+def errors(rows: Sequence[Row], of: str = "l2re") -> Summary | None:
+    """What the seeds gave, or their `residual`; None without a row that gave one."""
+    values = [math.inf if row.outcome == DIVERGED else getattr(row, of) for row in rows]
     known = tuple(value for value in values if value is not None)
     return Summary(known, sum(row.outcome == FAILED for row in rows)) if known else None
 
 
-def median_curve(curves: Sequence[np.ndarray]) -> np.ndarray:
-    """Medians in log-space, each curve interpolated to the iterations of the first."""
+def median_curve(curves: Sequence[np.ndarray], after: Sequence[float]) -> np.ndarray:
+    """Medians in log-space at all iterations where half of the curves or more are known.
+
+    Each is interpolated between its own points, and then has the error `after` (nan: not known).
+    """
     if not curves:
         return np.empty((0, 2))
-    at = curves[0][:, 0]
+    at = np.unique(np.concatenate([curve[:, 0] for curve in curves]))
     tiny = np.finfo(float).tiny
-    logs = [np.interp(at, curve[:, 0], np.log(np.maximum(curve[:, 1], tiny))) for curve in curves]
-    return np.column_stack([at, np.exp(np.median(logs, axis=0))])
+    logs = np.array(
+        [
+            np.interp(at, curve[:, 0], np.log(np.maximum(curve[:, 1], tiny)), math.nan, np.log(end))
+            for curve, end in zip(curves, np.maximum(after, tiny), strict=True)
+        ]
+    )
+    known = 2 * np.sum(~np.isnan(logs), axis=0) >= len(curves)
+    found = np.column_stack([at[known], np.exp(np.nanmedian(logs[:, known], axis=0))])
+    return found if len(found) > 1 else np.empty((0, 2))
 
 
 # ---- what a row is
 
 
 def counts(row: Row) -> bool:
-    """Whether it was run by today's protocol, on the problem that the library has under its name."""
-    if row.configuration.get("protocol") != protocol(row.configuration.get("plan", {})):
-        return False
-    return row.problem not in library.names() or row.configuration["problem"] == statement(row.problem)
-
-
-@cache
-def statement(problem: str) -> str:
-    """As a configuration has it."""
-    text: str = Case(library.problem(problem), Plan()).configuration["problem"]
-    return text
+    """Whether it was run by today's protocol."""
+    return bool(row.configuration.get("protocol") == protocol(row.configuration.get("plan", {})))
 
 
 def scale_of(row: Row) -> Scale:
@@ -254,14 +279,6 @@ def scale_of(row: Row) -> Scale:
 def staged(scale: Scale, share: float) -> Scale:
     """The same after so much of its iterations."""
     return replace(scale, share=float(f"{share * scale.share:.3g}"))
-
-
-def _look(row: Row) -> Look | None:
-    found = row.result.get("spectrum")
-    if not found or row.recipe != "paper-4" or not counts(row):
-        return None
-    density = row.curves.get("density")
-    return Look(row.problem, row.method, scale_of(row), found["lambda_max"], density)
 
 
 def configuration_key(problem: str, method: str, recipe: str, options: Mapping[str, Any]) -> tuple[Any, ...]:

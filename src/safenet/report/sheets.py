@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..bench.naming import setting
 from ..bench.printed import quoted
 from ..bench.store import FAILED, Row
 from . import words
-from .results import PAPER, Results, Scale, errors
+from .results import PAPER, Results, Scale, Summary, errors
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,27 @@ class Sheet:
     kind: str = "paper"  # or ours, quoted
 
 
+def detail(found: Summary) -> str:
+    """1.1e-3 … 1.4e-3 · mean 1.2e-3 ± 1e-4 of 4 · 5 seeds, 1 diverged"""
+    parts = []
+    if found.spread and found.seeds > 1:
+        parts.append(" … ".join(map(words.short, found.spread)))
+    if mean := mean_text(found):
+        parts.append(f"mean {mean}")
+    seeds = f"{found.seeds} seed{'s' if found.seeds > 1 else ''}"
+    seeds += f", {found.diverged} diverged" if found.diverged else ""
+    parts.append(seeds + (f", {found.failed} failed" if found.failed else ""))
+    return " · ".join(parts)
+
+
+def mean_text(found: Summary) -> str:
+    """1.2e-3 ± 1e-4; of those that did not diverge, where some did: an infinite error has no mean."""
+    if found.deviation is None:
+        return ""
+    among = f" of {len(found.finite)}" if found.diverged else ""
+    return f"{words.short(found.mean)} ± {words.short(found.deviation)}{among}"
+
+
 # ---- ours
 
 
@@ -61,7 +84,16 @@ Group = tuple[tuple[str, str, str, str, Scale], list[Row]]
 def everything(results: Results) -> list[Group]:
     """Every configuration, with the rows of its seeds."""
     found = [
-        ((key[0], key[1], key[2], ", ".join(f"{k}={v}" for k, v in sorted(key[3])), key[4]), rows)
+        (
+            (
+                key[0],
+                key[1],
+                key[2],
+                ", ".join(setting(name, json.loads(value)) for name, value in sorted(key[3])),
+                key[4],
+            ),
+            rows,
+        )
         for key, rows in results.groups()
     ]
     return sorted(found, key=lambda group: group[0])
@@ -85,7 +117,7 @@ def _listed(key: tuple[str, str, str, str, Scale], rows: Sequence[Row]) -> tuple
     failed = sum(row.outcome == FAILED for row in rows)
     median = found.median if found else None
     spread = " … ".join(map(words.short, found.spread)) if found and found.spread and len(rows) > 1 else ""
-    mean = f"{words.short(found.mean)} ± {words.short(found.deviation)}" if found and found.deviation else ""
+    mean = mean_text(found) if found else ""
     counts = {"diverged": found.diverged if found else 0, "failed": failed}
     seeds = ", ".join([str(len(rows)), *(f"{count} {what}" for what, count in counts.items() if count)])
     seconds = [row.seconds for row in rows if row.seconds is not None]

@@ -15,8 +15,9 @@ from ..bench.printed import Table, tables
 from . import words
 from .ablations import lambda_max
 from .claims import OURS
+from .comparison import of_own
 from .results import PAPER, Results, Summary, View
-from .sheets import Cell, Sheet, of_others, of_rows, slug
+from .sheets import Cell, Sheet, detail, of_others, of_rows, slug
 from .verdicts import better, same
 
 OUR_METHODS = ("safe-net", "rff-tuned", "w-pinn-grid")  # beside the paper's, where they have rows
@@ -24,6 +25,7 @@ OUR_METHODS = ("safe-net", "rff-tuned", "w-pinn-grid")  # beside the paper's, wh
 
 def sheets(results: Results) -> list[Sheet]:
     return [
+        *of_own(results),
         *(_compared(table, results) for table in sorted(tables(), key=_place)),
         *of_rows(results),
         *of_others(results),
@@ -194,19 +196,6 @@ def _cell(
         mark=mark,
         best=best is not None and median == best and math.isfinite(median),
     )
-
-
-def detail(found: Summary) -> str:
-    """1.1e-3 … 1.4e-3 · mean 1.2e-3 ± 1e-4 · 5 seeds, 1 diverged"""
-    parts = []
-    if found.spread and found.seeds > 1:
-        parts.append(f"{words.short(found.spread[0])} … {words.short(found.spread[1])}")
-    if found.deviation is not None:
-        parts.append(f"mean {words.short(found.mean)} ± {words.short(found.deviation)}")
-    seeds = f"{found.seeds} seed{'s' if found.seeds > 1 else ''}"
-    seeds += f", {found.diverged} diverged" if found.diverged else ""
-    parts.append(seeds + (f", {found.failed} failed" if found.failed else ""))
-    return " · ".join(parts)
 
 
 def _notes(table: Table, view: View | None) -> Iterator[str]:

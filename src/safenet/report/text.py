@@ -30,18 +30,8 @@ def said(entry: Entry) -> str:
     return SCALE.format(scale=entry.scale) + entry.ours if entry.scale else entry.ours
 
 
-def joined(cell: Cell) -> str:
-    """A cell on one line."""
-    return "; ".join(part for part in (cell.text, cell.below, cell.detail) if part)
-
-
 def _lines(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
     return [(entry.text, said(entry), entry.verdict, entry.command) for entry in entries]
-
-
-def _remarks(sheet: Sheet) -> list[str]:
-    missing = [f"Not measured yet: {sheet.missing}"] if sheet.missing else []
-    return [*sheet.notes, *missing]
 
 
 # ---- Markdown
@@ -80,34 +70,49 @@ def _pipes(head: Sequence[str], rows: Sequence[Sequence[str]], code: int | None 
 
 
 def latex(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:
+    claims = [(*map(escaped, line[:3]), code(line[3])) for line in _lines(entries)]
     parts = [
         r"% \usepackage{booktabs,longtable,pdflscape}",
-        _long("The paper's claims, measured", LEDGER, _lines(entries), widths=(0.34, 0.26, 0.12, 0.22)),
+        _long("The paper's claims, measured", "claims", LEDGER, claims, widths=(0.34, 0.26, 0.12, 0.22)),
     ]
     for sheet in sheets:
+        missing = [f"Not measured yet: {code(sheet.missing)}"] if sheet.missing else []
+        caption = " ".join([escaped(f"{sheet.title}."), *map(escaped, sheet.notes), *missing])
         rows = [tuple(map(joined, row)) for row in sheet.rows]
-        width = 0.92 / len(sheet.head)
-        caption = " ".join([f"{sheet.title}.", *_remarks(sheet)])
-        parts.append(_long(caption, sheet.head, rows, widths=(width,) * len(sheet.head)))
+        widths = (0.92 / len(sheet.head),) * len(sheet.head)
+        parts.append(_long(caption, sheet.name, sheet.head, rows, widths))
     return "\n\n".join(parts) + "\n"
 
 
 def escaped(text: str) -> str:
-    return "".join(LATEX.get(letter, letter) for letter in text)
+    """Two hyphens stay two: TeX would make a dash of them."""
+    return "-{}-".join("".join(LATEX.get(letter, letter) for letter in part) for part in text.split("--"))
 
 
-def _long(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[float]) -> str:
+def code(text: str) -> str:
+    return rf"\texttt{{{escaped(text)}}}"
+
+
+def joined(cell: Cell) -> str:
+    """A cell on one line, what is shown bold where it is the best of its problem."""
+    text = rf"\textbf{{{escaped(cell.text)}}}" if cell.best else escaped(cell.text)
+    return "; ".join(part for part in (text, escaped(cell.below), escaped(cell.detail)) if part)
+
+
+def _long(
+    caption: str, name: str, head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[float]
+) -> str:
     columns = "".join(rf"p{{{width:.3f}\linewidth}}" for width in widths)
-    body = [" & ".join(map(escaped, row)) + r" \\" for row in rows]
+    label = name.encode("ascii", "ignore").decode()
     return "\n".join(
         [
             r"\begin{landscape}\scriptsize",
             rf"\begin{{longtable}}{{{columns}}}",
-            rf"\caption{{{escaped(caption)}}}\\",
+            rf"\caption{{{caption}}}\label{{tab:{label}}}\\",
             r"\toprule",
             " & ".join(map(escaped, head)) + r" \\",
             r"\midrule\endhead",
-            *body,
+            *(" & ".join(row) + r" \\" for row in rows),
             r"\bottomrule",
             r"\end{longtable}",
             r"\end{landscape}",

@@ -14,7 +14,9 @@ VERDICTS = (REPRODUCED, PARTLY, NOT, UNMEASURED)
 MOST, SOME = 0.75, 0.25  # of the cases: reproduced, partly
 NEARLY, HALF = 0.9, 0.5  # of a claimed gain: reproduced, partly
 SAME = 2.0  # errors within this factor of each other are the same
+UNSOLVED = 0.5  # an error from here on solves nothing: it is no better than one that diverged
 SHARES = f"{MOST:.0%} of the cases or more: reproduced; {SOME:.0%}: partly."
+ALIKE = f"within a factor of {SAME:g}, or neither solves the problem: {UNSOLVED:g} or more, or diverged (✱)"
 GAINS = f"{NEARLY:.0%} of the claimed gain or more: reproduced; {HALF:.0%}: partly."
 
 
@@ -60,12 +62,11 @@ def on_every(good: int, cases: int) -> str:
 
 
 def same(ours: float, paper: float | None) -> bool:
-    """Within a factor of two; where the paper prints «*», ours diverged too."""
-    if paper is None or not math.isfinite(ours):
-        return paper is None and not math.isfinite(ours)
-    return paper / SAME <= ours <= paper * SAME
+    """Within a factor of two; or neither solves the problem. None is the paper's «*»."""
+    theirs = math.inf if paper is None else paper
+    return min(ours, theirs) >= UNSOLVED or theirs / SAME <= ours <= theirs * SAME < math.inf
 
 
 def better(ours: float, paper: float | None) -> bool:
-    """By more than the factor of two; or it trained where the paper's diverged."""
-    return math.isfinite(ours) and (paper is None or ours < paper / SAME)
+    """By more than that."""
+    return not same(ours, paper) and (paper is None or ours < paper)

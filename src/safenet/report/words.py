@@ -39,7 +39,9 @@ def method(name: str) -> str:
 
 
 def problem(name: str) -> str:
-    return PROBLEMS.get(name, name)
+    """convection beta=5 → Convection beta=5"""
+    word, *changes = name.split(" ")
+    return " ".join([PROBLEMS.get(word, word), *changes])
 
 
 def schedule(recipe: str) -> str:
@@ -73,12 +75,13 @@ def percent(value: float) -> str:
 
 
 def factor(value: float | None) -> str:
-    """×21, ×0.4"""
+    """Two digits: ×21, ×0.43, ×0.0027; ×2.1e4 and ×3.0e-5 where that would be long"""
     if value is None or not math.isfinite(value):
         return ""
-    if not 0.095 <= value < 9999.5:
+    if not 1e-4 <= value < 9999.5:
         return f"×{short(value)}"
-    return f"×{value:.0f}" if value >= 9.5 else f"×{value:.1f}"
+    rounded = float(f"{value:.1e}")  # first: 0.998 is 1.0, not 1.00
+    return f"×{rounded if rounded < 100 else value:.{max(0, 1 - math.floor(math.log10(rounded)))}f}"
 
 
 def minutes(seconds: float | None) -> str:

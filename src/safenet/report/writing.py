@@ -23,8 +23,9 @@ from .tables import sheets
 from .text import latex as as_latex
 from .text import markdown as as_markdown
 from .text import said
-from .verdicts import VERDICTS
+from .verdicts import UNSOLVED, VERDICTS
 
+OUTCOMES = {"stalled": "stalled in their last phase"}
 FOLDER = resources.files(__package__).joinpath("page")
 
 
@@ -76,7 +77,9 @@ def html(results: Results, entries: Sequence[Entry], tables: Sequence[Sheet]) ->
     return template.render(
         entries=entries,
         said=said,
+        unsolved=UNSOLVED,
         verdicts=_tally(entries),
+        own=[sheet for sheet in tables if sheet.kind == "own"],
         compared=[sheet for sheet in tables if sheet.kind == "paper"],
         ours=[sheet for sheet in tables if sheet.kind == "ours"],
         quoted=[sheet for sheet in tables if sheet.kind == "quoted"],
@@ -123,8 +126,10 @@ def _facts(results: Results) -> dict[str, str]:
     outcomes = collections.Counter(row.outcome for row in rows)
     commits = {str(row.environment.get("commit") or "unknown") for row in rows}
     days = sorted(datetime.date.fromtimestamp(row.finished).isoformat() for row in rows)
+    outdated = f"; {results.outdated} by an earlier protocol left out" if results.outdated else ""
+    ended = [f"{count} {OUTCOMES.get(name, name)}" for name, count in sorted(outcomes.items())]
     return {
-        "runs": f"{len(rows):,}" + "".join(f", {count} {name}" for name, count in sorted(outcomes.items())),
+        "runs": ", ".join([f"{len(rows):,}", *ended]) + outdated,
         "devices": ", ".join(sorted({row.device or "unknown" for row in rows})) or "none",
         "code": ", ".join(sorted(commits)) or "none",
         "dates": " to ".join(sorted({days[0], days[-1]})) if days else "none",

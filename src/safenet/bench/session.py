@@ -1,0 +1,58 @@
+"""take over → carry out, or say what would be → write down: one call of the command, whichever parser read it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import exchange
+from .catalogue import suite
+from .progress import Lines
+from .projection import listing, outlook, table
+from .running import run
+from .store import Store, rows_in
+
+
+def session(
+    name: str,
+    out: Path,
+    progress: Callable[[], Lines],
+    *,
+    scale: str = "full",
+    only: str = "",
+    retry: bool = False,
+    merge: Sequence[Path] = (),
+    export: Path | None = None,
+    dry_run: bool = False,
+    as_json: bool = False,
+    **more: Any,
+) -> int:
+    """The exit status: 1 where cases of the suite have failed. `more` are the other options of `run`."""
+    if export is not None:
+        exchange.writer(export)  # what is wrong with it is said now, not after hours
+    notes = sys.stderr if as_json else sys.stdout
+    if merge:
+        with Store(out) as store:
+            for source in merge:
+                print(f"{exchange.merge(store, source)} rows from {source}", file=notes)
+    if dry_run:
+        looks = outlook(suite(name).cases(scale, only), rows_in(out), retry)
+        print(json.dumps(table(looks)) if as_json else "\n".join(listing(looks)))
+        return 0
+    with progress() as shown:
+        summary = run(name, out, scale=scale, only=only, retry=retry, progress=shown, **more)
+    if export is not None:
+        with Store(out) as store:
+            print(f"{exchange.export(store, export)} rows in {export}", file=notes)
+    if as_json:
+        print(json.dumps(vars(summary)))
+    else:
+        again = ": --retry tries them once more" if summary.failed else ""
+        rest = "" if summary.complete else "; the same command goes on"
+        print(
+            f"{summary.done} of {summary.cases} cases are in {out}, {summary.failed} of them failed{again}{rest}"
+        )
+    return 1 if summary.failed else 0

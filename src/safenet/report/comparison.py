@@ -1,0 +1,120 @@
+"""(method, recipe, options) × problem → median, spread, seeds, place: the runs that no suite of the package has."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import product
+from typing import Any
+
+from .. import library
+from ..bench.catalogue import names, suite
+from ..bench.naming import setting
+from ..bench.store import Row
+from . import words
+from .results import SIZES, Results, Scale, configuration_key, errors
+from .sheets import Cell, Sheet, detail
+
+Line = tuple[str, str, frozenset[tuple[str, str]], Scale]  # method, recipe, options, scale
+RULE = (
+    "Runs that no suite of the package has, beside all others of the same problem, recipe and scale. "
+    "Places are by the median over the seeds, over all lines of a column; what diverged has none."
+)
+
+
+def of_own(results: Results) -> Iterator[Sheet]:
+    """One table of all of them, none where there are none."""
+    groups = dict(results.groups())
+    # What the default reaches on the library's problems has its own list.
+    beyond = {(key[0], key[2], key[4]) for key in groups if key[:4] not in _known() and not _default(key)}
+    shown = {key: rows for key, rows in groups.items() if (key[0], key[2], key[4]) in beyond}
+    if not shown:
+        return
+    problems = list(dict.fromkeys(key[0] for key in shown))
+    lines = list(dict.fromkeys(key[1:] for key in shown))
+    columns = [_column([shown.get((problem, *line), []) for line in lines]) for problem in problems]
+    scales = {line[3] for line in lines if line[1] != "default"}
+    notes = [RULE]
+    if len(scales) == 1:
+        notes.append(f"At {next(iter(scales))}.")
+    if any(residual for _, residual in columns):
+        notes.append("Without a reference it is the residual on unseen points that is compared.")
+    yield Sheet(
+        name="own",
+        title="Runs of your own suites",
+        label="",
+        head=(
+            "method",
+            *(
+                f"{words.problem(problem)}{', residual' if residual else ''}"
+                for problem, (_, residual) in zip(problems, columns, strict=True)
+            ),
+        ),
+        rows=tuple(
+            (Cell(_name(line, lines), sort=place), *(cells[place] for cells, _ in columns))
+            for place, line in enumerate(lines)
+        ),
+        measured=len(shown),
+        notes=tuple(notes),
+        kind="own",
+    )
+
+
+def _default(key: tuple[Any, ...]) -> bool:
+    return key[2] == "default" and key[0] in library.names()
+
+
+@cache
+def _known() -> frozenset[tuple[Any, ...]]:
+    """Every (problem, method, recipe, options) of the package's suites, at either scale."""
+    found = set()
+    for known in map(suite, names()):
+        for part in (*known.parts, *({**part, **known.smoke} for part in known.parts)):
+            options = {
+                name: value for name, value in part["options"].items() if name not in (*SIZES, "scale")
+            }
+            grid = [value if isinstance(value, list) else [value] for value in options.values()]
+            problems = [entry for entry in part["problems"] if isinstance(entry, str)]
+            for problem, method, recipe, values in product(
+                problems, part["methods"], part["recipes"], product(*grid)
+            ):
+                chosen = dict(zip(options, values, strict=True))
+                found.add(configuration_key(problem, method, recipe, chosen))
+    return frozenset(found)
+
+
+def _name(line: Line, lines: Sequence[Line]) -> str:
+    """SAFE-NET · Schedule 1 · width=20: the recipe and the scale where they differ between the lines."""
+    method, recipe, options, scale = line
+    parts = [words.method(method)]
+    if len({other[1] for other in lines}) > 1:
+        parts.append(words.schedule(recipe))
+    parts += [setting(name, json.loads(value)) for name, value in sorted(options)]
+    if len({other[3] for other in lines if other[1] != "default"}) > 1 and recipe != "default":
+        parts.append(scale.brief)
+    return " · ".join(parts)
+
+
+def _column(groups: Sequence[Sequence[Row]]) -> tuple[list[Cell], bool]:
+    """The cells of a problem; and whether they are residuals, for want of any error."""
+    residual = all(row.l2re is None for rows in groups for row in rows)
+    found = [errors(rows, "residual" if residual else "l2re") for rows in groups]
+    finite = sorted(summary.median for summary in found if summary and math.isfinite(summary.median))
+    cells = []
+    for summary, rows in zip(found, groups, strict=True):
+        if summary is None:
+            cells.append(Cell("failed" if rows else words.NONE, mark="missing"))
+            continue
+        place = 1 + finite.index(summary.median) if summary.median in finite else None
+        cells.append(
+            Cell(
+                words.short(summary.median),
+                below=f"#{place} of {len(finite)}" if place and len(finite) > 1 else "",
+                detail=detail(summary),
+                sort=min(summary.median, 1e300),
+                best=place == 1 and len(finite) > 1,
+            )
+        )
+    return cells, residual

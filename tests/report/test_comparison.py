@@ -1,0 +1,82 @@
+"""What no suite of the package has is compared in a table of its own: medians, places, seeds."""
+
+from dataclasses import replace
+
+from synthetic import row
+from test_sheets import cell
+
+import safenet as sn
+from safenet import library
+from safenet.report import Results
+from safenet.report.sheets import Cell
+from safenet.report.tables import sheets
+
+MINE = """
+name = "mine"
+unknowns = ["u"]
+equations = ["u_t = -k*u"]
+conditions = ["u(0) = 1"]
+domain = { t = [0, 1] }
+parameters = { k = 3 }
+"""
+
+
+def own(rows):
+    return next((found for found in sheets(Results(rows)) if found.kind == "own"), None)
+
+
+def test_the_papers_runs_and_the_defaults_make_no_table_of_ones_own():
+    assert own([row("wave", "pinn", "paper-1", 0.1), row("wave", "safe-net", "default", 1e-13)]) is None
+    assert own([row("wave", "pinn", "paper-1", 0.1, scale=0.01, interior=99)]) is None
+
+
+def test_runs_of_ones_own_are_ranked_beside_the_method_as_it_is_named():
+    errors = {10: (1e-2, 3e-2), 50: (2e-3, 4e-3), 100: (1.0, 1.0)}  # 50 is the method's own width
+    other = library.problem("convection", beta=5)
+    rows = [
+        row("convection", "pinn", "paper-1", error, seed, of=of, width=width, scale=0.01)
+        for of in (None, other)
+        for width, both in errors.items()
+        for seed, error in enumerate(both)
+    ]
+    rows = [replace(made, outcome="diverged") if made.l2re == 1.0 else made for made in rows]
+    rows.append(row("wave", "pinn", "paper-1", 1e-3))  # the paper's
+    found = own(rows)
+    assert next(iter(sheets(Results(rows)))) == found  # before the paper's tables
+    assert found.head == ("method", "Convection", "Convection beta=5")
+    assert [line[0].text for line in found.rows] == ["PINN · width=10", "PINN", "PINN · width=100"]
+    assert cell(found, "PINN", "Convection beta=5") == Cell(
+        text="3.0e-3",
+        below="#1 of 2",
+        detail="2.0e-3 … 4.0e-3 · mean 3.0e-3 ± 1.4e-3 · 2 seeds",
+        sort=3e-3,
+        best=True,
+    )
+    assert cell(found, "PINN · width=10", "Convection").below == "#2 of 2"
+    diverged = cell(found, "PINN · width=100", "Convection")
+    assert (diverged.text, diverged.below, diverged.detail) == ("✱", "", "2 seeds, 2 diverged")
+
+
+def test_without_a_reference_residuals_are_compared():
+    stated = sn.loads(MINE)
+    rows = [
+        replace(row("mine", method, "paper-4", None, of=stated), residual=residual)
+        for method, residual in (("pinn", 1e-2), ("safe-net", 1e-4))
+    ]
+    failed = replace(row("mine", "rff", "paper-4", None, of=stated), outcome="failed")
+    found = own([*rows, failed])
+    assert found.head == ("method", "mine, residual")
+    assert [line[1].text for line in found.rows] == ["1.0e-2", "1.0e-4", "failed"]
+    assert [line[1].below for line in found.rows] == ["#2 of 2", "#1 of 2", ""]
+    assert any("residual" in note for note in found.notes)
+
+
+def test_what_one_compares_may_differ_in_recipe_and_scale():
+    rows = [
+        row("wave", "pinn", "paper-1", 1e-2, width=7, scale=0.01),
+        row("wave", "pinn", "paper-4", 1e-3, width=7, scale=0.01, interior=99),
+    ]
+    assert [line[0].text for line in own(rows).rows] == [
+        "PINN · Schedule 1 · width=7 · 1%, 20,000 + 2,000 points, float32",
+        "PINN · Schedule 4 · width=7 · 1%, 99 + 2,000 points, float32",
+    ]
