@@ -9,10 +9,10 @@ from safenet import library
 from safenet.networks.cells import CellForm
 from safenet.problem import Disc, On, Problem
 from safenet.solution import errors
+from safenet.training.cell_marching import CellMarching
 from safenet.training.direct import LeastSquares, Marching
 from safenet.training.estimate import estimated_error
 from safenet.training.progress import Monitor
-from safenet.training.slabs import CellMarching
 from safenet.training.subdivision import Subdivision
 
 x, y = sp.symbols("x y")

@@ -10,13 +10,13 @@ from safenet.errors import SafeNetError
 from safenet.networks import METHODS
 from safenet.problem import Problem, loads
 from safenet.training.adam import Adam
+from safenet.training.cell_marching import CellMarching
 from safenet.training.choice import default_schedule, marching_obstacle
 from safenet.training.direct import LeastSquares
 from safenet.training.lbfgs import LBFGS
 from safenet.training.levenberg import LevenbergMarquardt
 from safenet.training.modes import Modes
 from safenet.training.recipes import RECIPES, SCHEDULES, Plan, make_plan
-from safenet.training.slabs import CellMarching
 from safenet.training.subdivision import Subdivision
 
 POISSON = loads("""

@@ -27,6 +27,10 @@ class Axis:
         return self.symbol.name
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        return self.lo, self.hi
+
+    @property
     def length(self) -> float:
         return self.hi - self.lo
 

@@ -17,9 +17,9 @@ import numpy as np
 from ..errors import SafeNetError
 from .direct import LeastSquares, Marching
 from .levenberg import LevenbergMarquardt
+from .marching import SlabMarching
 from .modes import Modes
 from .progress import Both, Monitor
-from .slabs import CellMarching
 from .subdivision import Subdivision
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -55,7 +55,7 @@ def within(phase: Any, work: float, rows: int, parameters: int) -> Any:
         return replace(
             phase, unknowns=size, work=min(phase.work, 0.4 * work) if phase.work < 1e200 else phase.work
         )
-    if isinstance(phase, CellMarching):
+    if isinstance(phase, SlabMarching):
         return phase if phase.insist else replace(phase, work=0.4 * work)
     if isinstance(phase, Modes):
         return replace(phase, unknowns=_between(300, (0.3 * work / 10) ** (1 / 3), 4000))

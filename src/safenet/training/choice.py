@@ -6,12 +6,15 @@ from dataclasses import replace
 
 from ..problem import Problem
 from ..problem.structure import axis_kinds, breaks, middle_parities
+from .cell_marching import CellMarching
 from .direct import LeastSquares, Marching, axis_bases, first_modes, unknowns_of
 from .levenberg import LevenbergMarquardt
+from .marching import time_obstacle
 from .modes import Modes, modes_obstacle
 from .phases import Phase
-from .slabs import CellMarching
 from .subdivision import Subdivision, subdivision_obstacle
+from .tensor_marching import TensorMarching
+from .tensor_rows import tensor_obstacle
 
 # From rough to fine: an answer early, then digits while they are cheap. The first march is never given up.
 MARCHES: tuple[Marching, ...] = (
@@ -24,6 +27,10 @@ CELL_MARCHES: tuple[CellMarching, ...] = (
     CellMarching(tail=1e-6, only_above=1e-7),
     CellMarching(tail=1e-8, only_above=1e-8),
 )
+GRID_MARCHES: tuple[TensorMarching, ...] = (
+    TensorMarching(tail=1e-4, work=1e300, insist=True, shortest=1e-3, most=100_000),
+    TensorMarching(tail=1e-7, only_above=1e-7),
+)
 
 
 def default_schedule(
@@ -35,7 +42,7 @@ def default_schedule(
     jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
     linear, constant coefficients    → exact solutions of the equation, amplitudes from the conditions
     linear                           → least squares on the linear form; marching or cells if that is not resolved
-    nonlinear, with initial values   → marching, on cells where space is a line
+    nonlinear, with initial values   → marching: on cells where space is a line, else on a grid where conditions allow
     nonlinear, otherwise             → Newton on the linear form; on cells if that is not resolved
     and in every case the network by Levenberg–Marquardt if the linear form fails;
     a method or network options that the user names are trained as they are, by Levenberg–Marquardt.
@@ -68,6 +75,9 @@ def default_schedule(
             "nonlinear with initial values: Newton on cells that follow the solution, slab by slab in time"
         ]
         phases += marches
+    elif marches and isinstance(marches[0], TensorMarching):
+        reasons.append("nonlinear with initial values: Newton at the nodes of a grid, slab by slab in time")
+        phases += marches
     elif marches:
         reasons.append("nonlinear with initial values: Newton on the linear form, slab by slab in time")
         phases += marches
@@ -83,10 +93,12 @@ def default_schedule(
     return tuple(phases), tuple(reasons)
 
 
-def _marches(problem: Problem) -> tuple[tuple[Marching | CellMarching, ...], str | None]:
+def _marches(problem: Problem) -> tuple[tuple[Marching | CellMarching | TensorMarching, ...], str | None]:
     """How a problem is marched in time, or why it is not: on a line cells cost little and follow any front."""
     if cell_marching_obstacle(problem) is None:
         return CELL_MARCHES, None
+    if grid_marching_obstacle(problem) is None:
+        return GRID_MARCHES, None
     obstacle = marching_obstacle(problem)
     return (MARCHES if obstacle is None else ()), obstacle
 
@@ -123,20 +135,6 @@ def least_squares_obstacle(problem: Problem) -> str | None:
     return None if problem.region is None else "its domain is not a box"
 
 
-def time_obstacle(problem: Problem) -> str | None:
-    """Why a problem cannot be solved from its beginning to its end, or None if it can."""
-    if problem.region is not None:
-        return least_squares_obstacle(problem)
-    if problem.time is None:
-        return "it has no time axis"
-    if not any(problem.time_order(name) for name in problem.unknowns):
-        return "no equation has a time derivative"
-    for condition in problem.conditions:
-        if problem.time not in condition.free and not condition.initial:
-            return f"the condition {condition.text} looks ahead in time"
-    return None
-
-
 def marching_obstacle(problem: Problem) -> str | None:
     """Why a problem cannot be marched in time with one linear form a slab, or None if it can."""
     obstacle = time_obstacle(problem)
@@ -155,11 +153,17 @@ def cell_marching_obstacle(problem: Problem) -> str | None:
     return obstacle or (None if len(problem.axes) == 2 else "space is not a line")
 
 
+def grid_marching_obstacle(problem: Problem) -> str | None:
+    """Why a problem cannot be marched in time on a grid, or None if it can."""
+    return time_obstacle(problem) or tensor_obstacle(problem)
+
+
 OBSTACLES = {
     "least-squares": least_squares_obstacle,
     "variable-projection": lambda problem: None if problem.linear else "it is not linear",
     "marching": marching_obstacle,
     "cell-marching": cell_marching_obstacle,
+    "grid-marching": grid_marching_obstacle,
     "cells": subdivision_obstacle,
     "modes": modes_obstacle,
 }

@@ -1,25 +1,31 @@
 """e = −F′(u)⁻¹ F(u): how far a solution is from the one it stands for, without knowing that one.
 
 One Gauss–Newton step in a richer space than the solution's. For polynomials on cells that is the same cells with a
-degree two higher, which sees what the solution's own rows could not; for any other network, polynomials on a uniform
-grid of cells. What is rougher than the richer space is not seen: an estimate, not a bound.
+degree two higher, which sees what the solution's own rows could not; for slabs on a grid, four nodes more along every
+axis; for any other network, polynomials on a uniform grid of cells. What is rougher than the richer space is not seen:
+an estimate, not a bound.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..derivatives import jets
+from ..derivatives import Orders, jets
 from ..networks.cells import Cell, CellForm
+from ..networks.linear_form import Piecewise
 from ..problem import Problem
+from .cell_marching import handed_over
 from .cell_rows import CellRows
 from .direct import oversampling
 from .heldout import interior_points
+from .marching import time_obstacle
 from .progress import Monitor
-from .slabs import handed_over
+from .tensor_rows import TensorRows, beginning, continued, node_counts, tensor_obstacle
 
 RICHER = 2  # two, not one: of a symmetric solution every second amplitude is zero
 # Axes → (cells along each, degree) of the uniform grid: some thousand amplitudes.
@@ -29,8 +35,11 @@ UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
 def estimated_error(problem: Problem, network: Any, monitor: Monitor | None = None) -> float | None:
     """‖e‖/‖u‖ over the domain, all fields together; None where there is no way to tell."""
     (monitor or Monitor()).phase("estimating the error")
+    error: CellForm | Difference
     if isinstance(network, CellForm):
         error = _on_its_cells(problem, network)
+    elif isinstance(network, Piecewise) and _on_grids(problem, network):
+        error = Difference(_on_its_grid(problem, network), network)
     elif problem.region is None and len(problem.axes) in UNIFORM:
         error = _on_a_grid(problem, network)
     else:
@@ -64,10 +73,41 @@ def _on_its_cells(problem: Problem, form: CellForm) -> CellForm:
     return CellForm(steps, form.cells, degrees)
 
 
+@dataclass(frozen=True)
+class Difference:
+    """a − b."""
+
+    a: Any
+    b: Any
+
+    def jets(self, points: np.ndarray, orders: Sequence[Orders]) -> dict[Orders, np.ndarray]:
+        first, second = self.a.jets(points, orders), self.b.jets(points, orders)
+        return {order: first[order] - second[order] for order in orders}
+
+
+def _on_grids(problem: Problem, network: Piecewise) -> bool:
+    """Whether its slabs are those of a grid, all the way to the end."""
+    finished = network.breaks[-1] >= problem.axes[-1].hi
+    return finished and (time_obstacle(problem) or tensor_obstacle(problem)) is None
+
+
+def _on_its_grid(problem: Problem, network: Piecewise) -> Piecewise:
+    start, pieces = beginning(problem), []
+    for piece, span in zip(network.pieces, itertools.pairwise(network.breaks), strict=True):
+        counts = [count + 2 * RICHER for count in node_counts(problem, piece)]
+        stages = max(bases[-1].modes for bases in piece.bases) + RICHER
+        rows = TensorRows(problem, counts, stages, span, start)
+        own = rows.at_nodes(piece)
+        pieces.append(rows.form(own + rows.solve(*rows.linearise(own))[0]))
+        start = continued(pieces[-1], span[1])
+    return Piecewise(tuple(pieces), network.breaks)
+
+
 def _slabs(problem: Problem, form: CellForm) -> list[tuple[tuple[float, float] | None, list[int]]]:
     """The cells by slabs of time, where they fill one after another; else all of them at once."""
     spans = sorted({cell[-1] for cell in form.cells})
-    if problem.time is None or any(a[1] != b[0] for a, b in itertools.pairwise(spans)) or len(spans) == 1:
+    tiled = all(a[1] == b[0] for a, b in itertools.pairwise(spans))
+    if time_obstacle(problem) is not None or not tiled or len(spans) == 1:
         return [(None, list(range(len(form.cells))))]
     return [(span, [i for i, cell in enumerate(form.cells) if cell[-1] == span]) for span in spans]
 

@@ -6,6 +6,7 @@ terms and of the field it fixes, so that 1 means «not at all» and 1e-6 «to si
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from scipy.stats import qmc
 
 from ..derivatives import Orders, jets
 from ..networks.cells import CellForm, shared_faces
+from ..networks.linear_form import Piecewise
 from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
@@ -118,17 +120,22 @@ def scattered(points: int, columns: int) -> np.ndarray:
 def jumps(problem: Problem, network: Any, points: np.ndarray, sizes: np.ndarray) -> float:
     """max over fields, axes and k of ∫ |[∂^k u]| dS / ∫ |∂^(k+1) u| dV, k below the order of u along the axis.
 
-    A function on cells has two kinds of derivative: those inside, which the equations see, and jumps across the faces,
-    which they do not. As measures the two compare, however finely the cells divide the jumps among them.
+    A function in pieces has two kinds of derivative: those inside, which the equations see, and jumps between them,
+    which they do not. As measures the two compare, however finely the pieces divide the jumps among them.
     """
-    if not isinstance(network, CellForm):
+    if not isinstance(network, (CellForm, Piecewise)):
         return 0.0
     volume = problem.region.area if problem.region is not None else 1.0
     volume *= float(np.prod([a.length for a in problem.axes[2 if problem.region is not None else 0 :]]))
     worst = 0.0
     for i, axis in enumerate(problem.axes):
         orders = [problem.order(i, name) for name in problem.unknowns]
-        totals = _totals(problem, network, i, max(orders))
+        if isinstance(network, CellForm):
+            totals = _totals(problem, network, i, max(orders))
+        elif i == problem.time:
+            totals = _at_breaks(network, points[:128], max(orders)) * volume / axis.length
+        else:
+            continue
         for k in range(max(orders)):
             slope = tuple(k + 1 if j == i else 0 for j in range(len(problem.axes)))
             inside = np.mean(np.abs(network.jets(points, [slope])[slope]), axis=0)
@@ -138,6 +145,19 @@ def jumps(problem: Problem, network: Any, points: np.ndarray, sizes: np.ndarray)
                 worst, *(float(share) for share, order in zip(shares, orders, strict=True) if k < order), 0.0
             )
     return worst
+
+
+def _at_breaks(network: Piecewise, points: np.ndarray, orders: int) -> np.ndarray:
+    """The sum over all breaks in time of the mean of |[∂_t^k u]|, (k, fields)."""
+    totals = np.zeros((orders, len(network.pieces[0].bases)))
+    times = [
+        tuple(k if i == points.shape[1] - 1 else 0 for i in range(points.shape[1])) for k in range(orders)
+    ]
+    for t, (before, after) in zip(network.breaks[1:-1], itertools.pairwise(network.pieces), strict=True):
+        at = np.column_stack([points[:, :-1], np.full(len(points), t)])
+        ended, begun = before.jets(at, times), after.jets(at, times)
+        totals += [np.mean(np.abs(ended[order] - begun[order]), axis=0) for order in times]
+    return totals
 
 
 def _totals(problem: Problem, network: CellForm, axis: int, orders: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from ..networks.methods import Method, method
 from ..problem import Problem
 from .adam import Adam
 from .budget import multiplications_per_second, seconds, within
-from .choice import CELL_MARCHES, MARCHES, OBSTACLES, default_schedule
+from .choice import CELL_MARCHES, GRID_MARCHES, MARCHES, OBSTACLES, default_schedule
 from .direct import LeastSquares
 from .lbfgs import LBFGS
 from .levenberg import LevenbergMarquardt
@@ -45,6 +45,7 @@ SCHEDULES: dict[str, tuple[Phase, ...]] = {
     "least-squares": (LeastSquares(),),
     "marching": MARCHES,
     "cell-marching": CELL_MARCHES,
+    "grid-marching": GRID_MARCHES,
     "cells": (Subdivision(),),
     "modes": (Modes(),),
     "levenberg-marquardt": (LevenbergMarquardt(200),),
@@ -77,6 +78,7 @@ RECIPES: dict[str, str] = {
     "least-squares": "Gauss–Newton on the linear form, over the whole domain",
     "marching": "Gauss–Newton on the linear form, in slabs of time",
     "cell-marching": "Gauss–Newton on polynomials in cells, in slabs of time",
+    "grid-marching": "Newton at the nodes of a grid, in slabs of time, by fast products",
     "cells": "Gauss–Newton on polynomials in cells, split where the remainder is",
     "modes": "a sum of exact solutions from the dispersion relation, its amplitudes from the conditions",
     "levenberg-marquardt": "200 Levenberg–Marquardt steps on the network",

@@ -22,13 +22,13 @@ from ..problem import Problem
 from .checkpoint import fill, leaves, pack, unpack, write_atomically
 from .direct import FAILED, Direct, Marching
 from .heldout import held_out
+from .marching import SlabMarching
 from .objective import PhysicsLoss, physics_loss, term_names
 from .phases import DIRECT, Phase
 from .points import sample
 from .progress import Monitor
 from .recipes import Plan
 from .resampling import adaptive_points
-from .slabs import CellMarching
 from .spread import agreed, everywhere, here
 from .staging import Stage
 from .status import CAPACITY, State, Status, sentence
@@ -141,7 +141,7 @@ class Run:
         """A later phase of a mixed schedule runs only where the earlier ones left something to do."""
         if self.state is not None:
             return True
-        if isinstance(phase, (Marching, CellMarching)) and self.exhausted:
+        if isinstance(phase, (Marching, SlabMarching)) and self.exhausted:
             return False
         if self.best is None or self.theta is not None or self.base is not None:
             return True
@@ -176,7 +176,7 @@ class Run:
                     record.final, record.stop_reason = True, before.stop_reason
         # A march a hundred times finer that gains less than a digit: the next would gain nothing.
         idle = state.exhausted or state.given_up or state.residual > 0.1 * self.residual
-        self.exhausted = isinstance(phase, (Marching, CellMarching)) and idle and not state.suspect
+        self.exhausted = isinstance(phase, (Marching, SlabMarching)) and idle and not state.suspect
         if state.network is not None and (not state.given_up or self.best is None):
             self._candidate(state.network)
 

@@ -7,6 +7,7 @@ import safenet as sn
 from safenet import library
 from safenet.problem import loads
 from safenet.solution import errors
+from safenet.training.cell_marching import CellMarching
 from safenet.training.cell_rows import CellRows
 from safenet.training.choice import CELL_MARCHES
 from safenet.training.direct import Direct
@@ -14,7 +15,6 @@ from safenet.training.heldout import held_out
 from safenet.training.newton import newton
 from safenet.training.progress import Monitor
 from safenet.training.recipes import make_plan
-from safenet.training.slabs import CellMarching
 
 # u_t + u u_x = ν u_xx: a front of width 8ν that travels at speed 1/2.
 FRONT = """

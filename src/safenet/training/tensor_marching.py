@@ -1,0 +1,88 @@
+"""F(u) = 0 at the nodes of a tensor grid in a slab [t₀, t₀ + h], slab after slab: the direct phase for a plane or more.
+
+A Newton step costs about ten products of the grid with a small matrix for each axis; what that asks for are conditions
+that fix each unknown axis by axis.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..networks.linear_form import Piecewise
+from ..problem import Problem
+from .direct import first_modes
+from .marching import AIM, SPACE, Grid, Slab, SlabMarching, Span
+from .newton import newton
+from .progress import Monitor
+from .tensor_rows import TensorRows, beginning, continued, tails
+
+FINER, COARSER = 1.4, 1.3  # times as many nodes, or as few
+
+
+@dataclass(frozen=True)
+class TensorMarching(SlabMarching):
+    """Values at the nodes of each axis and at `time` nodes of Radau; its grid is their number along each space axis."""
+
+    least: int = 8
+    most: int = 400_000  # values in a slab: beyond that the grid is as fine as may be
+    name: str = "marching on a grid"
+
+    def first(self, problem: Problem) -> Grid:
+        """What resolves the initial values."""
+        grid: Grid = [2 * modes + 1 for modes in first_modes(problem, self.least)[:-1]]
+        while True:
+            rows = TensorRows(problem, grid, self.time, problem.axes[-1].bounds, beginning(problem))
+            finer = self.finer(grid, rows.starting_tails[None])
+            if finer == grid or FINER * rows.unknowns > self.most:
+                return grid
+            grid = finer
+
+    def words(self, grid: Grid) -> str:
+        return f"{' × '.join(map(str, [*grid, self.time]))} nodes"
+
+    def slab(
+        self, problem: Problem, monitor: Monitor, grid: Grid, span: Span, form: Piecewise | None
+    ) -> Slab:
+        start = beginning(problem) if form is None else continued(form.pieces[-1], span[0])
+        rows = TensorRows(problem, grid, self.time, span, start)
+        result = newton(rows, rows.guess(), linear=False, report=monitor.step)
+        solved = rows.form(result.amplitudes)
+        found = tails(solved)
+        if FINER * rows.unknowns > self.most:
+            found[:-1] = 0.0
+        return Slab(solved, found[None], result, rows.work)
+
+    def finer(self, grid: Grid, tails: np.ndarray) -> Grid:
+        return [
+            _alike(count, FINER * count) if tail > SPACE * self.tail else count
+            for count, tail in zip(grid, tails[0], strict=True)
+        ]
+
+    def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
+        """Where amplitudes that go on decaying as they do would be small enough with fewer of them."""
+        return [
+            _alike(count, max(self.least, count / COARSER))
+            if tail ** (1 / COARSER) < AIM * SPACE * self.tail
+            else count
+            for count, tail in zip(grid, slab.tails[0], strict=False)
+        ]
+
+    def joined(self, form: Piecewise | None, slab: Slab, span: Span) -> Piecewise:
+        if form is None:
+            return Piecewise((slab.form,), span)
+        return Piecewise((*form.pieces, slab.form), (*form.breaks, span[1]))
+
+    def stuck(self, problem: Problem, slab: Slab, span: Span, count: int) -> str:
+        return (
+            f"no progress after {count} of the shortest slabs in a row: at t = {span[0]:.4g} the solution changes too "
+            "fast, or jumps; smooth the data, or add a little diffusion"
+        )
+
+
+def _alike(count: int, wanted: float) -> int:
+    """Near `wanted`, odd if `count` is: a period has a sine for each cosine, and the mean."""
+    found = math.ceil(wanted)
+    return found + (found - count) % 2
