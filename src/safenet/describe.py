@@ -19,6 +19,8 @@ from .training.direct import FAILED
 from .training.recipes import make_plan
 from .training.run import GIVEN_UP
 
+ROUGH = 0.3  # of the residual is left by a correction: where estimates are good it is a tenth, where poor above half
+
 
 def describe(problem: Problem) -> dict[str, Any]:
     """Everything the symbols say, as data."""
@@ -164,8 +166,11 @@ def result_text(solution: Solution, folder: Path) -> str:
     lines += [f"  warning         {text}" for text in result.get("warnings", ())]
     lines.extend(_error_lines(solution))
     if result.get("estimate") is not None:
+        # What a correction leaves of the residual is rougher than the correction can be.
+        rough = (result.get("estimate_left") or 0.0) > ROUGH
+        least, why = ("at least ", "; the rest of the residual is too rough to tell") if rough else ("", "")
         lines.append(
-            f"  error           {result['estimate']:.0e} (relative, estimated without the reference)"
+            f"  error           {least}{result['estimate']:.0e} (relative, estimated without the reference{why})"
         )
     residual = result["residual"]
     if residual is None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -37,9 +36,8 @@ from .training.budget import Deadline, Spent
 from .training.budget import seconds as budget_seconds
 from .training.checkpoint import unpack, write_atomically
 from .training.direct import FAILED
-from .training.estimate import estimated_error
+from .training.estimate import estimated, missed_data
 from .training.finite import check_finite
-from .training.heldout import amplification
 from .training.progress import Lines, Monitor
 from .training.recipes import Plan, make_plan
 from .training.run import GIVEN_UP, Trained, train
@@ -236,31 +234,30 @@ def carry_out(
     solution = _measured(problem, plan, trained, told, earlier + time.monotonic() - began)
     if isinstance(monitor, Deadline) and monitor.spent:
         solution.result |= _out_of_time(monitor.budget, "the best so far is kept, and the run can be resumed")
-    _estimate(solution, monitor, former.get("estimate"))
+    _estimate(solution, monitor, former)
     if folder is not None and jax.process_index() == 0:
         solution.save(folder)
     return solution
 
 
-def _estimate(solution: Solution, monitor: Monitor | None, known: float | None = None) -> None:
-    """By how much a solve of the default recipe that came to its end thinks it is wrong, if that is not `known` yet."""
+def _estimate(solution: Solution, monitor: Monitor | None, former: Mapping[str, Any]) -> None:
+    """By how much a solve of the default recipe that came to its end thinks it is wrong, unless a `former` one said."""
     began, result = time.monotonic(), solution.result
     if solution.plan.recipe != "default" or result["outcome"] in ("interrupted", OUT_OF_TIME):
         return
     try:
-        if known is None:
-            known = estimated_error(solution.problem, solution.network, monitor)
-        result["estimate"] = known
-        if known is not None and known > FAILED:
-            result["warnings"].append(f"the error is estimated at {known:.0%} of the solution")
-        times = amplification(solution.problem, solution.network) if solution.problem.linear else 0.0
-        rounding = times * sys.float_info.epsilon
-        if rounding > FAILED:
-            result["estimate"] = min(rounding, 1.0)
+        known, left = former.get("estimate"), former.get("estimate_left")
+        if known is None and (found := estimated(solution.problem, solution.network, monitor)):
+            known, left = found.error, found.left
+        result |= {"estimate": known, "estimate_left": left}
+        if data := missed_data(solution.problem, solution.network):
             result["warnings"].append(
-                f"the solution is {times:.0e} times as large as its data, which rounding then hides: the problem has "
-                "no solution, or nearly none (resonance: an eigenvalue is hit)"
+                f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
+                f"{data.relation.text} is missed by {data.missed:.0%}; the problem has no solution, or nearly none (an "
+                "eigenvalue is hit, a condition is on the wrong side, or time runs backwards)"
             )
+        elif known is not None and known > FAILED:
+            result["warnings"].append(f"the error is estimated at {known:.0%} of the solution")
     except Spent:
         assert isinstance(monitor, Deadline)
         result |= _out_of_time(monitor.budget, "the solution is complete, its error was not estimated")
@@ -335,7 +332,7 @@ def carry_out_many(
     each = (time.monotonic() - began) / max(len(plans), 1)
     solutions = [_measured(problems[i], plan, ends[i], told[i], each) for i, plan in enumerate(plans)]
     for solution, folder in zip(solutions, places, strict=True):
-        _estimate(solution, monitor, None if folder is None else _former_result(folder).get("estimate"))
+        _estimate(solution, monitor, {} if folder is None else _former_result(folder))
         if folder is not None:
             solution.save(folder)
     return solutions
@@ -363,6 +360,7 @@ def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) 
         "max_error": finite(measured.max_error),
         "reference_accuracy": measured.floor,
         "estimate": None,
+        "estimate_left": None,
         "residual": finite(measured.held_out.worst),
         "parameters": trained.network.parameters,
         "iterations": sum(record.iterations for record in trained.records),

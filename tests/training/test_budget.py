@@ -19,13 +19,24 @@ from safenet.training.recipes import MARCHES, Plan, make_plan
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("60s", 60.0), ("90", 90.0), ("5m", 300.0), ("1.5min", 90.0), ("1h", 3600.0)]
+    ("text", "expected"),
+    [
+        ("60s", 60.0),
+        ("90", 90.0),
+        ("5m", 300.0),
+        ("1.5min", 90.0),
+        ("1h", 3600.0),
+        (str(1e-5), 1e-5),
+        ("1e3", 1000.0),
+        (".5h", 1800.0),
+        ("2E1 m", 1200.0),
+    ],
 )
 def test_a_time_is_read_with_its_unit(text: str, expected: float) -> None:
     assert seconds(text) == expected
 
 
-@pytest.mark.parametrize("text", ["ten", "", "0s", "-5s", "5 weeks", "1e9e9s"])
+@pytest.mark.parametrize("text", ["ten", "", "0s", "-5s", "5 weeks", "1e9e9s", "1e999", "nan", "."])
 def test_what_is_not_a_time_is_refused_with_a_remedy(text: str) -> None:
     with pytest.raises(SafeNetError, match="60s"):
         seconds(text)
@@ -143,7 +154,7 @@ def test_the_seconds_that_are_shown_are_those_of_the_whole_solve(monkeypatch: py
 
     plan = make_plan
     monkeypatch.setattr(solving, "make_plan", lambda *g, **o: (slowly(), plan(*g, **o))[1])
-    monkeypatch.setattr(solving, "estimated_error", slowly)
+    monkeypatch.setattr(solving, "estimated", slowly)
     began = time.monotonic()
     solution = sn.solve(sn.loads(FISHER.replace("u**3", "0")), monitor=sn.Monitor())
     passed = time.monotonic() - began

@@ -118,7 +118,7 @@ def test_a_solution_that_blows_up_comes_back_as_far_as_it_goes_with_a_warning():
         solution = sn.solve(sn.loads(BLOW_UP))
     assert solution.result["outcome"] == "given up"
     assert "t = [0, 0.95]" in solution.result["stop_reason"]
-    assert [record["name"] for record in solution.result["phases"]] == ["marching"]
+    assert [record["name"] for record in solution.result["phases"]] == ["marching on a grid"]
     times = np.linspace(0, 0.9, 7)
     np.testing.assert_allclose(solution(t=times), 1 / (1 - times), rtol=1e-3)
     assert np.isnan(solution(t=1.5))
@@ -172,13 +172,57 @@ domain = { x = [0, 1] }
 
 def test_a_solution_that_dwarfs_its_data_is_none():
     """sin(πx) solves the equation without its source, which is not orthogonal to it."""
-    with pytest.warns(SafeNetWarning, match="resonance"):
+    with pytest.warns(SafeNetWarning, match="eigenvalue"):
         solution = sn.solve(sn.loads(RESONANT))
     assert solution.result["estimate"] > 0.1
+    assert solution.estimate() == solution.result["estimate"]
     # Beside the eigenvalue there is one, large as it is.
     near = sn.solve(sn.loads(RESONANT.replace("pi^2", "9.87")))
     assert near.result["warnings"] == []
     assert near(x=0.5) == pytest.approx((1 - 1 / np.cos(np.sqrt(9.87) / 2)) / 9.87, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("equation", "conditions"),
+    [
+        ("u_x = 40*u", ["u(0) = 1"]),
+        ("u_xx = 1600*u", ["u(0) = 1", "u_x(0) = 40"]),
+    ],
+)
+def test_a_solution_that_grows_from_its_data_is_one(equation, conditions):
+    """exp(40 x) is 1e17 times as large as its data, and meets them."""
+    text = RESONANT.replace("u_xx + pi^2*u = 1", equation).replace(
+        '["u(0) = 0", "u(1) = 0"]', str(conditions)
+    )
+    solution = sn.solve(sn.loads(text + '\nexact = { u = "exp(40*x)" }'))
+    assert solution.result["warnings"] == []
+    assert solution.error().l2re < 1e-13
+    assert solution.result["estimate"] < 1e-10
+
+
+def test_a_condition_where_the_flow_leaves_is_not_met():
+    text = """
+        name = "outflow"
+        unknowns = ["u"]
+        equations = ["u_t + u_x = 0"]
+        conditions = ["u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+        domain = { x = [0, 1], t = [0, 1] }
+    """
+    with pytest.warns(SafeNetWarning, match=r"u\(x, 0\) = sin\(pi\*x\) is missed by .* wrong side"):
+        solution = sn.solve(sn.loads(text))
+    assert solution.result["estimate"] > 0.1
+
+
+def test_a_first_level_that_is_far_too_large_is_not_begun():
+    """18,225 amplitudes would be 5.6 GB."""
+    text = RESONANT.replace("u_xx + pi^2*u = 1", "u_xx + u_yy + (1 + x*y)*u = sin(60*pi*x)*sin(60*pi*y)")
+    text = text.replace(
+        '["u(0) = 0", "u(1) = 0"]', '["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 0"]'
+    )
+    problem = sn.loads(text.replace("x = [0, 1]", "x = [0, 1], y = [0, 1]"))
+    (state,) = LeastSquares().run(problem, sn.Monitor())
+    assert state.given_up
+    assert "amplitudes" in state.reason
 
 
 @pytest.mark.parametrize(

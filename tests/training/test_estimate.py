@@ -11,7 +11,7 @@ from safenet.problem import Disc, On, Problem
 from safenet.solution import errors
 from safenet.training.cell_marching import CellMarching
 from safenet.training.direct import LeastSquares, Marching
-from safenet.training.estimate import estimated_error
+from safenet.training.estimate import estimated, estimated_error
 from safenet.training.progress import Monitor
 from safenet.training.subdivision import Subdivision
 
@@ -81,3 +81,25 @@ def test_none_where_there_is_no_way_to_tell():
     ).network
     assert not isinstance(network, CellForm)
     assert estimated_error(problem, network) is None
+
+
+CORNER = """
+name = "corner"
+unknowns = ["u"]
+equations = ["u_t = u_xx - u^3"]
+conditions = ["u(0, t) = 1", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+domain = { x = [0, 1], t = [0, 1] }
+"""
+
+
+def test_what_is_too_rough_to_be_seen_is_told_by_what_is_left():
+    """Where initial and boundary values disagree the estimate is far too small: nothing smooth explains what is left."""
+    smooth, rough = (
+        estimated(
+            problem,
+            list(CellMarching(tail=1e-4, insist=True, shortest=1e-3).run(problem, Monitor()))[-1].network,
+        )
+        for problem in (library.problem("reaction"), sn.loads(CORNER))
+    )
+    assert smooth.left < 0.1
+    assert rough.left > 0.3

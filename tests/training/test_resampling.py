@@ -94,6 +94,7 @@ def test_new_points_come_after_so_many_steps_and_an_interruption_changes_none(tm
         assert stopped.interrupted
         resumed = train(GROWTH, PLAN, folder=folder, resume=True)
         assert np.array_equal(resumed.history, whole.history)
+        assert [r.outcome for r in resumed.records] == [r.outcome for r in whole.records]
         for a, b in zip(
             *(eqx.filter(run.network, eqx.is_array).weights for run in (resumed, whole)), strict=True
         ):

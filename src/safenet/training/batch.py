@@ -7,10 +7,10 @@ about what a parameter may change: where it moves a face or makes other features
 recorded is not written a second time: when a phase is done, each `Run` is told what it did, as if by itself.
 
 Under vmap a `while_loop` runs until its last member is done, and a `cond` computes both branches. Adam goes in step, so
-nothing is lost unless a run stops early. An L-BFGS step waits for the longest of the n line searches: where one in
-twenty needs a second evaluation, one step of five runs in four does. Weights by tangent kernels are recomputed under a
-`cond` once in 1000 iterations, which all runs enter together (`weighting.anywhere`). One after another run the direct
-phases, which no seed enters, and Levenberg–Marquardt, whose JᵀJ fills a device by itself.
+nothing is lost unless a run stops early. A turn of L-BFGS is one evaluation, of whichever step a run is at. Weights by
+tangent kernels are recomputed under a `cond` once in 1000 iterations, which all runs enter together
+(`weighting.anywhere`). One after another run the direct phases, which no seed enters, and Levenberg–Marquardt, whose
+JᵀJ fills a device by itself.
 
 On a CPU all run one after another: its cores are full with one, and batched products are slower than single ones
 (measured: four seeds of a 4 × 50 network on 1000 points took 9 times as long as one, by Adam as by L-BFGS).

@@ -25,9 +25,8 @@ from .heldout import held_out
 from .newton import Newton, newton
 from .progress import Monitor
 
-# A held-out residual above this in the shortest of slabs: least squares settled on something, not on a solution.
 FAILED = 0.1  # a held-out residual above this: the linear form does not solve the problem
-HOPELESS = 0.3
+HOPELESS = 0.3  # and in the shortest of slabs: least squares settled on something, not on a solution
 
 
 @dataclass(frozen=True)
@@ -110,10 +109,10 @@ class LeastSquares:
         while True:
             bases = axis_bases(problem, modes, self.general)
             size = unknowns_of(bases)
-            if size > self.unknowns and state.network is not None:
-                yield replace(
-                    state, done=True, reason=f"more than {self.unknowns} amplitudes would be needed"
-                )
+            # The first level may be twice as large: it is the only one then, and better than none.
+            if size > self.unknowns * (1 if state.network is not None else 2):
+                reason = f"more than {self.unknowns} amplitudes would be needed"
+                yield replace(state, done=True, given_up=state.network is None, reason=reason)
                 return
             monitor.phase(self.name, f"{size} amplitudes")
             collocation = Collocation(problem, bases, oversampling=oversampling(problem))

@@ -2,8 +2,8 @@
 
 One Gauss–Newton step in a richer space than the solution's. For polynomials on cells that is the same cells with a
 degree two higher, which sees what the solution's own rows could not; for slabs on a grid, four nodes more along every
-axis; for any other network, polynomials on a uniform grid of cells. What is rougher than the richer space is not seen:
-an estimate, not a bound.
+axis; for any other network, polynomials on a uniform grid of cells. What is rougher than the richer space is not seen,
+an estimate is no bound; but then u + e has about the residual that u has, and that is seen.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..networks.linear_form import Piecewise
 from ..problem import Problem
 from .cell_marching import handed_over
 from .cell_rows import CellRows
-from .direct import oversampling
-from .heldout import interior_points
+from .direct import FAILED, oversampling
+from .heldout import Dwarfed, dwarfed, held_out, interior_points
 from .marching import time_obstacle
 from .progress import Monitor
 from .tensor_rows import TensorRows, beginning, continued, node_counts, tensor_obstacle
@@ -30,25 +30,52 @@ from .tensor_rows import TensorRows, beginning, continued, node_counts, tensor_o
 RICHER = 2  # two, not one: of a symmetric solution every second amplitude is zero
 # Axes → (cells along each, degree) of the uniform grid: some thousand amplitudes.
 UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
+ROUNDING = 1e-11  # a held-out residual below this is not explained any further
+DWARFED = 1e3  # times as large as its data: below that its residual says whether it meets them
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """‖e‖/‖u‖ over the domain, all fields together; and the held-out residual of u + e over that of u."""
+
+    error: float
+    left: float
 
 
 def estimated_error(problem: Problem, network: Any, monitor: Monitor | None = None) -> float | None:
     """‖e‖/‖u‖ over the domain, all fields together; None where there is no way to tell."""
+    found = estimated(problem, network, monitor)
+    return None if found is None else found.error
+
+
+def estimated(problem: Problem, network: Any, monitor: Monitor | None = None) -> Estimate | None:
+    """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell."""
     (monitor or Monitor()).phase("estimating the error")
-    error: CellForm | Difference
+    better: Any
     if isinstance(network, CellForm):
-        error = _on_its_cells(problem, network)
+        better = Sum(network, _on_its_cells(problem, network))
     elif isinstance(network, Piecewise) and _on_grids(problem, network):
-        error = Difference(_on_its_grid(problem, network), network)
+        better = _on_its_grid(problem, network)
     elif problem.region is None and len(problem.axes) in UNIFORM:
-        error = _on_a_grid(problem, network)
+        better = Sum(network, _on_a_grid(problem, network))
     else:
         return None
     points = interior_points(problem, 1024)
     value = (0,) * len(problem.axes)
-    size = float(np.linalg.norm(np.asarray(jets(network, points, [value])[value])))
-    found = float(np.linalg.norm(error.jets(points, [value])[value]) / max(size, 1e-300))
-    return found if np.isfinite(found) else None
+    own, corrected = (np.asarray(jets(form, points, [value])[value]) for form in (network, better))
+    error = float(np.linalg.norm(corrected - own) / max(float(np.linalg.norm(own)), 1e-300))
+    data = missed_data(problem, network)
+    error = error if data is None else max(error, min(data.missed, 1.0))
+    if not np.isfinite(error):
+        return None
+    before, after = (held_out(problem, form).worst for form in (network, better))
+    return Estimate(error, after / before if before > ROUNDING and np.isfinite(before) else 0.0)
+
+
+def missed_data(problem: Problem, network: Any) -> Dwarfed | None:
+    """The data of a linear problem that a solution dwarfs and does not meet, or None."""
+    data = dwarfed(problem, network) if problem.linear else None
+    return data if data is not None and data.times > DWARFED and data.missed > FAILED else None
 
 
 def _on_its_cells(problem: Problem, form: CellForm) -> CellForm:
@@ -74,15 +101,18 @@ def _on_its_cells(problem: Problem, form: CellForm) -> CellForm:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """a − b."""
+class Sum:
+    """u + e."""
 
-    a: Any
-    b: Any
+    u: Any
+    e: CellForm
+
+    def __call__(self, point: Any) -> Any:
+        return self.u(point) + self.e(point)
 
     def jets(self, points: np.ndarray, orders: Sequence[Orders]) -> dict[Orders, np.ndarray]:
-        first, second = self.a.jets(points, orders), self.b.jets(points, orders)
-        return {order: first[order] - second[order] for order in orders}
+        first, second = jets(self.u, points, orders), self.e.jets(points, orders)
+        return {order: np.asarray(first[order]) + second[order] for order in orders}
 
 
 def _on_grids(problem: Problem, network: Piecewise) -> bool:

@@ -89,9 +89,20 @@ def _sizes(problem: Problem, network: Any, points: np.ndarray) -> np.ndarray:
     return np.sqrt(np.mean(np.square(np.asarray(jets(network, points, [values])[values])), axis=0))
 
 
-def amplification(problem: Problem, network: Any, count: int = 1024) -> float:
-    """min ‖terms of B u‖ / ‖g‖ over all B u = g with g ≠ 0: how much larger than its data the solution of a linear
-    problem is. At 1/ε nothing of the data is left in a sum, and residuals that are small beside u say nothing.
+@dataclass(frozen=True)
+class Dwarfed:
+    """A relation B u = g whose data a solution is `times` as large as, and misses by the share `missed` of ‖g‖."""
+
+    relation: Relation
+    times: float
+    missed: float
+
+
+def dwarfed(problem: Problem, network: Any, count: int = 1024) -> Dwarfed | None:
+    """B u = g with the least ‖terms of B u‖ / ‖g‖: what a solution has to meet, however it dwarfs all of its data.
+
+    Residuals that are small beside a large u say nothing about that. A solution that has grown from its data meets
+    them; one that is large because there is none (an eigenvalue is hit, time runs backwards) does not.
     """
     points = interior_points(problem, count)
     fields, found = _sizes(problem, network, points), []
@@ -103,8 +114,12 @@ def amplification(problem: Problem, network: Any, count: int = 1024) -> float:
         with np.errstate(all="ignore"):
             data = _rms(evaluate(problem.value(relation.source), values, np))
             if data > 0:
-                found.append(_expected(problem, relation, values, fields) / data)
-    return min(found, default=0.0)
+                times = _expected(problem, relation, values, fields) / data
+                left = evaluate(
+                    problem.value(relation.residual), _jets_at(problem, network, relation, at), np
+                )
+                found.append(Dwarfed(relation, times, _rms(left) / data))
+    return min(found, key=lambda one: one.times, default=None)
 
 
 def interior_points(problem: Problem, count: int) -> np.ndarray:
@@ -187,18 +202,11 @@ def _relative(
     interior: np.ndarray | None = None,
 ) -> float:
     """The measure of one relation at the points; of a condition against the jets over the `interior` too."""
-    axes = len(problem.axes)
-    values = coordinates(problem, points)
+    values = _jets_at(problem, network, relation, points)
     sizes = []
-    for symbol, jet in relation.jets.items():
-        index = problem.unknowns.index(jet.field)
-        at = points[:, :axes].copy()
-        for i, place in enumerate(jet.place):
-            if place is not None:
-                at[:, i] = float(problem.value(place))
-        values[symbol] = _jet(network, at, jet.orders, index)
-        if interior is not None:
-            sizes.append(_rms(_jet(network, interior, jet.orders, index)))
+    if interior is not None:
+        for jet in relation.jets.values():
+            sizes.append(_rms(_jet(network, interior, jet.orders, problem.unknowns.index(jet.field))))
     # A residual that is not finite is a finding, not a warning: np.max keeps the nan that max() would drop.
     with np.errstate(all="ignore"):
         summands = sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
@@ -209,6 +217,18 @@ def _relative(
             return _rms(sum(terms)) / scale if scale != 0 else 0.0
         least = SMOOTH * _expected(problem, relation, values, fields)
         return _rms(sum(terms) / np.maximum(local_size(largest(terms)), least))
+
+
+def _jets_at(problem: Problem, network: Any, relation: Relation, points: np.ndarray) -> dict[sp.Symbol, Any]:
+    """The coordinates of points, and the jets of a relation there, each at its place."""
+    values = coordinates(problem, points)
+    for symbol, jet in relation.jets.items():
+        at = points[:, : len(problem.axes)].copy()
+        for i, place in enumerate(jet.place):
+            if place is not None:
+                at[:, i] = float(problem.value(place))
+        values[symbol] = _jet(network, at, jet.orders, problem.unknowns.index(jet.field))
+    return values
 
 
 def coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:

@@ -26,7 +26,6 @@ AIM = 0.3  # at this share of the allowed tail: a slab that misses it is solved 
 # resolve, time would follow noise.
 SPACE = 0.1
 STUCK = 30  # of the shortest slabs in a row that leave a remainder: time does not get easier
-KINK, SHORTER = 1.0, 3  # tails that fall no faster than h, so many times: no polynomial in t, however short
 
 Grid = list[Any]  # what space is divided into, as JSON can hold it
 Span = tuple[float, float]
@@ -97,6 +96,10 @@ class SlabMarching(ABC):
     def joined(self, form: Any, slab: Slab, span: Span) -> Any:
         """`form` and the slab behind it."""
 
+    def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
+        """Whether the first slab is hopeless after so many lengths and tails in time."""
+        return False
+
     @abstractmethod
     def stuck(self, problem: Problem, slab: Slab, span: Span, count: int) -> str:
         """What `count` of the shortest slabs in a row say."""
@@ -135,7 +138,7 @@ class SlabMarching(ABC):
             late = math.inf if not result.converged else late
             if late > 1 and h > self.shortest * axis.length:
                 tried = [*tried, (h, late)] if result.converged else []
-                if not (t == axis.lo and not self.insist and _kinked(tried, self.tail)):
+                if t > axis.lo or self.insist or not self.kinked(tried):
                     h = ideal if result.converged else h / 4
                     continue
             residual = held_out(problem, slab.form, 256, span).worst if result.converged else math.inf
@@ -169,12 +172,3 @@ class SlabMarching(ABC):
             )
             monitor.level(form.parameters, worst)
             yield state
-
-
-def _kinked(tried: Sequence[tuple[float, float]], tail: float) -> bool:
-    """Whether tails that are small already hardly fall with the slab's length, as of √t: data disagree at a corner."""
-    last = tried[-SHORTER - 1 :]
-    if len(last) <= SHORTER or last[0][1] * tail > 1e-2:
-        return False
-    (long, before), (short, after) = last[0], last[-1]
-    return math.log(before / after) < KINK * math.log(long / short)

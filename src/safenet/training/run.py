@@ -190,8 +190,6 @@ class Run:
         clock = time.monotonic()
         self.monitor.phase(phase.name, "compiling")
         state = self.state if isinstance(self.state, State) else everywhere(phase.start(spread, theta))
-        # Only Adam lets the loss rise, and remembers where it began.
-        first = float(getattr(state, "first_total", state.total))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
         rounds = getattr(phase, "resample", 0)
         points = self.points
@@ -227,8 +225,9 @@ class Run:
             self.save()
         state = here(state)
         status = Status(int(state.status))
-        last = float(getattr(state, "judged", state.total))
-        diverged = status == Status.NON_FINITE or last > 10 * first
+        # Only Adam lets the loss rise, and remembers where it began; new points raise it, and are no divergence.
+        risen = hasattr(state, "first_total") and float(state.judged) > 10 * float(state.first_total)
+        diverged = status == Status.NON_FINITE or risen
         stalled = status in (Status.NO_STEP, Status.DECREASE, Status.GRADIENT, Status.PLATEAU)
         record.outcome = "diverged" if diverged else "stalled" if stalled else "finished"
         record.stop_reason = sentence(status)

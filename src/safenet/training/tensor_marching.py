@@ -7,6 +7,7 @@ that fix each unknown axis by axis.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,10 @@ from .marching import AIM, SPACE, Grid, Slab, SlabMarching, Span
 from .newton import newton
 from .progress import Monitor
 from .tensor_rows import TensorRows, beginning, continued, tails
+from .threads import one_thread
 
 FINER, COARSER = 1.4, 1.3  # times as many nodes, or as few
+KINK, SHORTER = 1.0, 3  # tails that fall no faster than h, so many times: no polynomial in t, however short
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,10 @@ class TensorMarching(SlabMarching):
         self, problem: Problem, monitor: Monitor, grid: Grid, span: Span, form: Piecewise | None
     ) -> Slab:
         start = beginning(problem) if form is None else continued(form.pieces[-1], span[0])
-        rows = TensorRows(problem, grid, self.time, span, start)
-        result = newton(rows, rows.guess(), linear=False, report=monitor.step)
-        solved = rows.form(result.amplitudes)
+        with one_thread():
+            rows = TensorRows(problem, grid, self.time, span, start)
+            result = newton(rows, rows.guess(), linear=False, report=monitor.step)
+            solved = rows.form(result.amplitudes)
         found = tails(solved)
         if FINER * rows.unknowns > self.most:
             found[:-1] = 0.0
@@ -74,6 +78,17 @@ class TensorMarching(SlabMarching):
         if form is None:
             return Piecewise((slab.form,), span)
         return Piecewise((*form.pieces, slab.form), (*form.breaks, span[1]))
+
+    def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
+        """Tails that are small already hardly fall with the slab's length, as of √t: data disagree at a corner.
+
+        No grid follows that, as cells do that are narrow there.
+        """
+        last = tried[-SHORTER - 1 :]
+        if len(last) <= SHORTER or last[0][1] * self.tail > 1e-2:
+            return False
+        (long, before), (short, after) = last[0], last[-1]
+        return math.log(before / after) < KINK * math.log(long / short)
 
     def stuck(self, problem: Problem, slab: Slab, span: Span, count: int) -> str:
         return (
