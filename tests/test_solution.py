@@ -189,6 +189,10 @@ def test_a_network_in_float32_is_that_in_float64_up_to_rounding():
         (lambda s: s(x=0.5, t=-0.1), "t = -0.1 is outside the domain [0, 1]"),
         (lambda s: s.diff("y"), "'y' is not an axis\n  → the axes are x, t"),
         (lambda s: s.diff("x", -1), "-1 is not the order of a derivative"),
+        (lambda s: s.diff("x", 1.0), "1.0 is not the order of a derivative"),
+        (lambda s: s.diff("x", "2"), "'2' is not the order of a derivative"),
+        (lambda s: s.diff("x").estimate(), "a derivative of a solution cannot be estimated"),
+        (lambda s: s(x="left", t=0), "the coordinates are no points"),
     ],
 )
 def test_a_call_that_means_nothing_is_refused(call, says, wave):
@@ -289,6 +293,32 @@ def test_without_a_reference_there_is_no_error_but_a_residual():
     assert str(measured).startswith("no reference; held-out residual ")
 
 
+def test_the_error_of_a_derivative_is_against_that_of_the_exact_solution():
+    rough = untrained(SOUND)
+    nx, nt = GRIDS[2]
+    x, t = np.linspace(0, 1, nx)[:, None], np.linspace(0, 2, nt)
+    truth = {
+        "p": -np.pi * np.sin(np.pi * x) * np.cos(np.pi * t),
+        "v": np.pi * np.cos(np.pi * x) * np.sin(np.pi * t),
+    }
+    values, measured = rough.diff("x")(x=x, t=t), rough.diff("x").error()
+    for name, slope in truth.items():
+        expected = np.linalg.norm(values[name] - slope) / np.linalg.norm(slope)
+        assert measured.fields[name] == pytest.approx(expected, rel=1e-12)
+    assert measured.floor == 0
+    assert measured.held_out == rough.error().held_out
+    assert rough.diff("x", 0).error() == rough.error()
+
+
+def test_a_reference_of_values_alone_scores_no_derivative(wave):
+    values = wave.problem._copy(exact=None, reference=Reference(exact, 1e-9, "values alone"))
+    slope = Solution(values, wave.network, wave.plan).diff("x")
+    with pytest.raises(sn.SafeNetError, match="the reference of wave has values only"):
+        slope.error()
+    nothing = Solution(wave.problem._copy(exact=None, reference=None), wave.network, wave.plan)
+    assert nothing.diff("x").error().l2re is None
+
+
 def test_the_error_is_that_of_result_json(wave):
     measured = wave.error()
     assert wave.result["l2re"] == measured.l2re
@@ -326,6 +356,14 @@ def test_load_gives_back_the_solution_to_the_bit(kind, tmp_path):
         a, b = derivative(saved)(**points), derivative(loaded)(**points)
         np.testing.assert_array_equal(np.array(list(a.values()) if isinstance(a, dict) else a),
                                       np.array(list(b.values()) if isinstance(b, dict) else b))  # fmt: skip
+
+
+def test_a_derivative_is_not_saved_as_if_it_were_the_solution(wave, tmp_path):
+    with pytest.raises(
+        sn.SafeNetError, match=r"cannot be saved\n  → save the solution itself, and call \.diff"
+    ):
+        wave.diff("x").save(tmp_path / "slope")
+    assert not (tmp_path / "slope").exists()
 
 
 def test_saving_what_was_loaded_writes_the_same_files(tmp_path, sound):

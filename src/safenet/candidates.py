@@ -60,19 +60,19 @@ def write_search(folder: Path | None, told: Sequence[dict[str, Any]]) -> None:
         write_atomically(folder / SEARCH, json.dumps(told, indent=1).encode())
 
 
-def choice(told: Sequence[dict[str, Any]]) -> int:
+def chosen_index(told: Sequence[dict[str, Any]]) -> int:
     """Which of the candidates was chosen: the only one, if the plan is a single run."""
     return next((i for i, facts in enumerate(told) if facts["chosen"]), 0)
 
 
-def chosen(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> int:
+def best_of(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> int:
     """Which of the candidates wins: by the final loss or the held-out residual, after any that diverged.
 
     The reference is not asked, by construction: a `Trained` knows nothing of it.
     """
 
     def rank(i: int) -> tuple[bool, float, float]:
-        measures = final_loss(problem, plan.candidates[i], trials[i]), finite(trials[i].residual)
+        measures = final_loss(problem, plan.candidates[i], trials[i]), finite_or_none(trials[i].residual)
         loss, residual = (math.inf if value is None else value for value in measures)
         first, tie = (loss, residual) if plan.select == "loss" else (residual, loss)
         return trials[i].outcome == "diverged", first, tie
@@ -86,17 +86,17 @@ def final_loss(problem: Problem, plan: Plan, trained: Trained) -> float | None:
         return None
     weights = [plan.residual_weight] * len(problem.equations)
     weights += [plan.condition_weight] * len(problem.conditions)
-    return finite(float(np.dot(weights, trained.history[-1, 2:])))
+    return finite_or_none(float(np.dot(weights, trained.history[-1, 2:])))
 
 
 def told_of(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> list[dict[str, Any]]:
     """What came of each candidate, and which is chosen; nothing where there is no choice."""
-    best = chosen(problem, plan, trials)
+    best = best_of(problem, plan, trials)
     return [
         {
             **variant,
             "loss": final_loss(problem, candidate, trial),
-            "residual": finite(trial.residual),
+            "residual": finite_or_none(trial.residual),
             "outcome": trial.outcome,
             "stop_reason": trial.stop_reason,
             "iterations": sum(record.iterations for record in trial.records),
@@ -107,6 +107,6 @@ def told_of(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> list[dic
     ]
 
 
-def finite(value: float | None) -> float | None:
+def finite_or_none(value: float | None) -> float | None:
     """JSON has no NaN and no infinity."""
     return value if value is not None and math.isfinite(value) else None

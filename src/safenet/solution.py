@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from .errors import SafeNetError, SafeNetWarning
 from .networks.methods import network_spec, skeleton
 from .problem import Problem
 from .problem.toml import dumps, read
+from .problem.verify import exact_values
 from .training.checkpoint import fill, leaves, pack, unpack, write_atomically
 from .training.estimate import estimated_error
 from .training.heldout import HeldOut, grid, held_out
@@ -99,7 +101,8 @@ class Solution:
         fields, outside = self.sampled(coordinates)
         if outside.any():
             first = np.argmax(outside)
-            place = (f"{name}={value.flat[first]:g}" for name, value in self._broadcast(coordinates).items())
+            arrays = self.problem.broadcast(coordinates)
+            place = (f"{name}={array.flat[first]:g}" for name, array in arrays.items())
             warnings.warn(
                 f"{outside.sum()} of {outside.size} points are outside the region of {self.problem.name}: "
                 f"nan there, e.g. at {', '.join(place)}",
@@ -120,20 +123,8 @@ class Solution:
         fields = {name: values[:, i].reshape(shape) for i, name in enumerate(self.problem.unknowns)}
         return fields, outside.reshape(shape)
 
-    def _broadcast(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """The coordinates of the points, in the order of the axes."""
-        names = self.problem.axis_names
-        for name in names:
-            if name not in coordinates:
-                raise SafeNetError(f"the coordinate {name} is missing", f"call it with {', '.join(names)}")
-        for name in coordinates:
-            if name not in names:
-                raise SafeNetError(f"{name!r} is not an axis", f"the axes are {', '.join(names)}")
-        arrays = np.broadcast_arrays(*(np.asarray(coordinates[name], dtype=float) for name in names))
-        return dict(zip(names, arrays, strict=True))
-
     def _points(self, coordinates: Mapping[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
-        arrays = list(self._broadcast(coordinates).values())
+        arrays = list(self.problem.broadcast(coordinates).values())
         for axis, array in zip(self.problem.axes, arrays, strict=True):
             slack = 1e-6 * axis.length  # float32 grids end a rounding beyond their interval
             outside = array[(array < axis.lo - slack) | (array > axis.hi + slack)]
@@ -150,19 +141,24 @@ class Solution:
 
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
-        index = self.problem.axis(axis)
-        if order < 0 or order != int(order):
+        if not isinstance(order, Integral) or int(order) < 0:
             raise SafeNetError(f"{order!r} is not the order of a derivative", "give 1, 2, …")
         orders = list(self.orders or (0,) * len(self.problem.axes))
-        orders[index] += order
+        orders[self.problem.axis(axis)] += int(order)
         return replace(self, orders=tuple(orders))
 
+    def _check_undifferentiated(self, verb: str, remedy: str) -> None:
+        """What follows is about u: of u_x it would say the same, and mean something else."""
+        if any(self.orders):
+            raise SafeNetError(f"a derivative of a solution cannot be {verb}", remedy)
+
     def error(self) -> Errors:
-        """The error against the reference on the evaluation grid, and the held-out residual."""
-        return errors(self.problem, self.network)
+        """The error against the reference, or its derivative, on the evaluation grid, and the held-out residual."""
+        return errors(self.problem, self.network, self.orders)
 
     def estimate(self) -> float | None:
         """The error ‖e‖/‖u‖ estimated from the equations and conditions alone; None where there is no way to tell."""
+        self._check_undifferentiated("estimated", "call estimate() of the solution itself")
         return estimated_error(self.problem, self.network)
 
     def plot(self) -> Figure:
@@ -199,6 +195,7 @@ class Solution:
 
     def save(self, folder: str | Path) -> Path:
         """problem.toml, plan.json, solution.npz and result.json: readable without this program, and no pickle."""
+        self._check_undifferentiated("saved", "save the solution itself, and call .diff after loading it")
         folder = Path(folder)
         facts = {"network": network_spec(self.network, self.plan.network, self.plan.precision)}
         files = {
@@ -281,29 +278,30 @@ def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.nda
     return np.concatenate(blocks)
 
 
-def errors(problem: Problem, network: Any) -> Errors:
-    """L2RE and largest error on the protocol's grid; the exact solution is read here and nowhere else."""
+def errors(problem: Problem, network: Any, orders: Orders = ()) -> Errors:
+    """L2RE and largest error of ∂^orders u on the protocol's grid; the exact solution is read here and nowhere else."""
     measured = held_out(problem, network)
     if not problem.has_reference:
         return Errors(None, None, {}, None, measured)
-    points, truth = reference_values(problem)
-    values = evaluate_network(network, points, (0,) * points.shape[1])
+    points, truth = reference_values(problem, orders)
+    values = evaluate_network(network, points, orders or (0,) * points.shape[1])
     fields = {name: relative_error(values[:, i], truth[:, i]) for i, name in enumerate(problem.unknowns)}
-    pooled = relative_error(values, truth)
-    return Errors(pooled, float(np.abs(values - truth).max()), fields, problem.reference_accuracy, measured)
+    pooled, largest = relative_error(values, truth), float(np.abs(values - truth).max())
+    return Errors(pooled, largest, fields, 0.0 if any(orders) else problem.reference_accuracy, measured)
 
 
-def reference_values(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """The points of the protocol's grid and the reference there, (n, fields), where it has a value."""
+def reference_values(problem: Problem, orders: Orders = ()) -> tuple[np.ndarray, np.ndarray]:
+    """The points of the protocol's grid and ∂^orders of the reference there, (n, fields), where it has a value."""
     axes = len(problem.axes)
     shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (9,) * axes
-    coordinates = grid(problem, shape)
-    reference = problem.reference(**dict(zip(problem.axis_names, coordinates, strict=True)))
-    exact = reference if isinstance(reference, dict) else {problem.unknowns[0]: reference}
+    points = grid(problem, shape)
+    coordinates = dict(zip(problem.axis_names, points, strict=True))
+    found = exact_values(problem, coordinates, orders) if any(orders) else problem.reference(**coordinates)
+    exact = found if isinstance(found, dict) else {problem.unknowns[0]: found}
     truth = np.stack([np.asarray(exact[name]).ravel() for name in problem.unknowns], axis=1)
     # Where a solution has no value (a pressure at a corner), there is nothing to compare with.
     known = np.isfinite(truth).all(axis=1)
-    return np.stack(coordinates, axis=1)[known], truth[known]
+    return np.stack(points, axis=1)[known], truth[known]
 
 
 def relative_error(values: np.ndarray, truth: np.ndarray) -> float:

@@ -18,8 +18,8 @@ from .backend import device_name
 from .candidates import (
     SEARCH,
     candidate_folder,
-    choice,
-    finite,
+    chosen_index,
+    finite_or_none,
     known_search,
     searches,
     told_of,
@@ -225,11 +225,11 @@ def carry_out(
             break
     told = told or told_of(problem, plan, trials)
     if trials and (plan.scouts or trials[-1].interrupted):
-        trained = replace(trials[choice(told)], interrupted=trials[-1].interrupted)
+        trained = replace(trials[chosen_index(told)], interrupted=trials[-1].interrupted)
     else:
         write_search(folder, told)
         inside = None if folder is None else candidate_folder(folder, plan, "chosen")
-        trained = train(problem, plan.settled[choice(told)], monitor, inside, resuming)
+        trained = train(problem, plan.settled[chosen_index(told)], monitor, inside, resuming)
     earlier = float(former.get("wall_seconds", 0.0))
     solution = _measured(problem, plan, trained, told, earlier + time.monotonic() - began)
     if isinstance(monitor, Deadline) and monitor.spent:
@@ -320,11 +320,11 @@ def carry_out_many(
     for host, members in hosts.items():
         told |= dict.fromkeys(members, told_of(problems[host], plans[host], trials[host]))
         if plans[host].scouts:
-            ends[host] = trials[host][choice(told[host])]
+            ends[host] = trials[host][chosen_index(told[host])]
     rest = [i for i in range(len(plans)) if i not in ends]
     settled = []
     for i in rest:
-        best, scouts = choice(told[i]), plans[i].scouts  # a scout goes on where it was as a candidate
+        best, scouts = chosen_index(told[i]), plans[i].scouts  # a scout goes on where it was as a candidate
         settled.append((i, best + 1 if scouts else "chosen", plans[i].settled[best]))
         if not scouts:
             write_search(places[i], told[i])
@@ -356,12 +356,14 @@ def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) 
         "method": plan.method,
         "recipe": plan.recipe,
         "seed": plan.seed,
-        "l2re": {k: finite(v) for k, v in l2re.items()} if isinstance(l2re, dict) else finite(l2re),
-        "max_error": finite(measured.max_error),
+        "l2re": {k: finite_or_none(v) for k, v in l2re.items()}
+        if isinstance(l2re, dict)
+        else finite_or_none(l2re),
+        "max_error": finite_or_none(measured.max_error),
         "reference_accuracy": measured.floor,
         "estimate": None,
         "estimate_left": None,
-        "residual": finite(measured.held_out.worst),
+        "residual": finite_or_none(measured.held_out.worst),
         "parameters": trained.network.parameters,
         "iterations": sum(record.iterations for record in trained.records),
         "evaluations": sum(record.evaluations for record in trained.records),

@@ -5,6 +5,7 @@ import pytest
 import safenet as sn
 from safenet.errors import SafeNetError, SafeNetWarning
 from safenet.problem.posedness import doubts
+from safenet.problem.structure import axis_kinds
 
 
 def heat(*conditions, equations=("u_t = u_xx/10",)):
@@ -81,3 +82,32 @@ def test_more_equations_than_unknowns_are_a_doubt_before_the_solve():
     with pytest.warns(SafeNetWarning, match="2 equations for 1 unknown"):
         sn.solve(problem, recipe="least-squares")
     assert doubts(heat("u(0, t) = 0")) == ()
+
+
+TIED = "u(0, t) = u(1, t)", "u_x(0, t) = u_x(1, t)", "u_xx(0, t) = u_xx(1, t)", "u_xxx(0, t) = u_xxx(1, t)"
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_an_axis_is_periodic_once_all_derivatives_below_the_order_agree(order):
+    def ring(*conditions):
+        return sn.loads(f"""
+name = "ring"
+unknowns = ["u"]
+equations = ["u_t = u_{"x" * order}"]
+conditions = {[*conditions, "u(x, 0) = sin(2*pi*x)"]}
+domain = {{ x = [0, 1], t = [0, 1] }}
+""")
+
+    assert doubts(ring(*TIED[:order])) == ()
+    for given in range(1, order):
+        problem = ring(*TIED[:given])
+        if axis_kinds(problem)["u"][0] == "periodic":  # is taken to be
+            assert doubts(problem) == ()
+        else:
+            (text,) = doubts(problem)
+            assert text.endswith(f"Add {', '.join(TIED[given:order])}.")
+    # Other conditions beside a tie may do as well.
+    assert (
+        order == 1
+        or doubts(ring(TIED[0], *(f"u{k}(0, t) = 0" for k in ("", "_x", "_xx")[: order - 1]))) == ()
+    )

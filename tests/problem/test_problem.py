@@ -84,7 +84,13 @@ def test_a_derivative_at_a_place_of_the_only_axis_within_a_formula() -> None:
 def test_exactly_the_needed_derivatives() -> None:
     # Kuramoto–Sivashinsky: u, u_x, u_xx, u_xxxx, u_t and no u_xxx
     problem = heat(equations=Eq(U.diff(t) + U * U.diff(x), -U.diff(x, 2) - U.diff(x, 4)))
-    assert set(problem.derivatives["u"]) == {(0, 0), (1, 0), (2, 0), (4, 0), (0, 1)}
+    assert {jet.orders for jet in problem.equations[0].jets.values()} == {
+        (0, 0),
+        (1, 0),
+        (2, 0),
+        (4, 0),
+        (0, 1),
+    }
     assert problem.order(0) == 4
     assert problem.time_order("u") == 1
     assert not problem.linear
@@ -94,7 +100,7 @@ def test_mixed_derivatives_in_any_order_are_one_jet() -> None:
     w = u(x, y, t)
     equation = Eq(w.diff(x, y, x, t), w.diff(t, x, y, x) * 2 + w.diff(y, 2, x))
     problem = Problem(equation, on={x: (0, 1), y: (0, 2), t: (0, 3)}, where=[Eq(u(x, y, 0), 0)])
-    assert set(problem.derivatives["u"]) == {(2, 1, 1), (1, 2, 0)}
+    assert {jet.orders for jet in problem.equations[0].jets.values()} == {(2, 1, 1), (1, 2, 0)}
     assert problem.equations[0].text == "u_xxyt = 2*u_xxyt + u_xyy"
 
 
@@ -161,7 +167,7 @@ def test_several_unknowns() -> None:
         where=[Eq(u(x, 1), 1), Eq(v(x, 1), 0), Eq(p(0, 0), 0)],
     )
     assert stokes.unknowns == ("u", "p", "v")
-    assert stokes.derivatives["p"] == ((1, 0), (0, 1))
+    assert [stokes.order(axis, "p") for axis in (0, 1)] == [1, 1]
     assert stokes.time is None
     assert stokes.time_order("u") == 0
     assert [condition.kind for condition in stokes.conditions] == ["dirichlet", "dirichlet", "point"]
@@ -332,6 +338,8 @@ def test_an_exact_solution_must_be_one_formula_for_each_unknown(exact: Any, mess
         ({"parameters": {c: y}}, "the parameter c depends on y", "give y a number"),
         ({"parameters": {c: float("nan")}}, "the parameter c is nan, not a finite", "number"),
         ({"parameters": {c: [1]}}, "the parameter c is [1]", "a number"),
+        ({"parameters": [("c", 1)]}, "the parameters are [('c', 1)]", "parameters={name: …}"),
+        ({"pieces": ["walls"]}, "the pieces are ['walls']", "pieces={name: …}"),
         ({"parameters": {x: 1}}, "x is both an axis and a parameter", "rename"),
         ({"parameters": {"u": 1}}, "u is both an unknown and a parameter", "rename"),
         ({"parameters": {"u_x": 1}}, "'u_x' already means a derivative of u", "rename"),
@@ -359,7 +367,43 @@ def test_a_statement_that_is_no_problem(changes: dict[str, Any], message: str, r
 def test_missing_initial_conditions_are_named() -> None:
     error = complaint(equations=Eq(U.diff(t, 2), U.diff(x, 2)))
     assert error.message == "u has 2 time derivatives but 1 initial condition"
-    assert error.remedy == "add u(x, 0) = … and u_t(x, 0) = …"
+    assert error.remedy == "add u_t(x, 0) = …"
+    assert complaint(equations=Eq(U.diff(t, 2), U.diff(x, 2)), where=[]).remedy == (
+        "add u(x, 0) = … and u_t(x, 0) = …"
+    )
+
+
+def test_a_value_at_one_point_begins_nothing() -> None:
+    """u_tt = u_xx with u(x, 0) and u(1/2, 0) = 1 would be solved as if u_t(x, 0) were given."""
+    pinned = Eq(u(Rational(1, 2), 0), 1)
+    error = complaint(equations=Eq(U.diff(t, 2), U.diff(x, 2)), where=[START, pinned])
+    assert error.message == "u has 2 time derivatives but 1 initial condition"
+    assert error.remedy == "add u_t(x, 0) = …"
+    assert heat(where=[START, pinned]).conditions[1].kind == "point"
+
+
+def test_a_slope_taken_after_its_place_is_explained_and_the_remedy_works() -> None:
+    for value, verdict in ((0, "true"), (1, "false")):
+        error = complaint(where=[START, Eq(u(0, t).diff(x), value)])
+        assert error.message.startswith(f"condition 2 is always {verdict}")
+        assert "u(0, t) does not depend on x" in error.remedy
+        assert "u(x, t).diff(x).subs(x, 0)" in error.remedy
+    assert heat(where=[START, Eq(U.diff(x).subs(x, 0), 0)]).conditions[1].text == "u_x(0, t) = 0"
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ({"x": 0.3}, "the coordinate t is missing"),
+        ({"x": 0.3, "t": 0, "y": 1}, "'y' is not an axis"),
+        ({"x": "left", "t": 0}, "the coordinates are no points"),
+        ({"x": [0, 1], "t": [0, 0.5, 1]}, "the coordinates are no points"),
+    ],
+)
+@pytest.mark.parametrize("known", [{"exact": exp(-(pi**2) * t) * sin(pi * x)}, {"reference": lambda x, t: x}])
+def test_the_reference_asks_for_points(points: dict[str, Any], message: str, known: dict[str, Any]) -> None:
+    with pytest.raises(SafeNetError, match=message):
+        heat(**known).reference(**points)
 
 
 def test_axes_whose_names_run_together_are_refused() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from polygons import polygon
 
 from safenet.errors import SafeNetError
 from safenet.problem.edges import Arc, Segment, area, signed_distance
@@ -266,7 +267,7 @@ def test_any_heap_has_the_area_and_the_sides_of_its_polygon(shape):
     if region is None:
         assert _nothing_whole(shape)
         return
-    assert region.area == pytest.approx(shape.polygon().area, abs=1e-3)
+    assert region.area == pytest.approx(polygon(shape).area, abs=1e-3)
     for edge in region.edges:
         points, normals = edge.at(np.array([0.213, 0.471, 0.829]))
         assert np.max(np.abs(shape.level(points))) < 1e-11
@@ -290,8 +291,32 @@ def built(shape):
 
 def _nothing_whole(shape):
     """Whether the polygon is empty or falls apart when narrowed: chords widen a touching point to their length."""
-    narrowed = [shape.polygon().buffer(-width) for width in (0, 1e-4, 1e-3, 1e-2)]
+    narrowed = [polygon(shape).buffer(-width) for width in (0, 1e-4, 1e-3, 1e-2)]
     return narrowed[0].is_empty or any(geometry.geom_type == "MultiPolygon" for geometry in narrowed)
+
+
+# --- pieces near the ends of an edge ---
+
+
+@pytest.mark.parametrize("height", [0.0019, 3e-4])
+def test_a_strip_at_the_end_of_two_sides_belongs_to_its_piece(height):
+    region = Region(UNIT, {"low": lambda p: p[:, 1] < height, "others": "rest"})
+    assert region.length("low") == pytest.approx(1 + 2 * height, abs=1e-12)
+    assert region.length("others") == pytest.approx(3 - 2 * height, abs=1e-12)
+
+
+def test_a_circle_is_cut_near_the_point_where_it_begins():
+    region = Region(Disc((0, 0), 1), {"upper": lambda p: p[:, 1] > 0.005, "others": "rest"})
+    assert region.length("upper") == pytest.approx(np.pi - 2 * np.arcsin(0.005), abs=1e-11)
+
+
+@pytest.mark.parametrize("radius", [0.5, 0.05, 0.005])
+def test_an_arc_that_touches_a_line_is_no_part_of_it(radius):
+    """It leaves the line y = 0 by less than 2e-9 for a ten-thousandth of its length."""
+    bay = Box(x=(0, 2), y=(0, 1)) + Disc((2, radius), radius, name="cap")
+    region = Region(bay, {"floor": lambda p: np.abs(p[:, 1]) <= 2e-9, "cap": "cap", "others": "rest"})
+    assert [edge.length for edge in region.pieces["floor"]] == [2.0]
+    assert region.length("cap") == pytest.approx(np.pi * radius)
 
 
 # --- rectangles ---

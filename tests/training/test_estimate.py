@@ -93,7 +93,7 @@ domain = { x = [0, 1], t = [0, 1] }
 
 
 def test_what_is_too_rough_to_be_seen_is_told_by_what_is_left():
-    """Where initial and boundary values disagree the estimate is far too small: nothing smooth explains what is left."""
+    """Where initial and boundary values disagree an estimate is far too small, and nothing smooth explains the rest."""
     smooth, rough = (
         estimated(
             problem,

@@ -58,6 +58,55 @@ def test_what_is_finite_inside_is_accepted(equation, start):
     check_finite(rod(equation, start))
 
 
+def plate(source):
+    return sn.loads(f"""
+name = "plate"
+unknowns = ["u"]
+equations = ["u_xx + u_yy = {source}"]
+conditions = ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 0"]
+domain = {{ x = [0, 1], y = [0, 1] }}
+""")
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        *((f"{f}(pi*x)", "x = 0.5") for f in ("tan", "sec")),
+        *((f"{f}(x - 1/4)", "x = 0.25") for f in ("cot", "csc", "coth", "csch")),
+        ("1/(x**2 - x + 1/4)", "x = 0.5"),  # a zero where the sign stays
+        ("1/sqrt(y**2 - y + 1/4)", "y = 0.5"),
+        ("1/abs(x - 1/2)", "x = 0.5"),
+        ("1/(1 - cos(4*pi*y))", "y = 0.5"),  # and others on the faces, which are no harm
+        ("1/max(x - 1/2, 1/2 - x)", "x = 0.5"),
+        ("1/((x - 1/2)**2 + (y - 1/3)**2)", "x = 0.5, y = 0.333333"),  # at one point of the plane
+        ("1/sqrt((x - 1/2)**2 + (y - 1/3)**2)", "x = 0.5, y = 0.333333"),
+    ],
+)
+def test_a_pole_is_found_however_it_is_written(source, place):
+    with pytest.raises(SafeNetError) as caught:
+        check_finite(plate(source))
+    assert caught.value.message.endswith(f"is not finite at {place}")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "tan(x)",
+        "cot(x*y)",  # at the faces x = 0 and y = 0
+        "tan(pi*x/2)",  # at x = 1
+        "1/sqrt(x)",
+        "1/((x - 1/2)**2 + y**2)",  # at a point of the face y = 0
+        "1/(1 + x**2)",
+        "1/(x**2 - x + 1/4 + 1/10**6)",  # a peak has a top
+        "1/(2 + sin(9*x))",
+        "tan(x - y)/(x - y)",
+        "(1 - cos(x - 1/2))/(x - 1/2)**2",
+    ],
+)
+def test_a_denominator_without_a_zero_inside_is_none(source):
+    check_finite(plate(source))
+
+
 def test_on_a_region_only_its_points_count():
     ring = """
 name = "ring"

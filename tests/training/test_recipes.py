@@ -1,8 +1,10 @@
 """Plans: chosen by symbols and not by name, with reasons; data that survives JSON; wrong words refused."""
 
+import inspect
 import json
 import re
 
+import numpy as np
 import pytest
 
 from safenet import library
@@ -174,16 +176,27 @@ def test_scale_leaves_direct_phases_alone():
         ({"depths": 3}, "no option 'depths'.*did you mean 'depth'"),
         ({"scale": -1}, "scale is -1.*positive"),
         ({"scale": float("nan")}, "scale is nan.*positive"),
-        ({"interior": 0}, "0 points are too few.*at least 1"),
-        ({"condition": -3}, "-3 condition points are too few.*at least 1"),
+        ({"scale": "0.1"}, "scale is '0.1'.*positive"),
+        ({"seed": -1}, "seed is -1.*whole number from 0"),
+        ({"seed": 1.5}, "seed is 1.5.*whole number from 0"),
+        ({"seed": "1"}, "seed is '1'.*whole number from 0"),
+        ({"interior": 0}, "^0 points cannot be drawn.*at least 1"),
+        ({"interior": 100.5}, "100.5 points cannot be drawn.*whole number"),
+        ({"condition": -3}, "-3 condition points cannot be drawn.*at least 1"),
         ({"recipe": "levenberg-marquardt", "precision": "float32"}, "needs float64"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_what_cannot_be_planned_is_refused_with_a_remedy(options, pattern):
+    asked = inspect.unwrap(make_plan)  # as users meet it: the signature is not checked for them
     with pytest.raises(SafeNetError) as caught:
-        make_plan(library.problem("wave"), **options)
+        asked(library.problem("wave"), **options)
     assert re.search(pattern, str(caught.value), re.DOTALL)
+
+
+def test_whole_numbers_of_numpy_are_as_good_and_can_be_written_down():
+    asked = inspect.unwrap(make_plan)(library.problem("wave"), seed=np.int64(3), interior=np.int32(64))
+    assert Plan.from_json(asked.to_json()) == asked == make_plan(library.problem("wave"), seed=3, interior=64)
 
 
 @pytest.mark.parametrize("problem", [POISSON, AHEAD], ids=["steady", "data at the end"])

@@ -39,8 +39,8 @@ def without_times(result):
 def test_the_reference_is_not_read_before_the_choice_is_made(chosen, measure, monkeypatch):
     assert chosen.select == measure
     made = []
-    choose = candidates.chosen
-    monkeypatch.setattr(candidates, "chosen", lambda *parts: made.append(choose(*parts)) or made[-1])
+    choose = candidates.best_of
+    monkeypatch.setattr(candidates, "best_of", lambda *parts: made.append(choose(*parts)) or made[-1])
 
     def reference(t):
         assert made, "the reference was read before the choice"
@@ -77,8 +77,8 @@ def trained(loss, residual, outcome="finished"):
     ],
 )
 def test_the_lowest_wins_and_what_diverged_or_is_not_finite_loses(trials, by_loss, by_residual):
-    assert candidates.chosen(DECAY, RATES, trials) == by_loss
-    assert candidates.chosen(DECAY, WEIGHTS, trials) == by_residual
+    assert candidates.best_of(DECAY, RATES, trials) == by_loss
+    assert candidates.best_of(DECAY, WEIGHTS, trials) == by_residual
 
 
 def test_the_final_loss_has_the_plans_weights_whatever_those_of_the_optimiser():

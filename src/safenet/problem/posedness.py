@@ -2,6 +2,7 @@
 
     u only in derivatives, everywhere    →  u + constant solves it too
     fewer conditions on a piece than ½·(order in space) of each unknown asks  →  something is free there
+    some of u, u_x, … equal at both ends, fewer than the order   →  not periodic yet
     more equations than unknowns         →  a solution only where they happen to agree
     more conditions along a line than derivatives    →  likewise
     linear, steady, and only zeros given →  u = 0, if nothing else
@@ -15,6 +16,7 @@ import sympy as sp
 
 from .problem import Problem
 from .relation import Condition, Relation
+from .structure import axis_kinds
 
 
 def doubts(problem: Problem) -> tuple[str, ...]:
@@ -64,27 +66,25 @@ def _homogeneous(problem: Problem) -> list[str]:
 
 def _gauges(problem: Problem) -> list[str]:
     """Unknowns of which only derivatives appear, in the equations and in every condition."""
-    found = []
-    relations = (*problem.equations, *problem.conditions)
-    for field in problem.unknowns:
-        if all(_only_differences(relation, field) for relation in relations):
-            place = _some_place(problem)
-            found.append(
-                f"{field} is free up to a constant: only its derivatives appear. "
-                f"Fix it, e.g. {field}({place}) = 0."
-            )
-    return found
+    return [
+        f"{field} is free up to a constant: only its derivatives appear. "
+        f"Fix it, e.g. {field}({_some_place(problem, field)}) = 0."
+        for field in problem.unknowns
+        if all(only_differences(relation, field) for relation in (*problem.equations, *problem.conditions))
+    ]
 
 
-def _some_place(problem: Problem) -> str:
-    """A point of the domain, as arguments."""
+def _some_place(problem: Problem, field: str) -> str:
+    """A point of the domain, as arguments; at all times for what has no derivative in time."""
     corner = [str(axis.lower) for axis in problem.axes]
     if problem.region is not None:
         corner[:2] = [f"{value:.4g}" for value in problem.region.edges[0].ends[0]]
+    if problem.time is not None and not problem.time_order(field):
+        corner[problem.time] = problem.axis_names[problem.time]
     return ", ".join(corner)
 
 
-def _only_differences(relation: Relation, field: str) -> bool:
+def only_differences(relation: Relation, field: str) -> bool:
     """Whether u + c satisfies the relation wherever u does: u(0, t) = u(1, t) does not fix a constant."""
     values = [s for s, jet in relation.jets.items() if jet.field == field and not any(jet.orders)]
     return bool(sp.Add(*(relation.coefficient(symbol) for symbol in values)) == 0)
@@ -109,17 +109,44 @@ def _boundary(problem: Problem) -> list[str]:
         return [text for text in found if text]
     found = []
     for i in space:
+        if all(kinds[i] == "periodic" for kinds in axis_kinds(problem).values()):
+            continue
         axis = problem.axes[i]
         orders = {name: problem.order(i, name) for name in problem.unknowns}
         others = tuple(k for k in range(len(problem.axes)) if k != i)
         faces = [condition for condition in problem.conditions if condition.free == others]
+        open_ends = _periodic(problem, i, faces)
+        found += open_ends
         # Conditions in the interior, or that tie two places together, may stand for one on a face: count them all.
-        if len(faces) >= 2 * sum(order // 2 for order in orders.values()):
+        if open_ends or len(faces) >= 2 * sum(order // 2 for order in orders.values()):
             continue
         for end in (axis.lower, axis.upper):
             here = [c for c in faces if any(place[i] == end for place in c.places)]
             found.append(_missing(f"the face {axis.name} = {end}", here, orders))
     return [text for text in found if text]
+
+
+def _periodic(problem: Problem, index: int, faces: list[Condition]) -> list[str]:
+    """Unknowns of which some derivatives agree at both ends, too few for their order, and nothing else is given."""
+    axis, found = problem.axes[index], []
+    for field in problem.unknowns:
+        own = [c for c in faces if any(jet.field == field for jet in c.jets.values())]
+        tied = [next(iter(c.jets.values())).orders for c in own if c.kind == "periodic"]
+        matched = {orders[index] for orders in tied if sum(orders) == orders[index]}
+        order = problem.order(index, field)
+        if not matched or len(own) >= order:
+            continue
+        ends = [
+            ", ".join(str(end) if k == index else name for k, name in enumerate(problem.axis_names))
+            for end in (axis.lower, axis.upper)
+        ]
+        names = [f"{field}_{axis.name * k}" if k else field for k in range(order) if k not in matched]
+        listing = ", ".join(" = ".join(f"{name}({end})" for end in ends) for name in names)
+        found.append(
+            f"{field} is not periodic along {axis.name} yet: an equation of order {order} asks for {order} conditions. "
+            f"Add {listing}."
+        )
+    return found
 
 
 def _missing(where: str, given: list[Condition], orders: dict[str, int]) -> str:

@@ -15,8 +15,9 @@ import sympy as sp
 
 from ..errors import SafeNetError
 from .agreement import check_agreement
+from .beginning import check_beginning
 from .evaluate import JUMPS, computable, constant
-from .jets import JetTable, Orders, coordinate
+from .jets import JetTable, coordinate
 from .names import check_spelling
 from .notation import written
 from .pieces import On, box_of, check_piece, normal_names, region_of, selector_text
@@ -69,6 +70,9 @@ class Problem:
         if not isinstance(on, Mapping):
             raise SafeNetError(f"the domain is {on!r}", "state it as on={x: (0, 1), t: (0, 1)}")
         where = where if isinstance(where, (list, tuple)) else [where]
+        for what, given in (("parameters", parameters), ("pieces", pieces)):
+            if not isinstance(given or {}, Mapping):
+                raise SafeNetError(f"the {what} are {given!r}", f"state them by name: {what}={{name: …}}")
         self.parameters = {
             coordinate(name_of(symbol)): number_of(value, f"the parameter {name_of(symbol)}")
             for symbol, value in (parameters or {}).items()
@@ -122,7 +126,7 @@ class Problem:
             for index, given in enumerate(conditions)
         )
         check_agreement(self)
-        self._check_initial()
+        check_beginning(self)
         self.exact = self._exact(exact)
         if self.exact is not None:
             from .verify import verify
@@ -311,26 +315,6 @@ class Problem:
         ends = {first.place[index], second.place[index]} == {axis.lower, axis.upper}
         return same and ends and sp.expand(relation.residual.xreplace({a: b})) == 0
 
-    def _check_initial(self) -> None:
-        """Each unknown with time derivatives up to order q needs q conditions that fix t."""
-        if self.time is None:
-            return
-        for field in self.unknowns:
-            order = self.time_order(field)
-            given = sum(
-                any(jet.field == field for jet in condition.jets.values()) and self.time not in condition.free
-                for condition in self.conditions
-            )
-            if given < order:
-                start = self.axes[self.time].lower
-                arguments = ", ".join([*self.axis_names[:-1], str(start)])
-                wanted = [f"{field}{'_' + TIME * k if k else ''}({arguments}) = …" for k in range(order)]
-                raise SafeNetError(
-                    f"{field} has {order} time derivative{'s' if order > 1 else ''} but "
-                    f"{given or 'no'} initial condition{'s' if given > 1 else ''}",
-                    "add " + " and ".join(wanted),
-                )
-
     def _exact(self, exact: Any) -> dict[str, sp.Expr] | None:
         if exact is None:
             return None
@@ -391,15 +375,6 @@ class Problem:
         ]
         return max(orders, default=0)
 
-    @property
-    def derivatives(self) -> dict[str, tuple[Orders, ...]]:
-        """Exactly the derivatives that the equations need, per field."""
-        found: dict[str, dict[Orders, None]] = {field: {} for field in self.unknowns}
-        for equation in self.equations:
-            for jet in equation.jets.values():
-                found[jet.field].setdefault(jet.orders)
-        return {field: tuple(orders) for field, orders in found.items()}
-
     def time_order(self, field: str) -> int:
         return 0 if self.time is None else self.order(self.time, field)
 
@@ -417,20 +392,31 @@ class Problem:
                 f"{expression} is not real with the parameters' numbers: {error}", "change the parameters"
             ) from None
 
+    def broadcast(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Coordinates by name as arrays of one shape, in the order of the axes."""
+        names = self.axis_names
+        for name in names:
+            if name not in coordinates:
+                raise SafeNetError(f"the coordinate {name} is missing", f"call it with {', '.join(names)}")
+        for name in coordinates:
+            if name not in names:
+                raise SafeNetError(f"{name!r} is not an axis", f"the axes are {', '.join(names)}")
+        try:
+            arrays = np.broadcast_arrays(*(np.asarray(coordinates[name], dtype=float) for name in names))
+        except (TypeError, ValueError) as error:
+            raise SafeNetError(
+                f"the coordinates are no points: {error}", "give numbers, or arrays whose shapes go together"
+            ) from None
+        return dict(zip(names, arrays, strict=True))
+
     def reference(self, **coordinates: Any) -> Any:
         """The fields at points, from the exact solution or the reference: an array, or a dict of arrays."""
-        from .evaluate import evaluate
+        from .verify import exact_values
 
+        self.broadcast(coordinates)
         if self._reference is not None:
             return self._reference(**coordinates)
-        if self.exact is None:
-            raise SafeNetError(f"{self.name} has neither an exact solution nor a reference")
-        arrays = np.broadcast_arrays(*(np.asarray(coordinates[n], dtype=float) for n in self.axis_names))
-        values = {axis.symbol: array for axis, array in zip(self.axes, arrays, strict=True)}
-        fields = {
-            field: np.broadcast_to(evaluate(self.value(expression), values, np), arrays[0].shape)
-            for field, expression in self.exact.items()
-        }
+        fields = exact_values(self, coordinates)
         return fields if len(fields) > 1 else fields[self.unknowns[0]]
 
     @property

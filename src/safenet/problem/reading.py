@@ -54,10 +54,13 @@ def expression_of(value: Any, label: str, axes: Sequence[str] = (), parameters: 
 def statement_of(statement: Any, label: str) -> sp.Eq:
     """An unevaluated Eq in canonical form; plain expressions mean «= 0»."""
     if isinstance(statement, (bool, BooleanAtom)):
-        verdict = "true" if bool(statement) else "false"
+        verdict = bool(statement)  # of ==, Python's; of Eq, SymPy's, whose u(0, t).diff(x) is 0 at once
         raise SafeNetError(
-            f"{label} is always {verdict}: SymPy reduced it to {bool(statement)}",
-            "use sympy.Eq(left, right) rather than ==, and check that both sides differ",
+            f"{label} is always {str(verdict).lower()}: SymPy reduced it to {verdict}",
+            "use sympy.Eq(left, right) rather than =="
+            if isinstance(statement, bool)
+            else "check that both sides differ; u(0, t) does not depend on x, so write a slope there as "
+            "u(x, t).diff(x).subs(x, 0)",
         )
     if not isinstance(statement, sp.Eq):
         if not isinstance(statement, (sp.Expr, int, float)):

@@ -31,6 +31,7 @@ Draw = Callable[[int], np.ndarray]  # n -> (n, 2) points of the unit square, new
 
 REST = "rest"
 LOOKS = 256  # places on an edge where a selector is asked: it may switch once between two of them
+NEAREST = 1e-4  # of the domain, to an end: nearer, «x = 0 to within 1e-5» holds on both edges of a corner
 ROUNDS = 64  # of rejection before sampling is given up
 
 
@@ -247,8 +248,9 @@ def _divide(
     rest = next(
         (name for name, selector in selectors.items() if isinstance(selector, str) and selector == REST), None
     )
+    size = float(np.max(np.subtract(*region.bounds[::-1])))
     for edge in region.edges:
-        for part, name in _shared_out(edge, {n: s for n, s in selectors.items() if n != rest}):
+        for part, name in _shared_out(edge, {n: s for n, s in selectors.items() if n != rest}, size):
             (owned[name] if name else owned[rest] if rest else unnamed).append(part)
     for name, parts in owned.items():
         if not parts:
@@ -273,9 +275,10 @@ def _check_selectors(region: Region, selectors: Mapping[str, Selector]) -> None:
         raise SafeNetError(f"two pieces are the {REST}", "name the boundary that is left once")
 
 
-def _shared_out(edge: Edge, selectors: Mapping[str, Selector]) -> list[tuple[Edge, str]]:
+def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> list[tuple[Edge, str]]:
     """The edge cut where a selector switches, each part with its name or ""."""
-    switches = {s for selector in selectors.values() for s in _switches(edge, selector)}
+    looks = _looks(edge, size)
+    switches = {s for selector in selectors.values() for s in _switches(edge, selector, looks)}
     marks = breakpoints(list(switches), slack=1e-12)
     parts = []
     for s0, s1 in pairwise(marks):
@@ -303,10 +306,21 @@ def _selected(edge: Edge, selector: Selector, s: np.ndarray) -> np.ndarray:
     return answer.astype(bool)
 
 
-def _switches(edge: Edge, selector: Selector) -> list[float]:
+def _looks(edge: Edge, size: float) -> np.ndarray:
+    """0 < s < 1, even inside and ever closer towards both ends: y < 1e-3 is a part of the sides, too.
+
+    Not at the ends: a corner belongs to two edges, and x == 0 there does not choose a part of the other one; nor does
+    an arc that touches x = 0, and leaves it as the root.
+    """
+    even = (np.arange(LOOKS) + 0.5) / LOOKS
+    nearest = NEAREST * (np.sqrt(edge.radius * size) if isinstance(edge, Arc) else size)
+    halvings = np.arange(1, max(0.0, np.log2(even[0] * edge.length / nearest)) + 1)
+    towards = even[0] * 0.5**halvings
+    return np.concatenate([towards[::-1], even, 1 - towards])
+
+
+def _switches(edge: Edge, selector: Selector, looks: np.ndarray) -> list[float]:
     """Where a selector changes its answer along the edge, to 1e-13 by bisection."""
-    # Not at the ends: a corner belongs to two edges, and x == 0 there does not choose a part of the other one.
-    looks = (np.arange(LOOKS) + 0.5) / LOOKS
     answers = _selected(edge, selector, looks)
     found = []
     for i in np.flatnonzero(answers[1:] != answers[:-1]):

@@ -12,17 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import SafeNetError, nearest
 from .edges import ROUNDING, Arc, Bounds, Edge, Point, Segment, signed_distance
-
-if TYPE_CHECKING:
-    from shapely.geometry.base import BaseGeometry
-
-QUARTER = 128  # sides of the polygon that stands for a quarter of a circle: off by 2e-5 of its radius
 
 
 def _shapely() -> Any:
@@ -48,10 +43,6 @@ class Shape(ABC):
     @abstractmethod
     def level(self, points: np.ndarray) -> np.ndarray:
         """φ(p) ≤ 0 in the closed shape: the signed distance of a box, disc or polygon; min and max of them."""
-
-    @abstractmethod
-    def polygon(self) -> BaseGeometry:
-        """The shape as a shapely geometry, for pictures; circles become fine polygons."""
 
     @abstractmethod
     def primitives(self) -> tuple[Primitive, ...]:
@@ -150,9 +141,6 @@ class Box(Primitive):
         outside = np.maximum(beyond, 0.0)
         return np.hypot(outside[:, 0], outside[:, 1]) + np.minimum(beyond.max(axis=1), 0.0)
 
-    def polygon(self) -> BaseGeometry:
-        return _shapely().box(*self.lower, *self.upper)
-
     def to_data(self) -> dict[str, Any]:
         return {"box": {axis: _plain(ends) for axis, ends in self._intervals()} | self._named()}
 
@@ -192,9 +180,6 @@ class Disc(Primitive):
         away = points - self.center
         return np.hypot(away[:, 0], away[:, 1]) - self.radius
 
-    def polygon(self) -> BaseGeometry:
-        return _shapely().Point(self.center).buffer(self.radius, quad_segs=QUARTER)
-
     def to_data(self) -> dict[str, Any]:
         return {"disc": {"center": _plain(self.center), "radius": _plain(self.radius)} | self._named()}
 
@@ -230,9 +215,6 @@ class Polygon(Primitive):
 
     def level(self, points: np.ndarray) -> np.ndarray:
         return signed_distance(self.edges, points)
-
-    def polygon(self) -> BaseGeometry:
-        return _shapely().Polygon(self.vertices)
 
     def to_data(self) -> dict[str, Any]:
         return {"polygon": {"vertices": [_plain(vertex) for vertex in self.vertices]} | self._named()}
@@ -284,9 +266,6 @@ class Union(Combination):
     def level(self, points: np.ndarray) -> np.ndarray:
         return np.minimum(self.first.level(points), self.second.level(points))
 
-    def polygon(self) -> BaseGeometry:
-        return _shapely().union(self.first.polygon(), self.second.polygon())
-
     def to_data(self) -> dict[str, Any]:
         return {"union": [part.to_data() for part in self.parts()]}
 
@@ -303,9 +282,6 @@ class Difference(Combination):
 
     def level(self, points: np.ndarray) -> np.ndarray:
         return np.maximum(self.first.level(points), -self.second.level(points))
-
-    def polygon(self) -> BaseGeometry:
-        return _shapely().difference(self.first.polygon(), self.second.polygon())
 
     def to_data(self) -> dict[str, Any]:
         return {"difference": [part.to_data() for part in self.parts()]}
@@ -388,7 +364,7 @@ def _check_polygon(shape: Polygon) -> None:
     if len(set(vertices)) < len(vertices):
         repeated = next(vertex for i, vertex in enumerate(vertices) if vertex in vertices[:i])
         raise SafeNetError(f"{shape!r} visits {_show(repeated)} twice", "give every vertex once")
-    outline = shape.polygon()
+    outline = _shapely().Polygon(vertices)
     lower, upper = shape.bounds
     flat = outline.area <= ROUNDING * float(np.sum(np.subtract(upper, lower) ** 2))
     # Two loops of opposite sense have no area either: of those the crossing is what matters.

@@ -46,11 +46,11 @@ def _faces(problem: Problem, index: int) -> list[Condition]:
 
 
 def _periodic(problem: Problem, index: int, field: str) -> bool:
-    """u^(k)(lower) = u^(k)(upper) for k below the order of the equations in this axis.
+    """u^(k)(lower) = u^(k)(upper) for k below the field's order in this axis, or below all fields' if that is zero.
 
     An order of zero (a reaction at each point by itself) promises nothing about derivatives: not periodic.
     """
-    order = problem.order(index)
+    order = problem.order(index, field) or problem.order(index)
     # The kind «periodic» already says: one derivative of one field, the same on both ends of the axis.
     matching = [next(iter(c.jets.values())) for c in _faces(problem, index) if c.kind == "periodic"]
     matched = {

@@ -5,14 +5,16 @@ Numbers first (random points, float64, quick and decisive against), then SymPy (
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
 from .evaluate import constant, evaluate
-from .jets import Jet, coordinate
+from .jets import Jet, Orders, coordinate
 from .notation import written
 from .problem import Problem, Relation
 
@@ -86,7 +88,7 @@ def _term_values(problem: Problem, relation: Relation, points: Points) -> dict[s
                 for axis, value in zip(problem.axes, jet.place, strict=True)
                 if value is not None
             }
-            derivative = evaluate(_derivative(problem, jet), {**points, **fixed}, np)
+            derivative = evaluate(exact_derivative(problem, jet.field, jet.orders), {**points, **fixed}, np)
             values[symbol] = np.broadcast_to(derivative, (POINTS,))
         found: dict[str, np.ndarray] = {}
         for term in _terms(relation.residual):  # multiplied out, the same term may come up twice
@@ -124,17 +126,38 @@ def _substituted(problem: Problem, relation: Relation, expression: sp.Expr) -> s
 
 def exact_jet(problem: Problem, jet: Jet) -> sp.Expr:
     """∂^α of the exact solution at the jet's place, as an expression of the free coordinates."""
-    expression = _derivative(problem, jet)
+    expression = exact_derivative(problem, jet.field, jet.orders)
     fixed = {
         axis.symbol: value for axis, value in zip(problem.axes, jet.place, strict=True) if value is not None
     }
     return expression.subs(fixed) if fixed else expression
 
 
-def _derivative(problem: Problem, jet: Jet) -> sp.Expr:
-    """∂^α of the exact solution, not yet placed."""
+def exact_values(
+    problem: Problem, coordinates: Mapping[str, Any], orders: Orders = ()
+) -> dict[str, np.ndarray]:
+    """∂^α of the exact solution at points, by unknown; where it is not finite, that is its value."""
+    if problem.exact is None:
+        if problem.has_reference:
+            raise SafeNetError(
+                f"the reference of {problem.name} has values only, and no derivatives",
+                "state the solution in symbols, exact = …; or compare u itself",
+            )
+        raise SafeNetError(f"{problem.name} has neither an exact solution nor a reference")
+    arrays = problem.broadcast(coordinates)
+    values = {axis.symbol: arrays[axis.name] for axis in problem.axes}
+    shape = next(iter(arrays.values())).shape
+    with np.errstate(all="ignore"):
+        return {
+            field: np.broadcast_to(evaluate(exact_derivative(problem, field, orders), values, np), shape)
+            for field in problem.unknowns
+        }
+
+
+def exact_derivative(problem: Problem, field: str, orders: Orders = ()) -> sp.Expr:
+    """∂^α of the exact solution."""
     assert problem.exact is not None
-    expression = problem.value(problem.exact[jet.field])
-    for axis, order in zip(problem.axes, jet.orders, strict=True):
+    expression = problem.value(problem.exact[field])
+    for axis, order in zip(problem.axes, orders, strict=False):
         expression = expression.diff(axis.symbol, order) if order else expression
     return expression

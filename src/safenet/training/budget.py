@@ -6,6 +6,7 @@ same plan gives the same bits, and one that ran out of time can be resumed to it
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable
@@ -26,9 +27,9 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def seconds(text: str) -> float:
-    """`60s`, `90`, `5m`, `2min`, `1h` as seconds."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", text.lower())
-    if match is None or match[2] not in UNITS or float(match[1]) == 0:
+    """`60s`, `90`, `5m`, `2min`, `1h`, `1e-05` as seconds."""
+    match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in UNITS or not 0 < float(match[1]) < math.inf:
         raise SafeNetError(f"the budget {text!r} is not a time", "write e.g. 60s, 5m or 1h")
     return float(match[1]) * UNITS[match[2]]
 

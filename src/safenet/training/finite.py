@@ -1,13 +1,14 @@
 """c(x)·∂^α u with |c| = ∞ at a point inside: what no solver can sum up, found before any tries.
 
-Every part of a relation that holds no unknown is looked at on scattered points, and where a denominator changes its
-sign between two of them the zero is tracked down. At the ends of the domain a part may be singular (u_r/r at r = 0):
-no solver looks there.
+Every part of a relation that holds no unknown is looked at on scattered points, and from those where a denominator is
+smallest its zero is tracked down. At the ends of the domain a part may be singular (u_r/r at r = 0): no solver looks
+there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import sympy as sp
@@ -22,6 +23,17 @@ from .points import on_condition
 COUNT = 1024
 POLE = 1e6  # times its usual size right beside a zero of a denominator: sin(x)/x is finite, cos(x)/x is not
 GROWTH = 100.0  # times what it is a thousand times farther away: a peak is high and has a top
+INSIDE = 1e-6  # of the domain: nearer to its boundary is on it
+STARTS, ROUNDS = 16, 120  # several zeros, of which some are on the boundary; some fifty halvings
+# f → g where f has a pole at every zero of g.
+BELOW = {
+    sp.tan: sp.cos,
+    sp.sec: sp.cos,
+    sp.cot: sp.sin,
+    sp.csc: sp.sin,
+    sp.coth: sp.sinh,
+    sp.csch: sp.sinh,
+}
 
 
 def check_finite(problem: Problem) -> None:
@@ -76,33 +88,59 @@ def _terms(node: sp.Basic, jets: set[sp.Symbol]) -> Iterator[sp.Expr]:
 def _singular(problem: Problem, part: sp.Expr, points: np.ndarray, free: bool) -> np.ndarray | None:
     """A point where the part is not finite, the first in order, or None."""
 
-    def at(expression: sp.Expr, where: np.ndarray) -> np.ndarray:
+    def size(expression: sp.Expr, where: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            found = evaluate(expression, coordinates(problem, where), np)
-        return np.broadcast_to(np.asarray(found, dtype=float), len(where))
+            found = np.abs(evaluate(expression, coordinates(problem, where.reshape(-1, where.shape[-1])), np))
+        return np.broadcast_to(np.asarray(found, dtype=float), where[..., 0].size).reshape(where.shape[:-1])
 
     if not part.free_symbols:
         return None
-    values = at(part, points)
+    values = size(part, points)
     if not np.isfinite(values).all():
         return np.array(min(map(tuple, points[~np.isfinite(values)])))
-    usual = max(float(np.median(np.abs(values))), 1e-300)
-    for power in part.atoms(sp.Pow) if free else ():
-        if not power.exp.could_extract_minus_sign():
-            continue
-        signs = np.sign(at(power.base, points))
-        if not (signs.min() < 0 < signs.max()):
-            continue
-        ends = np.stack([points[np.argmin(signs)], points[np.argmax(signs)]])
-        across = ends[1] - ends[0]
-        for _ in range(60):
-            zero = ends.mean(axis=0)
-            ends[int(at(power.base, zero[None])[0] > 0)] = zero
+    usual = max(float(np.median(values)), 1e-300)
+    lengths = np.diag([axis.length for axis in problem.axes])
+    for denominator in _denominators(part) if free else ():
+        across = lengths[[axis.symbol in denominator.free_symbols for axis in problem.axes]]
+        zeros = _lowest(problem, partial(size, denominator), points, across)
         near, far = (
-            np.abs(at(part, np.stack([zero - aside * across, zero + aside * across]))).max()
+            np.maximum(*(size(part, zeros[:, None] + side * across) for side in (-aside, aside)))
             for aside in (1e-9, 1e-6)
         )
-        pole = not near < POLE * usual and not near < GROWTH * far
-        if pole and problem.contains(zero[None])[0]:
-            return np.where(np.abs(zero) < 1e-12 * np.abs(across), 0.0, zero)
+        poles = zeros[np.any(~(near < POLE * usual) & ~(near < GROWTH * far), axis=1)]
+        if len(poles):
+            pole = np.array(min(map(tuple, poles)))
+            return np.where(np.abs(pole) < 1e-12 * lengths.sum(axis=0), 0.0, pole)
     return None
+
+
+def _denominators(part: sp.Expr) -> Iterator[sp.Expr]:
+    """What may vanish below a fraction bar, whether it is drawn or hidden in a tangent."""
+    below = {power.base for power in part.atoms(sp.Pow) if power.exp.could_extract_minus_sign()}
+    below |= {BELOW[type(node)](node.args[0]) for node in part.atoms(*BELOW)}
+    for expression in sorted(below, key=str):
+        if expression.free_symbols and not expression.is_nonzero:
+            yield expression
+
+
+def _lowest(
+    problem: Problem, size: Callable[[np.ndarray], np.ndarray], points: np.ndarray, across: np.ndarray
+) -> np.ndarray:
+    """The places inside where |d| is least, by compass search from where it is smallest on the points.
+
+    Each goes to its best neighbour along an axis or, where it is the best itself, looks half as far: down to rounding,
+    through a change of sign x − c, in a kink |x − c| and in a well (x − c)² alike.
+    """
+    low, high = np.transpose([axis.bounds for axis in problem.axes])
+    margin = INSIDE * (high - low)
+    moves = np.concatenate([np.zeros((1, len(low))), across, -across])
+    places = points[np.argsort(size(points))[:STARTS]]
+    reach = np.full(len(places), len(points) ** (-1 / len(across)))
+    for _ in range(ROUNDS):
+        around = np.clip(places[:, None] + reach[:, None, None] * moves, low, high)
+        best = np.argmin(np.nan_to_num(size(around), nan=np.inf), axis=1)
+        places = around[np.arange(len(places)), best]
+        reach = np.where(best == 0, reach / 2, reach)
+    fixed = ~across.any(axis=0)
+    within = np.all(fixed | ((places > low + margin) & (places < high - margin)), axis=1)
+    return places[within & problem.contains(places, -float(margin[:2].max()))]

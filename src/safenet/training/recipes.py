@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral, Real
 from typing import Any
 
 from ..errors import SafeNetError, nearest
@@ -188,24 +189,24 @@ def make_plan(
         raise SafeNetError(
             f"there is no precision {precision!r}", nearest(str(precision), ("float32", "float64"))
         )
-    if seed < 0:
-        raise SafeNetError(f"the seed is {seed}", "give a whole number from 0 on")
-    if not 0 < scale < math.inf:
-        raise SafeNetError(f"the scale is {scale}", "give a positive number, e.g. 0.01 for a hundredth")
+    if not _whole(seed, 0):
+        raise SafeNetError(f"the seed is {seed!r}", "give a whole number from 0 on")
+    if not isinstance(scale, Real) or not 0 < scale < math.inf:
+        raise SafeNetError(f"the scale is {scale!r}", "give a positive number, e.g. 0.01 for a hundredth")
     for name, count in (("points", interior), ("condition points", condition)):
-        if count is not None and count < 1:
-            raise SafeNetError(f"{count} {name} are too few", "give at least 1")
+        if count is not None and not _whole(count, 1):
+            raise SafeNetError(f"{count!r} {name} cannot be drawn", "give a whole number, at least 1")
     if sampler is not None and sampler not in SAMPLERS:
         raise SafeNetError(f"there is no sampler {sampler!r}", nearest(sampler, SAMPLERS))
     paper = recipe.startswith("paper-")
     plan = Plan(
         method=method_name,
         recipe=recipe,
-        seed=seed,
+        seed=int(seed),
         precision=precision or ("float32" if paper else "float64"),
         network=chosen,
-        interior=interior or (20_000 if paper else 4_000),
-        condition=condition or (2_000 if paper else 400),
+        interior=int(interior or (20_000 if paper else 4_000)),
+        condition=int(condition or (2_000 if paper else 400)),
         sampler=sampler or ("uniform" if paper else "sobol"),
         until=tuple(round(scale * total) for total in UNTIL.get(recipe, ())),
         variants=_variants(recipe, chosen),
@@ -240,6 +241,11 @@ def make_plan(
         measure = {"loss": "final training loss", "residual": "held-out residual"}[plan.select]
         reasons = (*reasons, f"the best of {len(plan.variants)} variants, by the {measure} of seed {SCOUT}")
     return replace(plan, phases=tuple(_scaled(phase, scale) for phase in phases), reasons=reasons)
+
+
+def _whole(value: Any, least: int) -> bool:
+    """NumPy's whole numbers are as good; 1.0 and "1" are slips."""
+    return isinstance(value, Integral) and int(value) >= least
 
 
 def _variants(recipe: str, chosen: Method) -> tuple[dict[str, float], ...]:

@@ -27,6 +27,7 @@ from ..networks.linear_form import LinearForm
 from ..problem import Condition, Problem
 from ..problem.evaluate import evaluate
 from ..problem.jets import Jet
+from ..problem.posedness import only_differences
 from ..problem.structure import axis_kinds
 
 KRYLOV, RESTARTS = 40, 3  # vectors, and how often they are begun anew: a slab that needs more is too long
@@ -50,8 +51,9 @@ def tensor_obstacle(problem: Problem) -> str | None:
             _simple(problem, c, -1) for c in starts
         ):
             return f"{name} has no initial value of its own"
+    pinned = pins(problem).values()
     for condition in problem.conditions:
-        if not condition.initial and len(condition.free) != len(problem.axes) - 1:
+        if not condition.initial and len(condition.free) != len(problem.axes) - 1 and condition not in pinned:
             return f"the condition {condition.text} does not hold on a whole side"
     for axis in range(len(problem.axes) - 1):
         if periodic(problem, axis):
@@ -95,6 +97,21 @@ def continued(before: LinearForm, t: float) -> Start:
         return each([basis(x) for basis, x in zip(space, nodes, strict=True)], state)
 
     return start
+
+
+def pins(problem: Problem) -> dict[int, Condition]:
+    """p(x₀, t) = g, by field: what fixes the constant of an unknown of which all else says only derivatives."""
+    found = {}
+    for f, name in enumerate(problem.unknowns):
+        given = [
+            c
+            for c in problem.conditions
+            if set(c.free) <= {len(problem.axes) - 1} and _field(c) == name and _simple(problem, c, -1)
+        ]
+        rest = (relation for relation in (*problem.equations, *problem.conditions) if relation not in given)
+        if len(given) == 1 and not problem.time_order(name) and all(only_differences(r, name) for r in rest):
+            found[f] = given[0]
+    return found
 
 
 def periodic(problem: Problem, axis: int) -> bool:
@@ -227,6 +244,7 @@ class TensorRows:
         self.shape = (len(problem.unknowns), *self.counts, stages)
         self.started = [self._started(f, start) for f in fields]
         self.lifted = [self._lifted(f, self.times) for f in fields]
+        self.pins = pins(problem)
         self.jets = {symbol: jet for equation in problem.equations for symbol, jet in equation.jets.items()}
         self.equations = [
             (problem.value(e.residual), {s: problem.value(e.coefficient(s)) for s in e.jets})
@@ -461,6 +479,8 @@ class TensorRows:
         """The values as amplitudes, in time too."""
         tensors, bases = [], []
         for f, amplitudes in enumerate(self._amplitudes(values)):
+            if f in self.pins:
+                amplitudes[(0,) * len(self.counts)] += self._pin(f, amplitudes)
             basis, times = self.time_bases[f], self.times
             if self.started[f]:
                 amplitudes = np.concatenate([amplitudes, self.started[f][0][..., None]], axis=-1)
@@ -468,6 +488,16 @@ class TensorRows:
             tensors.append(along(np.linalg.inv(basis(times)), amplitudes, -1))
             bases.append((*(line.basis for line in self.lines[f]), basis))
         return LinearForm(tuple(tensors), tuple(bases))
+
+    def _pin(self, field: int, amplitudes: np.ndarray) -> np.ndarray:
+        """What the constant lacks at every time: the first function of every axis is 1."""
+        condition = self.pins[field]
+        ((symbol, jet),) = condition.jets.items()
+        here = amplitudes
+        for axis, line in enumerate(self.lines[field]):
+            here = np.tensordot(line.basis(np.asarray(self._place(jet, axis))), here, axes=1)
+        source = self.problem.value(condition.source / condition.coefficient(symbol))
+        return evaluate(source, {self.problem.axes[-1].symbol: self.times}, np) - here
 
 
 def node_counts(problem: Problem, form: LinearForm) -> list[int]:

@@ -1,0 +1,19 @@
+"""A ∪ B, A ∖ B as shapely sees them: an oracle for shapes and regions, circles as fine polygons."""
+
+import shapely
+
+from safenet.problem.shapes import Box, Difference, Disc, Polygon
+
+QUARTER = 128  # sides of a quarter of a circle: off by 2e-5 of its radius
+
+
+def polygon(shape):
+    match shape:
+        case Box():
+            return shapely.box(*shape.lower, *shape.upper)
+        case Disc():
+            return shapely.Point(shape.center).buffer(shape.radius, quad_segs=QUARTER)
+        case Polygon():
+            return shapely.Polygon(shape.vertices)
+    combine = shapely.difference if isinstance(shape, Difference) else shapely.union
+    return combine(polygon(shape.first), polygon(shape.second))
