@@ -13,8 +13,8 @@ from .marching import time_obstacle
 from .modes import Modes, modes_obstacle
 from .phases import Phase
 from .subdivision import Subdivision, subdivision_obstacle
+from .tensor_conditions import tensor_obstacle
 from .tensor_marching import TensorMarching
-from .tensor_rows import tensor_obstacle
 
 # From rough to fine: an answer early, then digits while they are cheap. The first march is never given up.
 MARCHES: tuple[Marching, ...] = (
@@ -58,7 +58,12 @@ def default_schedule(
         phases.append(Subdivision(degree=10) if problem.linear and len(problem.axes) == 2 else Subdivision())
     elif (seams := _seams(problem)) and (marches or subdivision_obstacle(problem) is None):
         reasons = [f"the formulas break at {seams}: polynomials on cells that end there"]
-        phases += marches or [Subdivision(degree=10 if problem.linear and len(problem.axes) == 2 else 6)]
+        # On a line cells march, and a march of any kind ends its slabs at breaks in time; no grid has breaks in space.
+        torn = len(problem.axes) > 2 and any(breaks(problem, conditions=False)[: problem.time])
+        if marches and not (torn and subdivision_obstacle(problem) is None):
+            phases += marches
+        else:
+            phases.append(Subdivision(degree=10 if problem.linear and len(problem.axes) == 2 else 6))
     elif problem.linear:
         if modes_obstacle(problem) is None:
             reasons.append(

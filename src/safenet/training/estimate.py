@@ -25,7 +25,8 @@ from .direct import FAILED, oversampling
 from .heldout import Dwarfed, dwarfed, held_out, interior_points
 from .marching import time_obstacle
 from .progress import Monitor
-from .tensor_rows import TensorRows, beginning, continued, node_counts, tensor_obstacle
+from .tensor_conditions import node_counts, tensor_obstacle
+from .tensor_rows import TensorRows, beginning, continued
 
 RICHER = 2  # two, not one: of a symmetric solution every second amplitude is zero
 # Axes → (cells along each, degree) of the uniform grid: some thousand amplitudes.

@@ -13,22 +13,20 @@ for a small matrix over the fields.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import reduce
 
 import numpy as np
 import sympy as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import LinearOperator, gmres
-from scipy.special import roots_jacobi
 
 from ..networks.basis import AxisBasis
 from ..networks.linear_form import LinearForm
 from ..problem import Condition, Problem
 from ..problem.evaluate import evaluate
 from ..problem.jets import Jet
-from ..problem.posedness import only_differences
-from ..problem.structure import axis_kinds
+from .tensor_conditions import field_of, on_faces, periodic, pins
+from .tensor_lines import Line, along, each, radau
 
 KRYLOV, RESTARTS = 40, 3  # vectors, and how often they are begun anew: a slab that needs more is too long
 FORCING, ENOUGH = 1e-5, 0.1  # by how much GMRES is to lower the residual of a Newton step, and has to
@@ -36,37 +34,6 @@ DEGENERATE = 1e-12  # a mode that no equation sees, as the mean of a pressure: i
 
 # (field, time order, nodes of each space axis) -> values at the slab's start on their grid.
 Start = Callable[[int, int, Sequence[np.ndarray]], np.ndarray]
-
-
-def tensor_obstacle(problem: Problem) -> str | None:
-    """Why the conditions of a problem with a time axis do not fix its values axis by axis, or None if they do."""
-    if len(problem.equations) != len(problem.unknowns):
-        return "it has not one equation for each unknown"
-    for name in problem.unknowns:
-        if problem.time_order(name) > 2:
-            return f"{name} has a time derivative of order {problem.time_order(name)}"
-        starts = [c for c in problem.conditions if c.initial and _field(c) == name]
-        orders = sorted(next(iter(c.jets.values())).orders[-1] for c in starts)
-        if orders != list(range(problem.time_order(name))) or not all(
-            _simple(problem, c, -1) for c in starts
-        ):
-            return f"{name} has no initial value of its own"
-    pinned = pins(problem).values()
-    for condition in problem.conditions:
-        if not condition.initial and len(condition.free) != len(problem.axes) - 1 and condition not in pinned:
-            return f"the condition {condition.text} does not hold on a whole side"
-    for axis in range(len(problem.axes) - 1):
-        if periodic(problem, axis):
-            continue
-        conditions = on_faces(problem, axis)
-        for condition in conditions:
-            if not _simple(problem, condition, axis):
-                return f"the condition {condition.text} is not one on u and its normal derivatives alone"
-        for name in problem.unknowns:
-            count = sum(_field(condition) == name for condition in conditions)
-            if count != problem.order(axis, name):
-                return f"{name} has {count} conditions in {problem.axis_names[axis]}"
-    return None
 
 
 def beginning(problem: Problem) -> Start:
@@ -99,129 +66,6 @@ def continued(before: LinearForm, t: float) -> Start:
     return start
 
 
-def pins(problem: Problem) -> dict[int, Condition]:
-    """p(x₀, t) = g, by field: what fixes the constant of an unknown of which all else says only derivatives."""
-    found = {}
-    for f, name in enumerate(problem.unknowns):
-        given = [
-            c
-            for c in problem.conditions
-            if set(c.free) <= {len(problem.axes) - 1} and _field(c) == name and _simple(problem, c, -1)
-        ]
-        rest = (relation for relation in (*problem.equations, *problem.conditions) if relation not in given)
-        if len(given) == 1 and not problem.time_order(name) and all(only_differences(r, name) for r in rest):
-            found[f] = given[0]
-    return found
-
-
-def periodic(problem: Problem, axis: int) -> bool:
-    """Whether all unknowns are, so that a Fourier series has nothing left to fix on the faces.
-
-    A sine or cosine series promises as much, but only to data that keep the promise at the start: polynomials, with the
-    conditions beside them, do not mind.
-    """
-    return all(kinds[axis] == "periodic" for kinds in axis_kinds(problem).values())
-
-
-def on_faces(problem: Problem, axis: int) -> list[Condition]:
-    """The conditions on the two faces of an axis that a basis does not fulfil by itself."""
-    if periodic(problem, axis):
-        return []
-    return [c for c in problem.conditions if not c.initial and axis not in c.free]
-
-
-def _field(condition: Condition) -> str:
-    names = {jet.field for jet in condition.jets.values()}
-    return names.pop() if len(names) == 1 else ""
-
-
-def _simple(problem: Problem, condition: Condition, axis: int) -> bool:
-    """Σ_k c_k ∂^k u = g with numbers c_k and derivatives along one axis, of one unknown."""
-    jets = condition.jets.values()
-    numbers = (problem.value(condition.coefficient(symbol)) for symbol in condition.jets)
-    return (
-        bool(_field(condition))
-        and all(sum(jet.orders) == jet.orders[axis] for jet in jets)
-        and all(number.is_number for number in numbers)
-        and (axis >= 0 or len(condition.jets) == 1)
-    )
-
-
-@dataclass(frozen=True)
-class Line:
-    """One field along one axis: its functions, the nodes, and a = E w + L g.
-
-    `boundary` has for each condition on the axis' faces its terms (coefficient, place, order).
-    """
-
-    basis: AxisBasis
-    count: int
-    boundary: tuple[tuple[tuple[float, float, int], ...], ...] = ()
-
-    @cached_property
-    def nodes(self) -> np.ndarray:
-        """Equispaced, or the zeros of T_count: dense at the faces, and on none of them."""
-        basis = self.basis
-        if basis.kind == "periodic":
-            return basis.nodes(self.count)[0]
-        z = np.cos((np.arange(self.count) + 0.5) * np.pi / self.count)
-        return (basis.lower + basis.upper) / 2 - basis.length / 2 * z
-
-    @cached_property
-    def _inverse(self) -> np.ndarray:
-        rows = [sum(c * self.basis(np.asarray(x), order) for c, x, order in terms) for terms in self.boundary]
-        return np.linalg.inv(np.stack([*self.basis(self.nodes), *rows]))
-
-    @property
-    def extension(self) -> np.ndarray:
-        return self._inverse[:, : self.count]
-
-    @property
-    def lift(self) -> np.ndarray:
-        return self._inverse[:, self.count :]
-
-    def derivative(self, order: int) -> np.ndarray:
-        """Values at the nodes → ∂^order there, with nothing on the faces."""
-        return self.basis(self.nodes, order) @ self.extension
-
-    def whole(self) -> Line:
-        """The same functions fixed by values alone, at as many nodes."""
-        return Line(self.basis, self.basis.size)
-
-    def eigenvectors(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of the highest derivative, and their inverse; of the first on a period, where it says all others.
-
-        From one face to the other a first derivative has no eigenvectors to speak of: GMRES does without.
-        """
-        if self.basis.kind == "periodic":
-            return _eigenvectors(self, min(order, 1))
-        return _eigenvectors(self, order if order > 1 else 0)
-
-
-@lru_cache(maxsize=64)
-def _eigenvectors(line: Line, order: int) -> tuple[np.ndarray, np.ndarray]:
-    vectors = np.linalg.eig(line.derivative(order))[1] if order else np.eye(line.count)
-    return vectors, np.linalg.inv(vectors)
-
-
-def along(matrix: np.ndarray, array: np.ndarray, axis: int) -> np.ndarray:
-    """Σ_k matrix[j, k] array[…, k, …]."""
-    return np.moveaxis(np.tensordot(matrix, array, axes=((1,), (axis,))), 0, axis)
-
-
-def each(matrices: Sequence[np.ndarray | None], array: np.ndarray) -> np.ndarray:
-    """A matrix for each axis from the first on; None leaves it as it is."""
-    for axis, matrix in enumerate(matrices):
-        array = array if matrix is None else along(matrix, array, axis)
-    return array
-
-
-def radau(count: int) -> np.ndarray:
-    """The nodes of Radau's right quadrature on [0, 1]: the zeros of P^(1,0) and the end."""
-    inner = roots_jacobi(count - 1, 1, 0)[0] if count > 1 else np.zeros(0)
-    return np.append((inner + 1) / 2, 1.0)
-
-
 class TensorRows:
     """The rows of a problem on `counts` nodes of each space axis and `stages` of time in `span`."""
 
@@ -252,7 +96,8 @@ class TensorRows:
         ]
         mesh = np.meshgrid(*self._nodes(self.lines[0]), indexing="ij")
         self.coordinates = {a.symbol: m for a, m in zip(problem.axes, mesh, strict=True)}
-        self._stages = np.linalg.eig(self.rate)
+        self._rates, vectors = np.linalg.eig(self.rate)
+        self._stages, self._unstaged = vectors, np.linalg.inv(vectors)
         found = [
             [line.eigenvectors(problem.order(axis, name)) for axis, line in enumerate(self.lines[f])]
             for f, name in enumerate(problem.unknowns)
@@ -288,7 +133,7 @@ class TensorRows:
         return Line(AxisBasis("chebyshev", count + len(conditions) - 1, low, high), count, boundary)
 
     def _conditions(self, axis: int, name: str) -> list[Condition]:
-        return [c for c in on_faces(self.problem, axis) if _field(c) == name]
+        return [c for c in on_faces(self.problem, axis) if field_of(c) == name]
 
     def _place(self, jet: Jet, axis: int) -> float:
         place = jet.place[axis]
@@ -344,7 +189,7 @@ class TensorRows:
         values = np.zeros(self.shape)
         for f, started in enumerate(self.started):
             if started:
-                tables: list[np.ndarray | None] = [line.basis(line.nodes) for line in self.lines[f]]
+                tables: list[np.ndarray | None] = [line.table(0) for line in self.lines[f]]
                 values[f] = each(tables, started[0])[..., None]
         return values.ravel()
 
@@ -381,7 +226,7 @@ class TensorRows:
         for symbol, jet in self.jets.items():
             f = self.problem.unknowns.index(jet.field)
             tables: list[np.ndarray | None] = [
-                line.basis(line.nodes, order) for line, order in zip(self.lines[f], jet.orders, strict=False)
+                line.table(order) for line, order in zip(self.lines[f], jet.orders, strict=False)
             ]
             found[symbol] = each(tables, self._in_time(f, amplitudes[f], jet.orders[-1]))
         return found
@@ -442,7 +287,7 @@ class TensorRows:
 
     def _symbol(self, means: list[dict[sp.Symbol, float]]) -> np.ndarray:
         """The inverse of Σ_α c̄_α μ^α λ^α over the fields, for every mode in space and time."""
-        count, (mu, _) = len(self.problem.unknowns), self._stages
+        count = len(self.problem.unknowns)
         matrix = np.zeros((*self.shape[1:], count, count), dtype=complex)
         for e, row in enumerate(means):
             owner = self._owner[e]
@@ -455,7 +300,9 @@ class TensorRows:
                     np.einsum("ij,ji->i", self._inverses[f][i] @ self.lines[f][i].derivative(order), v)
                     for i, (v, order) in enumerate(zip(self._vectors[f], jet.orders, strict=False))
                 ]
-                matrix[..., e, f] += mean * reduce(np.multiply.outer, [*factors, mu ** jet.orders[-1]])
+                matrix[..., e, f] += mean * reduce(
+                    np.multiply.outer, [*factors, self._rates ** jet.orders[-1]]
+                )
         size = np.abs(matrix).max(axis=(-2, -1), keepdims=True)
         scaled = matrix / np.maximum(size, 1e-300)
         blind = np.abs(np.linalg.det(scaled)) < DEGENERATE
@@ -467,11 +314,8 @@ class TensorRows:
         return inverse / np.maximum(size, 1e-300)
 
     def _preconditioned(self, rows: np.ndarray) -> np.ndarray:
-        _, vectors = self._stages
-        there = [
-            each([*self._inverses[self._owner[e]], np.linalg.inv(vectors)], row) for e, row in enumerate(rows)
-        ]
-        modes = along(vectors, np.einsum("...fe,e...->f...", self._factor, np.stack(there)), -1)
+        there = [each([*self._inverses[self._owner[e]], self._unstaged], row) for e, row in enumerate(rows)]
+        modes = along(self._stages, np.einsum("...fe,e...->f...", self._factor, np.stack(there)), -1)
         modes = modes if self._oscillating else modes.real
         return np.stack([each(self._vectors[f], mode).real for f, mode in enumerate(modes)]).ravel()
 
@@ -498,15 +342,6 @@ class TensorRows:
             here = np.tensordot(line.basis(np.asarray(self._place(jet, axis))), here, axes=1)
         source = self.problem.value(condition.source / condition.coefficient(symbol))
         return evaluate(source, {self.problem.axes[-1].symbol: self.times}, np) - here
-
-
-def node_counts(problem: Problem, form: LinearForm) -> list[int]:
-    """How many nodes each space axis of a form had: its functions, less the conditions on the faces."""
-    name = problem.unknowns[0]
-    return [
-        basis.size - sum(_field(condition) == name for condition in on_faces(problem, axis))
-        for axis, basis in enumerate(form.bases[0][:-1])
-    ]
 
 
 def tails(form: LinearForm) -> np.ndarray:
