@@ -27,6 +27,7 @@ from .marching import time_obstacle
 from .progress import Monitor
 from .tensor_conditions import node_counts, tensor_obstacle
 from .tensor_rows import TensorRows, beginning, continued
+from .threads import one_thread
 
 RICHER = 2  # two, not one: of a symmetric solution every second amplitude is zero
 # Axes → (cells along each, degree) of the uniform grid: some thousand amplitudes.
@@ -56,7 +57,8 @@ def estimated(problem: Problem, network: Any, monitor: Monitor | None = None) ->
     if isinstance(network, CellForm):
         better = Sum(network, _on_its_cells(problem, network))
     elif isinstance(network, Piecewise) and _on_grids(problem, network):
-        better = _on_its_grid(problem, network)
+        with one_thread():
+            better = _on_its_grid(problem, network)
     elif problem.region is None and len(problem.axes) in UNIFORM:
         better = Sum(network, _on_a_grid(problem, network))
     else:
