@@ -233,7 +233,9 @@ def carry_out(
     earlier = float(former.get("wall_seconds", 0.0))
     solution = _measured(problem, plan, trained, told, earlier + time.monotonic() - began)
     if isinstance(monitor, Deadline) and monitor.spent:
-        solution.result |= _out_of_time(monitor.budget, "the best so far is kept, and the run can be resumed")
+        solution.result |= _out_of_time(
+            monitor.budget, "the best is kept, and a run with a folder can be resumed"
+        )
     _estimate(solution, monitor, former)
     if folder is not None and jax.process_index() == 0:
         solution.save(folder)
@@ -265,7 +267,7 @@ def _estimate(solution: Solution, monitor: Monitor | None, former: Mapping[str, 
         result |= {
             "outcome": "interrupted",
             "stop_reason": "Interrupted while the error was estimated; "
-            "the solution is complete, and the estimate can be resumed.",
+            "the solution is complete, and a run with a folder can be resumed.",
         }
     result["wall_seconds"] = round(result["wall_seconds"] + time.monotonic() - began, 3)
 

@@ -75,7 +75,7 @@ class Trained:
     @property
     def stop_reason(self) -> str:
         if self.interrupted:
-            return "Interrupted by the user; the best state so far is kept and the run can be resumed."
+            return "Interrupted by the user; the best so far is kept, and a run with a folder can be resumed."
         return self._telling.stop_reason if self.records else ""
 
     @property
