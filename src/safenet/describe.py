@@ -16,10 +16,9 @@ from .problem.verify import proven
 from .solution import Solution, l2re_text
 from .solving import OUT_OF_TIME
 from .training.direct import FAILED
+from .training.estimate import ROUGH
 from .training.recipes import make_plan
 from .training.run import GIVEN_UP
-
-ROUGH = 0.3  # of the residual is left by a correction: where estimates are good it is a tenth, where poor above half
 
 
 def describe(problem: Problem) -> dict[str, Any]:
@@ -168,9 +167,9 @@ def result_text(solution: Solution, folder: Path) -> str:
     if result.get("estimate") is not None:
         # What a correction leaves of the residual is rougher than the correction can be.
         rough = (result.get("estimate_left") or 0.0) > ROUGH
-        least, why = ("at least ", "; the rest of the residual is too rough to tell") if rough else ("", "")
+        more, why = (" or more", "; the rest of the residual is too rough to tell") if rough else ("", "")
         lines.append(
-            f"  error           {least}{result['estimate']:.0e} (relative, estimated without the reference{why})"
+            f"  error           {result['estimate']:.0e}{more} (relative, estimated without the reference{why})"
         )
     residual = result["residual"]
     if residual is None:

@@ -29,7 +29,7 @@ CELL_MARCHES: tuple[CellMarching, ...] = (
 )
 GRID_MARCHES: tuple[TensorMarching, ...] = (
     TensorMarching(tail=1e-4, work=1e300, insist=True, shortest=1e-3, most=100_000),
-    TensorMarching(tail=1e-7, only_above=1e-7),
+    TensorMarching(tail=1e-7, only_above=1e-7, shortest=1e-7),
 )
 
 

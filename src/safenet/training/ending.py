@@ -36,10 +36,10 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     before = (
         f"solve to an earlier end, e.g. {axis.name} = [{axis.lower}, {axis.lo + 0.95 * (t - axis.lo):.3g}]"
     )
-    fields = " and ".join(problem.unknowns)
+    fields, has = " and ".join(problem.unknowns), "has" if len(problem.unknowns) == 1 else "have"
     if large > GROWN * size:
         grown = f"from {size:.2g} to {large:.2g}, its rate of change from {rate:.2g} to {fast:.2g}"
-        return f"the solution seems to blow up near t = {t:.4g}: {fields} has grown {grown}; {before}", True
+        return f"the solution seems to blow up near t = {t:.4g}: {fields} {has} grown {grown}; {before}", True
     if steep > FASTER * slope:
         steeper = f"its slope has grown from {slope:.2g} to {steep:.2g}"
         remedy = f"{before}, or add a little diffusion"

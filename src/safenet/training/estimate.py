@@ -32,7 +32,9 @@ from .threads import one_thread
 RICHER = 2  # two, not one: of a symmetric solution every second amplitude is zero
 # Axes → (cells along each, degree) of the uniform grid: some thousand amplitudes.
 UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
-ROUNDING = 1e-11  # a held-out residual below this is not explained any further
+ROUNDING = 1e-10  # a held-out residual below this is not explained any further
+ROUGH = 0.3  # of the residual is left by a correction: where estimates are good it is a tenth, where poor above half
+BLIND = 1e-3  # a residual above this, and an error below this share of it, do not go together
 DWARFED = 1e3  # times as large as its data: below that its residual says whether it meets them
 
 
@@ -72,7 +74,9 @@ def estimated(problem: Problem, network: Any, monitor: Monitor | None = None) ->
     if not np.isfinite(error):
         return None
     before, after = (held_out(problem, form).worst for form in (network, better))
-    return Estimate(error, after / before if before > ROUNDING and np.isfinite(before) else 0.0)
+    left = after / before if before > ROUNDING and np.isfinite(before) else 0.0
+    # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
+    return None if left > ROUGH and before > BLIND and error < BLIND * before else Estimate(error, left)
 
 
 def missed_data(problem: Problem, network: Any) -> Dwarfed | None:

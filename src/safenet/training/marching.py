@@ -145,9 +145,12 @@ class SlabMarching(ABC):
             # In the first slab a jump in the data looks as bad as the end of a solution; it is not.
             hopeless = residual > HOPELESS and (t > axis.lo or not result.converged)
             if late > 1 and (hopeless or not self.insist):
-                kink = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
-                reason, final = failure(problem, form, t) if hopeless else (kink, False)
-                yield replace(state, done=True, given_up=True, final=final, reason=reason)
+                reason, over = failure(problem, form, t)
+                if not (over or hopeless):
+                    reason = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
+                # What a rough march takes for the end may be a fast stretch.
+                final, suspect = over and not self.insist, over and self.insist
+                yield replace(state, done=True, given_up=True, final=final, suspect=suspect, reason=reason)
                 return
             worst = max(worst, residual)
             stuck = [*stuck, residual] if h <= (1 + 1e-9) * self.shortest * axis.length else []

@@ -7,6 +7,7 @@ Ctrl-C, a non-finite loss — the best state so far is what comes back.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -103,6 +104,7 @@ class Run:
         self.points: Any = None  # of the equations, where a phase has drawn new ones
         self.winner = -1
         self.exhausted = False
+        self.reached = math.inf  # where the last march that was given up had come to
         self.saved = time.monotonic()
         self._loss: tuple[PhysicsLoss, Any] | None = None
 
@@ -171,9 +173,13 @@ class Run:
         assert isinstance(state, Direct)
         if state.given_up:
             record.outcome, record.final, record.suspect = GIVEN_UP, state.final, state.suspect
+            reached = float(state.cursor.get("t", -math.inf))
             for before in self.records[-2:-1]:
                 if before.suspect and not record.final:
-                    record.final, record.stop_reason = True, before.stop_reason
+                    # Nothing else gets past it; but the finer march may, and stop for a reason of its own.
+                    past = reached > self.reached
+                    record.final, record.stop_reason = True, state.reason if past else before.stop_reason
+            self.reached = reached
         # A march a hundred times finer that gains less than a digit: the next would gain nothing.
         idle = state.exhausted or state.given_up or state.residual > 0.1 * self.residual
         self.exhausted = isinstance(phase, (Marching, SlabMarching)) and idle and not state.suspect
