@@ -48,6 +48,12 @@ class LinearForm(eqx.Module):
                     found[order][start : start + 4096, index] = contract(np.asarray(amplitude), tables)
         return found
 
+    def tails(self) -> list[float]:
+        """Per axis, the share of the amplitudes in the highest modes; the largest over the fields."""
+        fields = zip(self.amplitudes, self.bases, strict=True)
+        shares = [[basis.tail(np.asarray(a), i) for i, basis in enumerate(bases)] for a, bases in fields]
+        return [max(axis) for axis in zip(*shares, strict=True)]
+
     def spec(self) -> dict[str, Any]:
         return {"kind": "linear-form", "bases": [[asdict(b) for b in bases] for bases in self.bases]}
 

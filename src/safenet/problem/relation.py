@@ -51,10 +51,15 @@ class Relation:
     @cached_property
     def linear(self) -> bool:
         """Whether ∂residual/∂jet is free of jets for every jet."""
-        return all(not (self.residual.diff(jet).free_symbols & self.jets.keys()) for jet in self.jets)
+        return all(not (slope.free_symbols & self.jets.keys()) for slope in self._slopes.values())
+
+    @cached_property
+    def _slopes(self) -> dict[sp.Symbol, sp.Expr]:
+        return {jet: self.residual.diff(jet) for jet in self.jets}
 
     def coefficient(self, jet: sp.Symbol) -> sp.Expr:
-        return self.residual.diff(jet)
+        """∂residual/∂jet, differentiated once: slab after slab asks for it."""
+        return self._slopes[jet]
 
     @property
     def source(self) -> sp.Expr:

@@ -22,6 +22,7 @@ from .marching import AIM, SPACE, Grid, Slab, SlabMarching, Span
 from .newton import newton
 from .progress import Monitor
 from .subdivision import first_cells, halves
+from .tensor_lines import along
 
 STEP = 6.0  # multiplications of a Newton step, in units of cells · width³
 
@@ -155,7 +156,7 @@ def _interpolated(
     orders = (*(0,) * len(degrees), k)
     values = form.jets(at, [orders])[orders].reshape(len(cells), *map(len, nodes), -1)
     for axis, inverse in enumerate(inverses, 1):
-        values = np.moveaxis(np.tensordot(inverse, values, axes=((1,), (axis,))), 0, axis)
+        values = along(inverse, values, axis)
     return np.moveaxis(values, -1, 1)
 
 

@@ -216,14 +216,6 @@ class Collocation:
         )
         return LinearForm(tensors, self.bases)
 
-    def tails(self, amplitudes: np.ndarray) -> list[float]:
-        """Per axis, the share of the amplitudes in the highest modes; the largest over the fields."""
-        form = self.form(amplitudes)
-        return [
-            max(axes[i].tail(np.asarray(a), i) for a, axes in zip(form.amplitudes, self.bases, strict=True))
-            for i in range(len(self.problem.axes))
-        ]
-
 
 def kronecker(tables: Sequence[np.ndarray]) -> np.ndarray:
     """⊗ T_i: rows run over the tensor grid, columns over the tensor of functions, last axis fastest."""

@@ -207,8 +207,8 @@ class Marching:
                 reason = f"given up at t = {t0:.4g}: to this accuracy it would cost too much"
                 yield replace(state, done=True, given_up=True, reason=reason)
                 return
-            tails = collocation.tails(result.amplitudes)
             form = collocation.form(result.amplitudes)
+            tails = form.tails()
             residual = held_out(problem, form, 256, span).worst if result.converged else math.inf
             poor = residual > self.tail and residual < 0.5 * last
             change = self._change(problem, tails, result.converged, poor, modes, span[1] - t0, end - start)

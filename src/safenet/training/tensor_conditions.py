@@ -31,12 +31,11 @@ def tensor_obstacle(problem: Problem) -> str | None:
     for axis in range(len(problem.axes) - 1):
         if periodic(problem, axis):
             continue
-        conditions = on_faces(problem, axis)
-        for condition in conditions:
+        for condition in on_faces(problem, axis):
             if not _simple(problem, condition, axis):
                 return f"the condition {condition.text} is not one on u and its normal derivatives alone"
         for name in problem.unknowns:
-            count = sum(field_of(condition) == name for condition in conditions)
+            count = len(on_faces(problem, axis, name))
             if count != problem.order(axis, name):
                 return f"{name} has {count} conditions in {problem.axis_names[axis]}"
     return None
@@ -66,11 +65,12 @@ def periodic(problem: Problem, axis: int) -> bool:
     return all(kinds[axis] == "periodic" for kinds in axis_kinds(problem).values())
 
 
-def on_faces(problem: Problem, axis: int) -> list[Condition]:
-    """The conditions on the two faces of an axis that a basis does not fulfil by itself."""
+def on_faces(problem: Problem, axis: int, name: str | None = None) -> list[Condition]:
+    """The conditions on the two faces of an axis, all or an unknown's, that a basis does not fulfil by itself."""
     if periodic(problem, axis):
         return []
-    return [c for c in problem.conditions if not c.initial and axis not in c.free]
+    given = [c for c in problem.conditions if not c.initial and axis not in c.free]
+    return given if name is None else [c for c in given if field_of(c) == name]
 
 
 def field_of(condition: Condition) -> str:
@@ -94,7 +94,4 @@ def _simple(problem: Problem, condition: Condition, axis: int) -> bool:
 def node_counts(problem: Problem, form: LinearForm) -> list[int]:
     """How many nodes each space axis of a form had: its functions, less the conditions on the faces."""
     name = problem.unknowns[0]
-    return [
-        basis.size - sum(field_of(condition) == name for condition in on_faces(problem, axis))
-        for axis, basis in enumerate(form.bases[0][:-1])
-    ]
+    return [basis.size - len(on_faces(problem, axis, name)) for axis, basis in enumerate(form.bases[0][:-1])]

@@ -18,7 +18,7 @@ from .direct import first_modes
 from .marching import AIM, SPACE, Grid, Slab, SlabMarching, Span
 from .newton import newton
 from .progress import Monitor
-from .tensor_rows import TensorRows, beginning, continued, tails
+from .tensor_rows import TensorRows, beginning, continued
 from .threads import one_thread
 
 FINER, COARSER = 1.4, 1.3  # times as many nodes, or as few
@@ -54,7 +54,7 @@ class TensorMarching(SlabMarching):
             rows = TensorRows(problem, grid, self.time, span, start)
             result = newton(rows, rows.guess(), linear=False, report=monitor.step)
             solved = rows.form(result.amplitudes)
-        found = tails(solved)
+        found = np.array(solved.tails())
         if FINER * rows.unknowns > self.most:
             found[:-1] = 0.0
         return Slab(solved, found[None], result, rows.work)

@@ -22,10 +22,10 @@ from scipy.sparse.linalg import LinearOperator, gmres
 
 from ..networks.basis import AxisBasis
 from ..networks.linear_form import LinearForm
-from ..problem import Condition, Problem
+from ..problem import Problem
 from ..problem.evaluate import evaluate
 from ..problem.jets import Jet
-from .tensor_conditions import field_of, on_faces, periodic, pins
+from .tensor_conditions import on_faces, periodic, pins
 from .tensor_lines import Line, along, each, radau
 
 KRYLOV, RESTARTS = 40, 3  # vectors, and how often they are begun anew: a slab that needs more is too long
@@ -122,7 +122,7 @@ class TensorRows:
         low, high = problem.axes[axis].lo, problem.axes[axis].hi
         if periodic(problem, axis):
             return Line(AxisBasis("periodic", count // 2, low, high), count)
-        conditions = self._conditions(axis, name)
+        conditions = on_faces(problem, axis, name)
         boundary = tuple(
             tuple(
                 (float(problem.value(c.coefficient(s))), self._place(jet, axis), jet.orders[axis])
@@ -131,9 +131,6 @@ class TensorRows:
             for c in conditions
         )
         return Line(AxisBasis("chebyshev", count + len(conditions) - 1, low, high), count, boundary)
-
-    def _conditions(self, axis: int, name: str) -> list[Condition]:
-        return [c for c in on_faces(self.problem, axis) if field_of(c) == name]
 
     def _place(self, jet: Jet, axis: int) -> float:
         place = jet.place[axis]
@@ -145,7 +142,7 @@ class TensorRows:
         lines, problem = self.lines[field], self.problem
         total = np.zeros((*(line.basis.size for line in lines), len(times)))
         for axis in reversed(range(len(lines))):
-            conditions = self._conditions(axis, problem.unknowns[field])
+            conditions = on_faces(problem, axis, problem.unknowns[field])
             if not conditions:
                 continue
             # Before this axis: values, to be extended; behind it: amplitudes, by as many nodes.
@@ -342,10 +339,3 @@ class TensorRows:
             here = np.tensordot(line.basis(np.asarray(self._place(jet, axis))), here, axes=1)
         source = self.problem.value(condition.source / condition.coefficient(symbol))
         return evaluate(source, {self.problem.axes[-1].symbol: self.times}, np) - here
-
-
-def tails(form: LinearForm) -> np.ndarray:
-    """For each axis the share of the amplitudes in its highest modes; the largest over the fields."""
-    fields = zip(form.amplitudes, form.bases, strict=True)
-    found = [[b.tail(np.asarray(a), i) for i, b in enumerate(bases)] for a, bases in fields]
-    return np.max(found, axis=0)
