@@ -34,16 +34,15 @@ _cores_as_devices()
 
 
 def cache_compilations() -> None:
-    """Keep compiled programs between runs of the command line, in the user's cache folder."""
-    root = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    try:
-        folder = root / "safenet" / "jax"
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return  # a read-only home costs time, not results
-    jax.config.update("jax_compilation_cache_dir", str(folder))
+    """Keep compiled programs between runs of the command line, in the user's cache folder or where JAX is told to."""
     # The small ones too: a solve has dozens of them, seconds in all.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    if jax.config.jax_compilation_cache_dir:  # type: ignore[attr-defined]
+        return
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "safenet" / "jax"
+    with contextlib.suppress(OSError):  # a read-only home costs time, not results
+        folder.mkdir(parents=True, exist_ok=True)
+        jax.config.update("jax_compilation_cache_dir", str(folder))
 
 
 def device_name() -> str:

@@ -242,6 +242,27 @@ def test_a_run_that_leaves_the_finite_stops_as_diverged_with_the_best_before(tmp
     assert facts(train(FINITE_AT_FIRST, plan, None, tmp_path, resume=True)) == facts(trained)
 
 
+def test_adam_after_lbfgs_may_rise_from_what_it_was_given():
+    # η = 0.1 throws away what L-BFGS found; judged by that alone, the schedule would end here.
+    plan = dataclasses.replace(SMALL, phases=(Adam(20), LBFGS(100), Adam(3, rate=0.1), LBFGS(30)))
+    trained = train(DECAY, plan)
+    ends = np.cumsum([record.iterations for record in trained.records])
+    _, found, thrown, last = trained.history[ends - 1, 1]
+    assert thrown > 100 * found
+    assert last < thrown / 100
+    assert [record.outcome for record in trained.records[:3]] == ["finished"] * 3
+    assert len(trained.records) == 4
+
+
+def test_adam_that_ends_far_above_where_the_run_began_has_diverged():
+    plan = dataclasses.replace(SMALL, phases=(Adam(20), LBFGS(20), Adam(3, rate=100.0), LBFGS(5)))
+    trained = train(DECAY, plan)
+    assert trained.history[-1, 1] > 10 * trained.records[0].first_loss
+    assert [record.name for record in trained.records] == ["adam", "lbfgs", "adam"]
+    assert trained.outcome == "diverged"
+    assert "far above" in trained.stop_reason
+
+
 def test_a_run_that_is_never_finite_ends_with_its_first_network():
     nowhere = loads(LOGISTIC.toml().replace("4*u*(1 - u)", "log(u - 9)"))
     plan = make_plan(nowhere, interior=4, condition=2)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..networks.methods import build, network_spec, skeleton
 from ..problem import Problem
+from .adam import AdamState
 from .checkpoint import fill, leaves, pack, unpack, write_atomically
 from .direct import FAILED, Direct, Marching
 from .heldout import held_out
@@ -54,6 +55,7 @@ class PhaseRecord:
     phase: int = 0  # its place in the plan
     final: bool = False  # it saw why no other phase would do better
     suspect: bool = False  # it did, unless the next one gets past it
+    first_loss: float | None = None  # with which it began, where it may rise
 
 
 @dataclass
@@ -231,15 +233,24 @@ class Run:
             self.save()
         state = here(state)
         status = Status(int(state.status))
-        # Only Adam lets the loss rise, and remembers where it began; new points raise it, and are no divergence.
-        risen = hasattr(state, "first_total") and float(state.judged) > 10 * float(state.first_total)
-        diverged = status == Status.NON_FINITE or risen
+        diverged = status == Status.NON_FINITE or self._risen(record, state)
         stalled = status in (Status.NO_STEP, Status.DECREASE, Status.GRADIENT, Status.PLATEAU)
         record.outcome = "diverged" if diverged else "stalled" if stalled else "finished"
-        record.stop_reason = sentence(status)
+        record.stop_reason = sentence(Status.DIVERGED if diverged and status == Status.FINISHED else status)
         self.theta = state.best_theta if diverged else state.theta
         self.weights = getattr(state, "weights", self.weights)
         self._candidate(loss.field(state.best_theta))
+
+    def _risen(self, record: PhaseRecord, state: State) -> bool:
+        """Whether Adam, which alone lets the loss rise, ends ten times above the loss with which the run began.
+
+        Not above its own first one: after L-BFGS that is tiny, and Adam's blind first steps leave it at once.
+        """
+        if not isinstance(state, AdamState) or not jnp.isfinite(state.first_total):
+            return False
+        record.first_loss = float(state.first_total)
+        first = next(r.first_loss for r in self.records if r.first_loss is not None)
+        return float(state.judged) > 10 * first
 
     def _stage(self, phase: Stage) -> None:
         """A network on top of the one at hand; whoever resumes finds it built, and no theta yet."""
