@@ -168,8 +168,10 @@ def result_text(solution: Solution, folder: Path) -> str:
         # What a correction leaves of the residual is rougher than the correction can be.
         rough = (result.get("estimate_left") or 0.0) > ROUGH
         more, why = (" or more", "; the rest of the residual is too rough to tell") if rough else ("", "")
+        since = result.get("estimate_since")
+        after = "" if since is None else f" from t = {since:.3g} on"
         lines.append(
-            f"  error           {result['estimate']:.0e}{more} (relative, estimated without the reference{why})"
+            f"  error           {result['estimate']:.0e}{more} (relative{after}, estimated without the reference{why})"
         )
     residual = result["residual"]
     if residual is None:

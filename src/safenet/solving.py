@@ -243,15 +243,18 @@ def carry_out(
 
 
 def _estimate(solution: Solution, monitor: Monitor | None, former: Mapping[str, Any]) -> None:
-    """By how much a solve of the default recipe that came to its end thinks it is wrong, unless a `former` one said."""
+    """By how much a solve of the default recipe that came to its end thinks it is wrong, unless a `former` one said.
+
+    One that was given up has seen the solution end, or jump, and of that no correction knows.
+    """
     began, result = time.monotonic(), solution.result
-    if solution.plan.recipe != "default" or result["outcome"] in ("interrupted", OUT_OF_TIME):
+    if solution.plan.recipe != "default" or result["outcome"] in ("interrupted", OUT_OF_TIME, GIVEN_UP):
         return
     try:
-        known, left = former.get("estimate"), former.get("estimate_left")
+        known, left, since = (former.get(f"estimate{part}") for part in ("", "_left", "_since"))
         if known is None and (found := estimated(solution.problem, solution.network, monitor)):
-            known, left = found.error, found.left
-        result |= {"estimate": known, "estimate_left": left}
+            known, left, since = found.error, found.left, found.since
+        result |= {"estimate": known, "estimate_left": left, "estimate_since": since}
         if data := missed_data(solution.problem, solution.network):
             result["warnings"].append(
                 f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
@@ -365,6 +368,7 @@ def result_json(problem: Problem, plan: Plan, trained: Trained, seconds: float) 
         "reference_accuracy": measured.floor,
         "estimate": None,
         "estimate_left": None,
+        "estimate_since": None,
         "residual": finite_or_none(measured.held_out.worst),
         "parameters": trained.network.parameters,
         "iterations": sum(record.iterations for record in trained.records),

@@ -1,6 +1,7 @@
 """`safenet bench` and `safenet store` as their users meet them."""
 
 import csv
+import errno
 import json
 import os
 from unittest import mock
@@ -9,6 +10,8 @@ import pytest
 from test_engines import DECAY, SUITE
 
 from safenet import bench
+from safenet.bench import __main__ as module
+from safenet.bench import running
 from test_cli import run
 
 FILE = SUITE.replace("seeds = 6", "seeds = 1").replace("0.05", "1e-3")
@@ -23,7 +26,7 @@ def desk(tmp_path_factory):
     with mock.patch.object(os, "sched_getaffinity", return_value={0}, create=True):  # one core is enough
         ran = run("bench", "mine.toml", "--out", "out", "--workers", "1", "--json", cwd=folder)
     assert ran.code == 0, ran.err
-    assert ran.json == {"cases": 1, "done": 1, "failed": 0, "new": 1}
+    assert ran.json == {"cases": 1, "done": 1, "failed": 0, "diverged": 0, "new": 1}
     assert "decay · pinn · paper-4" in ran.err
     return folder
 
@@ -71,6 +74,48 @@ def test_failures_are_an_exit_status_and_name_the_remedy(desk):
     assert ran.code == 1
     assert "1 of them failed: --retry" in ran.out
     assert " failed  decay" in run("bench", "mine.toml", "--out", "sad", "--dry-run", cwd=desk).out
+
+
+def test_what_diverged_is_counted_and_no_failure(desk):
+    (case,) = bench.suite(desk / "mine.toml").cases()
+    with bench.Store(desk / "steep") as store:
+        told = {"outcome": "diverged", "stop_reason": "made up", "environment": {}}
+        store.add([bench.Row(id=case.id, **case.facts, **told)])
+    ran = run("bench", "mine.toml", "--out", "steep", "--retry", cwd=desk)
+    assert ran.code == 0
+    assert "1 of 1 cases are in steep, 0 of them failed; 1 diverged" in ran.out
+
+
+def stop(*_):
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_says_how_far_it_came_and_how_to_go_on(desk, monkeypatch, capsys):
+    monkeypatch.setattr(running._Loop, "drive", stop)
+    monkeypatch.setattr(running, "start", lambda *_: mock.Mock())
+    (desk / "two.toml").write_text(FILE.replace("seeds = 1", "seeds = 2", 1))
+    for words in (["--merge", "out"], ["--json"]):
+        ran = run("bench", "two.toml", "--out", "halves", *words, cwd=desk)
+        assert (ran.code, ran.err) == (
+            *(130, "stopped, 1 of 2 cases are in halves; the same command goes on\n"),
+        )
+    monkeypatch.chdir(desk)
+    assert module.main(["two.toml", "--out", "halves"]) == 130
+    assert capsys.readouterr().err == ran.err
+    monkeypatch.setattr(bench.Suite, "cases", stop)  # before anything is known
+    assert run("bench", "two.toml", cwd=desk).err == "stopped; the same command goes on\n"
+
+
+def test_a_full_disk_is_a_sentence(desk, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(running, "start", full)
+    ran = run("bench", "mine.toml", "--out", "full", cwd=desk)
+    assert (ran.code, ran.err) == (
+        2,
+        "safenet: cannot write full: No space left on device\n  → free space there; the same command goes on\n",
+    )
 
 
 def test_results_go_out_as_a_table_and_on_as_text(desk):

@@ -18,7 +18,7 @@ import pytest
 import safenet
 from safenet.bench.local import Local, Worker, WorkerDeathError
 from safenet.bench.running import run
-from safenet.bench.store import Store
+from safenet.bench.store import FullDiskError, Store
 
 CORES = os.sched_getaffinity(0)
 SOURCE = str(Path(safenet.__file__).parents[1])
@@ -199,6 +199,19 @@ def test_a_worker_that_dies_is_replaced(place):
         assert (summary.done, summary.failed, summary.new) == (2, 1, 2)
     finally:
         engine.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no disk that is always full")
+def test_a_worker_whose_disk_is_full_says_so_and_its_case_is_not_lost(place):
+    log = place / "out" / "logs" / "worker-0.log"
+    log.parent.mkdir(parents=True)
+    log.symlink_to("/dev/full")
+    with pytest.raises(FullDiskError, match="runs: No space left on device"):
+        run(place / "mine.toml", place / "out", scale="smoke", workers=1)
+    log.unlink()
+    summary = run(place / "mine.toml", place / "out", scale="smoke", workers=1)
+    assert (summary.done, summary.failed, summary.new) == (2, 0, 2)
+    assert len(trained(place)) == 1  # the other was only read
 
 
 def test_a_worker_that_cannot_start_is_an_error_and_no_row(place, monkeypatch):

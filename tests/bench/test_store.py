@@ -15,7 +15,7 @@ from safenet import SafeNetError, library
 from safenet.bench import Row, Store, export, merge
 from safenet.bench.case import Case
 from safenet.bench.history import POINTS, packed, thinned
-from safenet.bench.store import FAILED, LEASE
+from safenet.bench.store import FAILED, LEASE, FullDiskError
 from safenet.training.recipes import make_plan
 
 LOSS = np.column_stack([np.arange(1, 1001), np.geomspace(10, 1e-5, 1000), np.geomspace(1, 1e-6, 1000)])
@@ -81,6 +81,25 @@ def test_a_transaction_that_fails_leaves_nothing(store):
         store.add([row("a"), row("b", seconds=object())])
     assert store.rows() == []
     store.add([row("a")])  # and the store goes on
+
+
+def test_a_full_disk_names_the_file_and_loses_nothing(store):
+    store.add([row("a")])
+    pages = store._database.execute("PRAGMA page_count").fetchone()[0]
+    store._database.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own full disk
+    for _ in range(2):
+        with pytest.raises(FullDiskError, match=r"store\.db: database or disk is full\n.*free space"):
+            store.add([row("b", result={"long": "x" * 9999})])
+    assert [r.id for r in store.rows()] == ["a"]
+    store._database.execute("PRAGMA max_page_count = 99999")
+    assert store.add([row("b")]) == 1
+
+
+def test_a_store_that_another_holds_is_an_error_in_words(store):
+    with Store(store.path) as other, other._transaction():
+        store._database.execute("PRAGMA busy_timeout = 1")
+        with pytest.raises(SafeNetError, match=r"store\.db: database is locked"):
+            store.add([row()])
 
 
 # ---- leases

@@ -1,10 +1,12 @@
 """What came of a case: its row, its curves, its spectrum; and what a kill or a death leaves of it."""
 # ruff: noqa: F811 (fixtures by their names)
 
+import errno
 import json
 import time
 from concurrent.futures import Future
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -27,7 +29,7 @@ from safenet.bench import running
 from safenet.bench import work as working
 from safenet.bench.local import WorkerDeathError
 from safenet.bench.running import run
-from safenet.bench.store import FAILED, Store
+from safenet.bench.store import FAILED, FullDiskError, Store
 from safenet.bench.watch import Watch
 from safenet.training.points import sample
 
@@ -59,8 +61,25 @@ def test_the_error_along_the_way_ends_where_the_run_ends(place, monkeypatch):
     iterations, errors = row.curves["error"].T
     assert iterations[-1] == 100
     assert len(iterations) > 2
-    assert errors[-1] == pytest.approx(row.l2re, rel=0.2)  # the row's is that of the best θ
+    assert errors[-1] == np.float32(row.l2re)
+    assert errors[0] > 2 * errors[-1]
     assert row.result["pace"]["adam"] > 0
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_where_looks_are_too_dear_the_curve_still_ends_with_the_error_of_the_row(
+    place, monkeypatch, together
+):
+    monkeypatch.setattr("safenet.bench.watch.Watch.network", lambda *_: None)
+    for row in map(bench.Row.from_json, working.work(task(place, together=together))):
+        assert row.environment["together"] == 1 + together
+        assert row.curves["error"].tolist() == [[100, np.float32(row.l2re)]]
+
+
+def test_without_a_reference_there_is_no_curve_of_the_error(place):
+    (place / "decay.toml").write_text(DECAY.replace("exact", "# exact"))
+    row = bench.Row.from_json(working.work(task(place))[0])
+    assert (row.l2re, len(row.curves["error"])) == (None, 0)
 
 
 def test_a_spectrum_is_taken_of_a_run_that_its_plain_case_has_left(place, monkeypatch):
@@ -106,6 +125,7 @@ def test_seeds_together_are_the_seeds_alone_and_go_on_from_their_checkpoints(pla
     alone = working.work(task(place) | {"folder": str(place / "alone")})
     monkeypatch.setattr("safenet.training.batch.SAVE_EVERY", 0.0)
     monkeypatch.setattr("safenet.training.batch.CAPACITY", 16)
+    jax.clear_caches()  # another test's program may have another capacity
     heard = []
 
     def stop(self, iteration, *rest):
@@ -274,6 +294,25 @@ def test_a_case_at_which_a_worker_dies_is_a_failed_row_and_retry_tries_again(pla
     assert (summary.failed, summary.new) == (0, 1)
     with Store(place / "out") as store:
         assert [row.attempt for row in store.every() if row.id == fallen.id] == [1, 2]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_full_disk_is_no_failure_of_a_case_and_costs_nothing(place, monkeypatch, together):
+    def full(path, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    heard, engine = [], Inline()
+    engine.together = together
+    monkeypatch.setattr("safenet.bench.watch.Watch.losses", lambda self, i, *rest: heard.append(i))
+    with monkeypatch.context() as context:
+        context.setattr("safenet.solution.write_atomically", full)  # at the end, when the checkpoint is there
+        for last in (100, None):  # what was trained is not trained again
+            heard.clear()
+            with pytest.raises(FullDiskError, match=r"runs: No space left on device\n.*free space"):
+                run(place / "mine.toml", place / "out", scale="smoke", engine=engine)
+            assert max(heard, default=None) == last
+    summary = run(place / "mine.toml", place / "out", scale="smoke", engine=engine)
+    assert (summary.done, summary.failed, summary.new) == (2, 0, 2)
 
 
 def test_killed_in_the_middle_of_a_case_and_continued_nothing_is_lost_or_done_twice(place):

@@ -4,6 +4,7 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError, SafeNetWarning
+from safenet.problem.agreement import clashes
 from safenet.problem.posedness import doubts
 from safenet.problem.structure import axis_kinds
 
@@ -111,3 +112,27 @@ domain = {{ x = [0, 1], t = [0, 1] }}
         order == 1
         or doubts(ring(TIED[0], *(f"u{k}(0, t) = 0" for k in ("", "_x", "_xx")[: order - 1]))) == ()
     )
+
+
+@pytest.mark.parametrize(
+    ("conditions", "gaps"),
+    [
+        (["u(x, 0) = 1", "u(0, t) = 0", "u(1, t) = 1"], {"u(0, t) = 0": 1}),
+        (["u(x, 0) = cos(pi*x)", "u(0, t) = exp(t)", "u(1, t) = t - 1"], {}),
+        (["u(x, 0) = k*x", "u(0, t) = t", "u(1, t) = 1"], {"u(1, t) = 1": 2}),
+        (["u(x, 0) = x", "u(0, t) = u(1, t)", "u_x(0, t) = u_x(1, t)"], {"u(0, t) = u(1, t)": 1}),
+        (["u(x, 0) = sin(2*pi*x)", "u(0, t) = u(1, t)", "u_x(0, t) = u_x(1, t)"], {}),
+        (
+            ["u(x, 0) = exp(-900*(x - 1/2)**2)", "u(0, t) = 0", "u(1, t) = 0"],
+            {},
+        ),  # e^-225 is none to speak of
+        (["2*u(x, 0) = 6", "u(0, t) = 3", "u_x(1, t) = 5"], {}),  # a slope that disagrees is no jump
+    ],
+)
+def test_initial_values_that_a_face_does_not_have(conditions, gaps):
+    problem = sn.loads(
+        f'name = "p"\nunknowns = ["u"]\nequations = ["u_t = u_xx"]\nconditions = {conditions}\n'
+        "[domain]\nx = [0, 1]\nt = [0, 1]\n[parameters]\nk = 3\n"
+    )
+    assert {clash.face.text: clash.gap for clash in clashes(problem)} == pytest.approx(gaps)
+    assert any("do not meet" in doubt for doubt in doubts(problem)) is bool(gaps)

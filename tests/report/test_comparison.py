@@ -80,3 +80,13 @@ def test_what_one_compares_may_differ_in_recipe_and_scale():
         "PINN · Schedule 1 · width=7 · 1%, 20,000 + 2,000 points, float32",
         "PINN · Schedule 4 · width=7 · 1%, 99 + 2,000 points, float32",
     ]
+
+
+def test_a_first_place_of_fewer_seeds_is_not_bold():
+    rows = [row("wave", "pinn", "paper-1", 1e-2, seed, width=7) for seed in range(3)]
+    rows += [row("wave", "pinn", "paper-1", 1e-3, seed, width=8) for seed in range(2)]
+    found = own(rows)
+    few = cell(found, "PINN · width=8", "Wave")
+    assert (few.below, few.few, few.best) == ("#1 of 2", "2 seeds", False)
+    whole = cell(found, "PINN · width=7", "Wave")
+    assert (whole.few, whole.best) == ("", False)

@@ -52,6 +52,17 @@ def test_a_cell_is_the_seeds_of_one_configuration_at_one_scale():
     assert scale_of(rows[4]) == Scale(0.01, 400, 2000, "float32")
 
 
+def test_of_scales_with_equally_many_rows_that_with_the_papers_points_is_taken():
+    sizes = (5000, 20_000, 40_000)
+    rows = [row("wave", "pinn", "paper-4", 0.1, scale=0.02, interior=size) for size in sizes]
+    results, wanted = Results(rows), [("wave", method, "paper-4", {}) for method in ("pinn", "rff")]
+    assert results.best(wanted).scale.interior == 20_000
+    assert [scale.interior for scale in results.scales()] == [20_000, 40_000, 5000]
+    more = Results([*rows, row("wave", "rff", "paper-4", 0.1, scale=0.02, interior=5000)])
+    assert more.best(wanted).scale.interior == 5000  # most rows come first
+    assert [scale.interior for scale in more.scales()] == [5000, 20_000, 40_000]
+
+
 def test_an_option_at_the_methods_own_value_is_the_method_itself():
     view = Results([row("wave", OURS, "paper-1", 1e-3)]).at(PAPER)
     assert view.median("wave", OURS, "paper-1", activation="tanh", features=128) == 1e-3

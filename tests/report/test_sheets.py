@@ -33,7 +33,7 @@ def results():
     rows += [row("wave", "rff", "paper-1", 7e-3), row("wave", "rff", "paper-1", 1.0, 1, outcome="diverged")]
     rows.append(row("burgers", "w-pinn", "paper-1", 1.0, outcome="diverged"))
     rows.append(row("burgers", "pinn", "paper-1", 0.5))
-    rows.append(row("wave", "safe-net", "paper-1", 1e-4))
+    rows += [row("wave", "safe-net", "paper-1", 1e-4, seed) for seed in range(3)]
     rows.append(row("wave", "safe-net", "default", 1e-13))
     return Results(rows)
 
@@ -67,6 +67,26 @@ def test_a_missing_cell_says_so_and_keeps_the_papers_number(results):
 def test_our_methods_stand_below_the_papers_without_a_number_of_its(results):
     ours = cell(sheet(results, MAIN), "SAFE-NET, ours", "Wave")
     assert (ours.text, ours.below, ours.best) == ("1.0e-4", "", True)
+
+
+def test_a_cell_with_fewer_seeds_says_so_and_is_never_the_best():
+    """Neither of its column, nor where its median is that of the best."""
+    rows = [row("wave", "pinn", "paper-1", 0.1, seed) for seed in range(3)]
+    rows += [row("wave", "rff", "paper-1", 0.2, seed) for seed in range(3)]
+    rows += [row("wave", "rbf", "paper-1", 0.01, seed) for seed in range(2)]
+    rows.append(row("wave", "w-pinn", "paper-1", 0.1))
+    rows += [row("burgers", method, "paper-1", 0.1) for method in ("pinn", "rff")]
+    found = sheet(Results(rows), MAIN)
+    wave = {line: cell(found, line, "Wave") for line in ("PINN", "RFF", "RBF", "W-PINN")}
+    assert {line: (one.few, one.best) for line, one in wave.items()} == {
+        **{"PINN": ("", True), "RFF": ("", False)},
+        **{"RBF": ("2 seeds", False), "W-PINN": ("1 seed", False)},
+    }
+    assert [cell(found, line, "Burgers").best for line in ("PINN", "RFF")] == [False, False]
+    assert "**1.0e-1**" in markdown([], [found])
+    assert r"\textbf{1.0e-1}" in latex([], [found])
+    assert "**1.0e-2**" not in markdown([], [found])
+    assert r"\textbf{1.0e-2}" not in latex([], [found])
 
 
 def test_a_table_without_rows_names_its_suite(results):
@@ -186,3 +206,13 @@ def test_latex_is_balanced_and_escaped(results):
     assert r"\texttt{safenet bench paper-depth -{}-out DIR}" in text
     assert escaped("2012–2024") == "2012--2024"
     assert r"\textbf{1.0e-4}" in text  # the best on wave
+
+
+def test_the_columns_of_latex_fit_the_line(results):
+    """Their shares, each with the space on both its sides, are the line but for what rounding takes."""
+    specs = re.findall(r"\\begin\{longtable\}\{(.*?)\}\n", latex(ledger(results), sheets(results)))
+    assert len(specs) > 10
+    for spec in specs:
+        shares = re.findall(r"p\{\\dimexpr(0\.\d+|1\.0+)\\linewidth-2\\tabcolsep\\relax\}", spec)
+        assert len(shares) == spec.count("p{"), spec
+        assert 0.99 < sum(map(float, shares)) <= 1 + 1e-9, spec

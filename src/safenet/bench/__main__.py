@@ -35,9 +35,6 @@ def main(words: list[str] | None = None) -> int:
     except SafeNetError as error:
         print(f"safenet.bench: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("interrupted; the same command goes on", file=sys.stderr)
-        return 130
 
 
 if __name__ == "__main__":

@@ -194,10 +194,18 @@ def loads(text: str, name: str, place: Path) -> Suite:
     except tomllib.TOMLDecodeError as error:
         raise SafeNetError(f"the suite {name} is no TOML: {error}", "see docs/benchmarks.md") from None
     head = {key: document.pop(key) for key in KEYS if key in document}
-    title, labels = document.pop("title", name), tuple(document.pop("labels", ()))
+    title, labels = document.pop("title", name), document.pop("labels", [])
     smoke, parts = document.pop("smoke", {}), document.pop("part", [{}])
     if document:
         raise SafeNetError(f"the suite {name} has an unknown key {next(iter(document))!r}", _known(document))
+    for key, value, fits, kind in (
+        ("title", title, isinstance(title, str), 'a text, e.g. title = "Depth"'),
+        ("labels", labels, _all(labels, str), 'a list of texts, e.g. labels = ["tab:depth"]'),
+        ("smoke", smoke, isinstance(smoke, dict), "a table: [smoke]"),
+        ("part", parts, parts != [] and _all(parts, dict), "one or more tables, each under [[part]]"),
+    ):
+        if not fits:
+            raise SafeNetError(f"the suite {name} has {key} = {value!r}", f"it must be {kind}")
     for table in (*parts, smoke):
         for key in table:
             if key not in KEYS:
@@ -206,23 +214,33 @@ def loads(text: str, name: str, place: Path) -> Suite:
     for part in whole:
         _check(part, name)
     _check({**whole[0], **smoke}, name)
-    return Suite(name, title, labels, tuple(whole), smoke, place)
+    return Suite(name, title, tuple(labels), tuple(whole), smoke, place)
 
 
 def _known(document: Mapping[str, Any]) -> str:
     return nearest(next(iter(document)), ("title", "labels", "smoke", "part", *KEYS))
 
 
+def _all(value: Any, kind: type) -> bool:
+    """Whether it is a list of such."""
+    return isinstance(value, list) and all(isinstance(each, kind) for each in value)
+
+
 def _check(part: Mapping[str, Any], name: str) -> None:
-    """Every list is there and is a list; seeds are a number or a list of numbers."""
+    """Every list is there and is a list, of names; seeds are a number or a list of numbers."""
     for key in LISTS:
         if not isinstance(part.get(key), list) or not part[key]:
             raise SafeNetError(f"the suite {name} has no list of {key}", f'e.g. {key} = ["…"]')
+        for entry in part[key]:
+            if not isinstance(entry, str) and not (key == "problems" and isinstance(entry, dict)):
+                raise SafeNetError(
+                    f"the suite {name} has {entry!r} among its {key}", "each must be a name, a text"
+                )
     seeds, spectrum = part["seeds"], part["spectrum"]
-    whole = [seeds] if isinstance(seeds, int) else seeds
-    if not isinstance(whole, list) or not whole or not all(type(seed) is int and seed >= 0 for seed in whole):
+    listed = isinstance(seeds, list) and seeds and all(type(seed) is int and seed >= 0 for seed in seeds)
+    if not listed and not (type(seeds) is int and seeds > 0):
         raise SafeNetError(
-            f"the suite {name} has seeds = {seeds!r}", "give a number, or a list such as [0, 1]"
+            f"the suite {name} has seeds = {seeds!r}", "give how many, 1 or more, or a list such as [0, 1]"
         )
     if not isinstance(part["options"], dict):
         raise SafeNetError(f"the suite {name} has no table of options", "e.g. options = { depth = [1, 2] }")

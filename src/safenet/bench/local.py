@@ -19,6 +19,7 @@ from typing import Any
 
 from ..backend import cores
 from ..errors import SafeNetError
+from .store import FullDiskError
 
 MEMORY = 2.5e9  # bytes that a worker may need: XLA's compiler and a Jacobian
 
@@ -126,6 +127,8 @@ class Local:
                 self._stop(worker)
                 raise
             self._idle[number] = worker
+            if isinstance(answer, dict):
+                raise FullDiskError(**answer)
             return list(answer)
         finally:
             self._free.put(number)

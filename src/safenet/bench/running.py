@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
@@ -16,7 +17,7 @@ from .case import Case
 from .catalogue import Suite
 from .catalogue import suite as read_suite
 from .projection import Paces
-from .store import FAILED, Row, Store
+from .store import FAILED, FullDiskError, Row, Store, of_a_full_disk
 
 BEAT = 10.0  # seconds between two renewals of the leases
 ENGINES = ("local", "dask")
@@ -37,16 +38,28 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Summary:
-    """How a suite stands: cases in all, with a result, failed (counted among them), and done by this call."""
+    """How a suite stands: cases in all, with a result, failed or diverged (both among them), and done by this call.
+
+    To diverge is a result; a case that failed has none, and may be tried again.
+    """
 
     cases: int
     done: int
     failed: int
+    diverged: int
     new: int
 
     @property
     def complete(self) -> bool:
         return self.done == self.cases
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C, and how the suite stood then."""
+
+    def __init__(self, summary: Summary) -> None:
+        super().__init__()
+        self.summary = summary
 
 
 @dataclass(frozen=True)
@@ -93,17 +106,26 @@ def run(
     folder = Path(out)
     with Store(folder) as store:
         loop = _Loop(store, cases, folder / "runs", retry, progress or _silent)
-        if loop.missing():
-            working = (
-                engine if not isinstance(engine, str) else start(engine, folder, workers, address, resources)
-            )
-            try:
-                loop.drive(working, deadline)
-            finally:
-                working.close()
-                store.release()
-        outcomes = [outcome for id, outcome in store.outcomes().items() if id in cases]
-        return Summary(len(cases), len(outcomes), outcomes.count(FAILED), loop.new)
+        try:
+            if loop.missing():
+                working = (
+                    start(engine, folder, workers, address, resources) if isinstance(engine, str) else engine
+                )
+                try:
+                    loop.drive(working, deadline)
+                finally:
+                    working.close()
+                    with contextlib.suppress(
+                        SafeNetError
+                    ):  # where it cannot be written, a lease ends by itself
+                        store.release()
+        except KeyboardInterrupt:
+            raise Stopped(loop.summary()) from None
+        except OSError as error:
+            if of_a_full_disk(error):
+                raise FullDiskError.at(folder) from None
+            raise
+        return loop.summary()
 
 
 def start(
@@ -141,6 +163,11 @@ class _Loop:
         if self.retry:
             outcomes = {k: v for k, v in outcomes.items() if v != FAILED or k in self.tried}
         return [id for id in self.cases if id not in outcomes]
+
+    def summary(self) -> Summary:
+        outcomes = [outcome for id, outcome in self.store.outcomes().items() if id in self.cases]
+        failed, diverged = outcomes.count(FAILED), outcomes.count("diverged")
+        return Summary(len(self.cases), len(outcomes), failed, diverged, self.new)
 
     def drive(self, engine: Engine, deadline: float) -> None:
         pending: dict[Future[list[dict[str, Any]]], tuple[dict[str, int], float]] = {}
@@ -196,6 +223,8 @@ class _Loop:
         except CancelledError:
             raise SafeNetError("the cluster dropped its tasks", "see its scheduler; then go on") from None
         except Exception as error:
+            if of_a_full_disk(error):
+                raise
             died: dict[str, Any] = {"outcome": FAILED, "stop_reason": str(error), "environment": {}}
             return [
                 Row(id=id, attempt=attempt, **self.cases[id].facts, **died) for id, attempt in claimed.items()

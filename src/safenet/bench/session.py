@@ -12,11 +12,22 @@ from . import exchange
 from .catalogue import suite
 from .progress import Lines
 from .projection import listing, outlook, table
-from .running import run
+from .running import Stopped, run
 from .store import Store, rows_in
 
 
-def session(
+def session(name: str, out: Path, progress: Callable[[], Lines], **options: Any) -> int:
+    """The exit status: 1 where cases of the suite have failed, 130 after Ctrl-C. `options` are those of the command."""
+    try:
+        return _session(name, out, progress, **options)
+    except KeyboardInterrupt as stop:
+        known = stop.summary if isinstance(stop, Stopped) else None
+        stand = f", {known.done} of {known.cases} cases are in {out}" if known else ""
+        print(f"stopped{stand}; the same command goes on", file=sys.stderr)
+        return 130
+
+
+def _session(
     name: str,
     out: Path,
     progress: Callable[[], Lines],
@@ -30,7 +41,7 @@ def session(
     as_json: bool = False,
     **more: Any,
 ) -> int:
-    """The exit status: 1 where cases of the suite have failed. `more` are the other options of `run`."""
+    """`more` are the other options of `run`."""
     if export is not None:
         exchange.writer(export)  # what is wrong with it is said now, not after hours
     notes = sys.stderr if as_json else sys.stdout
@@ -51,8 +62,10 @@ def session(
         print(json.dumps(vars(summary)))
     else:
         again = ": --retry tries them once more" if summary.failed else ""
+        diverged = f"; {summary.diverged} diverged, which is a result" if summary.diverged else ""
         rest = "" if summary.complete else "; the same command goes on"
         print(
-            f"{summary.done} of {summary.cases} cases are in {out}, {summary.failed} of them failed{again}{rest}"
+            f"{summary.done} of {summary.cases} cases are in {out}, "
+            f"{summary.failed} of them failed{again}{diverged}{rest}"
         )
     return 1 if summary.failed else 0

@@ -8,6 +8,7 @@ where the process can be asked for. A transaction is whole or not there, wheneve
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import socket
@@ -42,6 +43,23 @@ CREATE TABLE IF NOT EXISTS leases (id TEXT PRIMARY KEY, owner TEXT, expires REAL
 CREATE TRIGGER IF NOT EXISTS unchanged BEFORE UPDATE ON results BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER IF NOT EXISTS kept BEFORE DELETE ON results BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 """
+
+
+class FullDiskError(SafeNetError):
+    """Not the fault of a case: nobody can go on until there is space."""
+
+    @classmethod
+    def at(cls, place: str | Path, obstacle: str = os.strerror(errno.ENOSPC)) -> FullDiskError:
+        return cls(f"cannot write {place}: {obstacle}", "free space there; the same command goes on")
+
+
+def of_a_full_disk(error: BaseException | None) -> bool:
+    """Whether it, or what it came from, says so."""
+    if isinstance(error, FullDiskError):
+        return True
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return error is not None and of_a_full_disk(error.__context__)
 
 
 @dataclass(frozen=True)
@@ -122,9 +140,7 @@ class Store:
                     if statement.strip():
                         self._database.execute(statement)
         except (OSError, sqlite3.Error) as obstacle:
-            raise SafeNetError(
-                f"cannot open the store {self.path}: {obstacle}", "choose another --out"
-            ) from None
+            raise self._refusal("open", obstacle) from None
 
     def __enter__(self) -> Store:
         return self
@@ -140,13 +156,22 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """All or nothing, and nobody else writes meanwhile."""
-        self._database.execute("BEGIN IMMEDIATE")
         try:
+            self._database.execute("BEGIN IMMEDIATE")
             yield
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        self._database.execute("COMMIT")
+            self._database.execute("COMMIT")
+        except BaseException as error:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            if not isinstance(error, sqlite3.OperationalError):
+                raise
+            raise self._refusal("write", error) from None
+
+    def _refusal(self, verb: str, obstacle: Exception) -> SafeNetError:
+        # SQLite's word for no space is either of the first two, by which of its files needs it.
+        if any(word in str(obstacle) for word in ("is full", "disk I/O", "No space")):
+            return FullDiskError.at(self.path, str(obstacle))
+        return SafeNetError(f"cannot {verb} the store {self.path}: {obstacle}", "choose another --out")
 
     # ---- results
 

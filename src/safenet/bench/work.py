@@ -32,12 +32,21 @@ from ..training.recipes import SCOUT
 from .case import Case
 from .history import packed, thinned
 from .spectra import spectrum
-from .store import FAILED, Row
+from .store import FAILED, FullDiskError, Row, of_a_full_disk
 from .watch import Watch
 
 
 def work(task: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows, as JSON, of `task["cases"]`: each {id, attempt, configuration}; `together` seeds are one program."""
+    try:
+        return _work(task)
+    except Exception as error:
+        if of_a_full_disk(error):
+            raise FullDiskError.at(task["folder"]) from None
+        raise
+
+
+def _work(task: dict[str, Any]) -> list[dict[str, Any]]:
     warnings.simplefilter("ignore", SafeNetWarning)  # a result names them itself
     jobs = [Job(entry, Path(task["folder"])) for entry in task["cases"]]
     for job in jobs:
@@ -47,7 +56,10 @@ def work(task: dict[str, Any]) -> list[dict[str, Any]]:
     if task["together"] and len(left) > 1:
         try:
             rows = _seeds(left)
-        except Exception:  # such as too little memory for all of them: one after another they have it
+        except Exception as error:
+            if of_a_full_disk(error):
+                raise
+            # Such as too little memory for all of them: one after another they have it.
             print(traceback.format_exc(), file=sys.stderr, flush=True)
     stored = {row.id for row in rows}
     rows += [_alone(job) for job in jobs if job.id not in stored]
@@ -116,6 +128,8 @@ def _alone(job: Job) -> Row:
             _trained(job, load(job.folder, job.case.problem))
         return _measured(job)
     except Exception as error:
+        if of_a_full_disk(error):
+            raise
         lines = traceback.format_exc()
         print(lines, file=sys.stderr, flush=True)
         reason = error.message if isinstance(error, SafeNetError) else f"{type(error).__name__}: {error}"
@@ -129,6 +143,8 @@ def _solved(job: Job) -> Solution:
         try:
             return resume(job.folder, monitor=job.watch)
         except SafeNetError as error:
+            if of_a_full_disk(error):
+                raise
             print(f"starts again: {error}", file=sys.stderr, flush=True)  # its checkpoint is damaged
     _prepare(job)
     return carry_out(job.case.problem, job.case.plan, job.watch, job.folder)
@@ -176,9 +192,13 @@ def _measured(job: Job, together: int = 1) -> Row:
     """The row of a run that came to its end, from its folder."""
     result = json.loads((job.folder / "result.json").read_text("utf-8"))
     arrays, _ = unpack(job.folder / "solution.npz")
-    l2re = result["l2re"]
-    fields = l2re if isinstance(l2re, dict) else {}
+    told = result["l2re"]
+    fields = told if isinstance(told, dict) else {}
+    l2re, end = fields[POOLED] if fields else told, result["iterations"]
     seen = job.watch.saved()
+    error = [point for point in seen["error"] if l2re is None or point[0] < end]
+    if l2re is not None and len(arrays["history"]):
+        error.append([end, l2re])  # of what is kept, the best; the looks along the way may have ended before
     more, curves = {"pace": seen["pace"]}, {"gradient": np.reshape(seen["gradient"], (-1, 2))}
     if job.case.spectrum:
         more["spectrum"], curves["density"] = spectrum(job.case, job.folder)
@@ -186,7 +206,7 @@ def _measured(job: Job, together: int = 1) -> Row:
         outcome=result["outcome"],
         stop_reason=result["stop_reason"],
         environment=environment() | {"together": together},
-        l2re=fields[POOLED] if fields else l2re,
+        l2re=l2re,
         errors=fields,
         residual=result["residual"],
         # Looking at the error is our doing, not the method's.
@@ -195,7 +215,7 @@ def _measured(job: Job, together: int = 1) -> Row:
         evaluations=result["evaluations"],
         parameters=result["parameters"],
         result=result | more,
-        history=packed(arrays["history"], seen["error"], **curves),
+        history=packed(arrays["history"], error, **curves),
     )
 
 

@@ -30,6 +30,7 @@ def main() -> None:
     import jax
 
     from ..backend import cache_compilations
+    from .store import FullDiskError
     from .work import work
 
     cache_compilations()
@@ -42,7 +43,10 @@ def main() -> None:
         if (kind := _kind(task)) != former:
             jax.clear_caches()
         former = kind
-        say(work(task))
+        try:
+            say(work(task))
+        except FullDiskError as full:
+            say({"message": full.message, "remedy": full.remedy})
 
 
 def _kind(task: dict[str, Any]) -> tuple[Any, ...]:

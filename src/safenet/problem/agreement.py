@@ -1,8 +1,12 @@
-"""b·B₁(u) − a·B₂(u) = g(x) with no unknown left in it: where g is not zero, no u meets both conditions."""
+"""b·B₁(u) − a·B₂(u) = g(x) with no unknown left in it: where g is not zero, no u meets both conditions.
+
+At one place that is a contradiction; where a face meets the beginning, u jumps.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 ROUNDING = 1e-9  # of the terms of a difference: the same value, written in two ways
+JUMP = 1e-6  # of the values that meet: less is not worth a word
 
 
 def check_agreement(problem: Problem) -> None:
@@ -45,6 +50,45 @@ def _contradict(problem: Problem, first: Condition, second: Condition) -> bool:
     with np.errstate(all="ignore"):  # what is not finite proves nothing
         terms = [evaluate(term, values, np) for term in sp.Add.make_args(difference)]
         return bool(np.any(np.abs(sum(terms)) > ROUNDING * sum(map(np.abs, terms))))
+
+
+@dataclass(frozen=True)
+class Clash:
+    """u(x, 0) = g and a condition on a face, of which g misses `gap` at the beginning."""
+
+    face: Condition
+    gap: float
+
+
+def clashes(problem: Problem) -> list[Clash]:
+    """The faces whose values, or equality at both ends, the initial values do not have: u jumps there at the start."""
+    if problem.time is None or problem.region is not None:
+        return []
+    begin, found = problem.axes[problem.time], []
+    starts = {
+        next(iter(c.jets.values())).field: c.source / c.coefficient(next(iter(c.jets)))
+        for c in problem.conditions
+        if c.initial and c.linear and len(c.jets) == 1 and not any(next(iter(c.jets.values())).orders)
+    }
+    for face in problem.conditions:
+        values = [jet for jet in face.jets.values() if not any(jet.orders) and jet.field in starts]
+        if face.initial or problem.time not in face.free or len(values) < len(face.jets):
+            continue
+        known = {
+            symbol: starts[jet.field].xreplace(
+                {axis.symbol: x for axis, x in zip(problem.axes, jet.place, strict=True) if x is not None}
+            )
+            for symbol, jet in face.jets.items()
+        }
+        missed = problem.value(face.residual.xreplace(known))
+        at = {**_some_points(problem, face), begin.symbol: np.asarray(begin.lo)}
+        summands = (*sp.Add.make_args(missed), *(problem.value(starts[jet.field]) for jet in values))
+        with np.errstate(all="ignore"):
+            gap = float(np.max(np.abs(evaluate(missed, at, np))))
+            sizes = [np.max(np.abs(evaluate(summand, at, np))) for summand in summands]
+        if np.isfinite(gap) and gap > JUMP * float(np.max(sizes)):
+            found.append(Clash(face, gap))
+    return found
 
 
 def _some_points(problem: Problem, condition: Condition) -> dict[sp.Symbol, np.ndarray]:

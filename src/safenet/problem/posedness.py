@@ -6,6 +6,7 @@
     more equations than unknowns         →  a solution only where they happen to agree
     more conditions along a line than derivatives    →  likewise
     linear, steady, and only zeros given →  u = 0, if nothing else
+    initial values that a face does not have →  u jumps where they meet
 
 A count is not a proof: it speaks up for what is surely missing and stays silent about the rest.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from .agreement import clashes
 from .problem import Problem
 from .relation import Condition, Relation
 from .structure import axis_kinds
@@ -21,7 +23,8 @@ from .structure import axis_kinds
 
 def doubts(problem: Problem) -> tuple[str, ...]:
     """One sentence for each reason why the problem may not have one solution, with what to change."""
-    return (*_too_many(problem), *_overdetermined(problem), *_homogeneous(problem), *left_free(problem))
+    found = _too_many(problem), _overdetermined(problem), _homogeneous(problem), _clashing(problem)
+    return (*(text for texts in found for text in texts), *left_free(problem))
 
 
 def left_free(problem: Problem) -> tuple[str, ...]:
@@ -61,6 +64,19 @@ def _homogeneous(problem: Problem) -> list[str]:
     fields = ", ".join(f"{name} = 0" for name in problem.unknowns)
     return [
         f"all that is given is zero, and {fields} a solution; others, as at an eigenvalue, are not looked for."
+    ]
+
+
+def _clashing(problem: Problem) -> list[str]:
+    """u(x, 0) = 1 and u(0, t) = 0: meant or not, the residual shows it."""
+    found = clashes(problem)
+    if not found:
+        return []
+    faces, gap = "; ".join(clash.face.text for clash in found), max(clash.gap for clash in found)
+    begin = problem.axes[-1]
+    return [
+        f"the initial values do not meet {faces}, by up to {gap:.3g}: the solution jumps there at {begin.name} = "
+        f"{begin.lo:g}, and the residual is mostly that of the jump."
     ]
 
 

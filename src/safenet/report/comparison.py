@@ -14,13 +14,14 @@ from ..bench.catalogue import names, suite
 from ..bench.naming import setting
 from ..bench.store import Row
 from . import words
-from .results import SIZES, Results, Scale, configuration_key, errors
-from .sheets import Cell, Sheet, detail
+from .results import SIZES, Results, Scale, Summary, configuration_key, errors
+from .sheets import Cell, Sheet, detail, few
 
 Line = tuple[str, str, frozenset[tuple[str, str]], Scale]  # method, recipe, options, scale
 RULE = (
     "Runs that no suite of the package has, beside all others of the same problem, recipe and scale. "
-    "Places are by the median over the seeds, over all lines of a column; what diverged has none."
+    "Places are by the median over the seeds, over all lines of a column; what diverged has none. "
+    "Bold is a first place with as many seeds as any cell has."
 )
 
 
@@ -34,7 +35,7 @@ def of_own(results: Results) -> Iterator[Sheet]:
         return
     problems = list(dict.fromkeys(key[0] for key in shown))
     lines = list(dict.fromkeys(key[1:] for key in shown))
-    columns = [_column([shown.get((problem, *line), []) for line in lines]) for problem in problems]
+    columns = _columns([[shown.get((problem, *line), []) for line in lines] for problem in problems])
     scales = {line[3] for line in lines if line[1] != "default"}
     notes = [RULE]
     if len(scales) == 1:
@@ -97,10 +98,19 @@ def _name(line: Line, lines: Sequence[Line]) -> str:
     return " · ".join(parts)
 
 
-def _column(groups: Sequence[Sequence[Row]]) -> tuple[list[Cell], bool]:
-    """The cells of a problem; and whether they are residuals, for want of any error."""
-    residual = all(row.l2re is None for rows in groups for row in rows)
-    found = [errors(rows, "residual" if residual else "l2re") for rows in groups]
+def _columns(problems: Sequence[Sequence[Sequence[Row]]]) -> list[tuple[list[Cell], bool]]:
+    """Of each problem the cells; and whether they are residuals, for want of any error."""
+    residual = [all(row.l2re is None for rows in groups for row in rows) for groups in problems]
+    found = [
+        [errors(rows, "residual" if instead else "l2re") for rows in groups]
+        for groups, instead in zip(problems, residual, strict=True)
+    ]
+    most = max((summary.seeds for column in found for summary in column if summary), default=0)
+    cells = [_column(column, groups, most) for column, groups in zip(found, problems, strict=True)]
+    return list(zip(cells, residual, strict=True))
+
+
+def _column(found: Sequence[Summary | None], groups: Sequence[Sequence[Row]], most: int) -> list[Cell]:
     finite = sorted(summary.median for summary in found if summary and math.isfinite(summary.median))
     cells = []
     for summary, rows in zip(found, groups, strict=True):
@@ -114,7 +124,8 @@ def _column(groups: Sequence[Sequence[Row]]) -> tuple[list[Cell], bool]:
                 below=f"#{place} of {len(finite)}" if place and len(finite) > 1 else "",
                 detail=detail(summary),
                 sort=min(summary.median, 1e300),
-                best=place == 1 and len(finite) > 1,
+                best=place == 1 and len(finite) > 1 and summary.seeds == most,
+                few=few(summary, most),
             )
         )
-    return cells, residual
+    return cells

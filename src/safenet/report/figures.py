@@ -29,6 +29,8 @@ COLOURS = {
 SERIES = ("#3b74e0", "#dd8630", "#5f9e52", "#cc6292", "#3f9d9b", "#7c5cf0", "#ad8660", "#c4524e")
 MEASURED, PRINTED = "#3b74e0", "#a3abb8"
 EVERYONE = (OURS, "safe-net", *BASELINES)
+# A bar's text: at its end, upright, whole.
+OUTSIDE = {"textposition": "outside", "textangle": 0, "cliponaxis": False, "textfont": {"size": 9}}
 ERROR, ITERATION = "relative L² error", "iteration"
 
 
@@ -212,9 +214,8 @@ def ratios(results: Results, recipes: tuple[str, ...], name: str, title: str, su
             shown = [p for p in PROBLEMS if p in table]
             heights = [_log_ratio(pick(table[p][m] for m in BASELINES), table[p][OURS]) for p in shown]
             places = [f"#{rank(table[p])}" for p in shown]
-            marks = {"text": places, "textposition": "outside", "textangle": 0, "cliponaxis": False}
-            marks |= {"textfont": {"size": 9}}
-            data.append(bar(whose, [words.problem(p) for p in shown], heights, colour, **marks))
+            labels = [words.problem(p) for p in shown]
+            data.append(bar(whose, labels, heights, colour, text=places, **OUTSIDE))
         panels.append(Panel(heading, data, axes(y="log₁₀ of the ratio", barmode="group"), wide=True))
     caption = "Error of the baseline over SAFE-NET's: above zero SAFE-NET is ahead; the number is its place of eight."
     return Figure(name, title, caption + scale_note(view), panels, {"ours": MEASURED, "paper": PRINTED})
@@ -248,9 +249,12 @@ def improvements(results: Results) -> Figure:
     found = {method: values for method, values in found.items() if values}
     if view is None or not found:
         return Figure(name, title, "", missing=f"{bench('paper-main')} && {bench('paper-schedule-2')}")
-    average = bar(
-        "mean", [words.method(m) for m in found], [mean(v.values()) for v in found.values()], MEASURED
-    )
+    numbers = [
+        sum(map(math.isfinite, v.values())) for v in found.values()
+    ]  # of what diverged there is no mean
+    counted = {"text": [f"n = {number}" for number in numbers], **OUTSIDE}
+    means = [mean(v.values()) for v in found.values()]
+    average = bar("mean", [words.method(m) for m in found], means, MEASURED, **counted)
     shown = [p for p in PROBLEMS if any(p in values for values in found.values())]
     table = [[values.get(p) for p in shown] for values in found.values()]
     finite = [[v if v is not None and math.isfinite(v) else None for v in row] for row in table]
@@ -266,7 +270,7 @@ def improvements(results: Results) -> Figure:
         **{"texttemplate": "%{text}", "textfont": {"color": "#1b1f24", "size": 11}, "name": "gain"},
     }
     panels = [
-        Panel("Mean over the problems", [average], axes(y="error lower by, %"), wide=True),
+        Panel("Mean over n problems", [average], axes(y="error lower by, %"), wide=True),
         Panel("Every problem", [heat], {"xaxis": {}, "yaxis": {"autorange": "reversed"}}, wide=True),
     ]
     caption = "By how many percent schedule 2 lowers the median error; below zero it is worse." + scale_note(

@@ -44,6 +44,11 @@ class Scale:
         return f"{100 * self.share:g}% of the iterations, {self.sizes}"
 
     @property
+    def nearness(self) -> tuple[bool, Scale]:
+        """Of scales with equally many rows: with the paper's points before any other, then the largest."""
+        return (self.interior, self.condition) == (PAPER.interior, PAPER.condition), self
+
+    @property
     def brief(self) -> str:
         return f"{100 * self.share:g}%, {self.sizes}"
 
@@ -143,13 +148,13 @@ class Results:
         return View(self, scale)
 
     def scales(self, recipes: Iterable[str] | None = None) -> list[Scale]:
-        """Those with rows of these recipes, the ones with most rows first, of those the largest."""
+        """Those with rows of these recipes, the ones with most rows first, of those the nearest to the paper's."""
         wanted = None if recipes is None else set(recipes)
         found: Counter[Scale] = Counter()
         for (*_, recipe, _options, scale), rows in self._groups.items():
             if wanted is None or recipe in wanted:
                 found[scale] += len(rows)
-        return sorted(found, key=lambda scale: (found[scale], scale), reverse=True)
+        return sorted(found, key=lambda scale: (found[scale], scale.nearness), reverse=True)
 
     def plain(self, problem: str) -> list[Row]:
         """Rows of methods as they are named, at whatever scale: counts and paces do not ask for it."""
@@ -180,7 +185,9 @@ class Results:
             found[key[-1]] += key[:-1] in sought and any(row.iterations != 1 for row in rows)
         if not found or not max(found.values()):
             return None
-        return self.at(PAPER if found[PAPER] else max(found, key=lambda scale: (found[scale], scale)))
+        return self.at(
+            PAPER if found[PAPER] else max(found, key=lambda scale: (found[scale], scale.nearness))
+        )
 
     def spectral(self) -> View | None:
         """Where spectra are compared: at the paper's scale if any is of it, else at the largest."""

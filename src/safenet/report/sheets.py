@@ -16,7 +16,10 @@ from .results import PAPER, Results, Scale, Summary, errors
 
 @dataclass(frozen=True)
 class Cell:
-    """What is shown, what smaller below it, and what on demand; `mark` is same, better, worse or missing."""
+    """What is shown, what smaller below it, and what on demand; `mark` is same, better, worse or missing.
+
+    `few` are its seeds where other cells of its table have more: such a cell is never the best.
+    """
 
     text: str
     below: str = ""
@@ -24,6 +27,7 @@ class Cell:
     sort: float | str | None = None
     mark: str = ""
     best: bool = False
+    few: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,10 +52,19 @@ def detail(found: Summary) -> str:
         parts.append(" … ".join(map(words.short, found.spread)))
     if mean := mean_text(found):
         parts.append(f"mean {mean}")
-    seeds = f"{found.seeds} seed{'s' if found.seeds > 1 else ''}"
+    seeds = _seeds(found)
     seeds += f", {found.diverged} diverged" if found.diverged else ""
     parts.append(seeds + (f", {found.failed} failed" if found.failed else ""))
     return " · ".join(parts)
+
+
+def few(found: Summary, most: int) -> str:
+    """2 seeds; nothing where no cell of the table has more."""
+    return _seeds(found) if found.seeds < most else ""
+
+
+def _seeds(found: Summary) -> str:
+    return f"{found.seeds} seed{'s' if found.seeds > 1 else ''}"
 
 
 def mean_text(found: Summary) -> str:

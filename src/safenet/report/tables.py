@@ -17,7 +17,7 @@ from .ablations import lambda_max
 from .claims import OURS
 from .comparison import of_own
 from .results import PAPER, Results, Summary, View
-from .sheets import Cell, Sheet, detail, of_others, of_rows, slug
+from .sheets import Cell, Sheet, detail, few, of_others, of_rows, slug
 from .verdicts import better, same
 
 OUR_METHODS = ("safe-net", "rff-tuned", "w-pinn-grid")  # beside the paper's, where they have rows
@@ -65,12 +65,13 @@ def _compared(table: Table, results: Results) -> Sheet:
     columns = {
         problem: [line[problem][0] for line in body.values() if problem in line] for problem in problems
     }
-    bests = {problem: _smallest(column) for problem, column in columns.items()} if least else {}
+    most = max((found.seeds for column in columns.values() for found in column if found), default=0)
+    bests = {problem: _smallest(column, most) for problem, column in columns.items()} if least else {}
     rows = tuple(
         (
             Cell(name, sort=place),
             *(
-                _cell(*line[problem], name in printed, bests.get(problem), number, against)
+                _cell(*line[problem], name in printed, bests.get(problem), most, number, against)
                 if problem in line
                 else Cell(words.NONE)
                 for problem in problems
@@ -163,9 +164,11 @@ def _our_lines(table: Table, measure: Measure) -> dict[str, dict[str, Printed]]:
     return found
 
 
-def _smallest(column: Sequence[Summary | None]) -> float | None:
-    known = [summary.median for summary in column if summary is not None]
-    return min(known) if len(known) > 1 else None
+def _smallest(column: Sequence[Summary | None], most: int) -> float | None:
+    """Of those with all seeds, where there are others to be better than."""
+    known = [summary for summary in column if summary is not None]
+    whole = [summary.median for summary in known if summary.seeds == most]
+    return min(whole, default=None) if len(known) > 1 else None
 
 
 def _cell(
@@ -173,6 +176,7 @@ def _cell(
     paper: float | None,
     printed: bool,
     best: float | None,
+    most: int,
     number: Callable[[float | None], str],
     against: str,
 ) -> Cell:
@@ -194,7 +198,8 @@ def _cell(
         detail=detail(found) if against in ("", "l2re") else "",
         sort=median if math.isfinite(median) else 1e300,
         mark=mark,
-        best=best is not None and median == best and math.isfinite(median),
+        best=median == best and math.isfinite(median) and found.seeds == most,
+        few=few(found, most),
     )
 
 

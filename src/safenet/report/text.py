@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from .judging import Entry
@@ -73,13 +74,13 @@ def latex(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:
     claims = [(*map(escaped, line[:3]), code(line[3])) for line in _lines(entries)]
     parts = [
         r"% \usepackage{booktabs,longtable,pdflscape}",
-        _long("The paper's claims, measured", "claims", LEDGER, claims, widths=(0.34, 0.26, 0.12, 0.22)),
+        _long("The paper's claims, measured", "claims", LEDGER, claims, widths=(0.36, 0.28, 0.13, 0.23)),
     ]
     for sheet in sheets:
         missing = [f"Not measured yet: {code(sheet.missing)}"] if sheet.missing else []
         caption = " ".join([escaped(f"{sheet.title}."), *map(escaped, sheet.notes), *missing])
         rows = [tuple(map(joined, row)) for row in sheet.rows]
-        widths = (0.92 / len(sheet.head),) * len(sheet.head)
+        widths = (1 / len(sheet.head),) * len(sheet.head)
         parts.append(_long(caption, sheet.name, sheet.head, rows, widths))
     return "\n\n".join(parts) + "\n"
 
@@ -102,11 +103,13 @@ def joined(cell: Cell) -> str:
 def _long(
     caption: str, name: str, head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[float]
 ) -> str:
-    columns = "".join(rf"p{{{width:.3f}\linewidth}}" for width in widths)
+    """`widths` are shares of the line, the space on both sides of a column included."""
+    shares = (math.floor(10_000 * width) / 10_000 for width in widths)  # rounded up they would not fit
+    columns = "".join(rf"p{{\dimexpr{share:.4f}\linewidth-2\tabcolsep\relax}}" for share in shares)
     label = name.encode("ascii", "ignore").decode()
     return "\n".join(
         [
-            r"\begin{landscape}\scriptsize",
+            r"\begin{landscape}\scriptsize\setlength{\tabcolsep}{3pt}",
             rf"\begin{{longtable}}{{{columns}}}",
             rf"\caption{{{caption}}}\label{{tab:{label}}}\\",
             r"\toprule",

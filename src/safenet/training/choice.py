@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..problem import Problem
+from ..problem.agreement import clashes
 from ..problem.structure import axis_kinds, breaks, middle_parities
 from .cell_marching import CellMarching
-from .direct import LeastSquares, Marching, axis_bases, first_modes, unknowns_of
+from .direct import FAILED, LeastSquares, Marching, axis_bases, first_modes, unknowns_of
 from .levenberg import LevenbergMarquardt
-from .marching import time_obstacle
+from .marching import SlabMarching, time_obstacle
 from .modes import Modes, modes_obstacle
 from .phases import Phase
 from .subdivision import Subdivision, subdivision_obstacle
@@ -41,7 +42,8 @@ def default_schedule(
     on a region of the plane         → polynomials on cells
     jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
     linear, constant coefficients    → exact solutions of the equation, amplitudes from the conditions
-    linear                           → least squares on the linear form; marching or cells if that is not resolved
+    linear                           → least squares on the linear form; marching or cells if that is not resolved, and
+                                       marching before it where initial values and faces disagree
     nonlinear, with initial values   → marching: on cells where space is a line, else on a grid where conditions allow
     nonlinear, otherwise             → Newton on the linear form; on cells if that is not resolved
     and in every case the network by Levenberg–Marquardt if the linear form fails;
@@ -70,9 +72,13 @@ def default_schedule(
                 "linear with constant coefficients: exact solutions, their amplitudes from the conditions"
             )
             phases.append(Modes())
-        reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
-        phases.append(LeastSquares(only_above=1e-10))
-        phases += [replace(march, only_above=1e-6) for march in marches]
+        fine: list[Phase] = [replace(march, only_above=1e-6) for march in marches]
+        if marches and isinstance(marches[0], SlabMarching) and clashes(problem):
+            reasons.append("linear, but the solution jumps at the start: slab by slab in time")
+            phases += [*fine, LeastSquares(only_above=FAILED)]
+        else:
+            reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
+            phases += [LeastSquares(only_above=1e-10), *fine]
         if not marches and subdivision_obstacle(problem) is None:
             phases.append(Subdivision(degree=10 if len(problem.axes) == 2 else 6, only_above=1e-6))
     elif marches and isinstance(marches[0], CellMarching):
@@ -100,10 +106,14 @@ def default_schedule(
 
 def _marches(problem: Problem) -> tuple[tuple[Marching | CellMarching | TensorMarching, ...], str | None]:
     """How a problem is marched in time, or why it is not: on a line cells cost little and follow any front."""
+    jumping = bool(clashes(problem))
     if cell_marching_obstacle(problem) is None:
-        return CELL_MARCHES, None
+        # What the first slab makes of a jump lasts: the shorter it is, the less.
+        rough, *fine = CELL_MARCHES
+        return (replace(rough, shortest=1e-5 if jumping else rough.shortest), *fine), None
     if grid_marching_obstacle(problem) is None:
-        return GRID_MARCHES, None
+        # A jump at the start no grid resolves, it only decays: a finer march would try in vain.
+        return (GRID_MARCHES[:1] if jumping else GRID_MARCHES), None
     obstacle = marching_obstacle(problem)
     return (MARCHES if obstacle is None else ()), obstacle
 

@@ -19,6 +19,7 @@ from ..derivatives import Orders, jets
 from ..networks.cells import Cell, CellForm
 from ..networks.linear_form import Piecewise
 from ..problem import Problem
+from ..problem.agreement import clashes
 from .cell_marching import handed_over
 from .cell_rows import CellRows
 from .direct import FAILED, oversampling
@@ -35,15 +36,20 @@ UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
 ROUNDING = 1e-10  # a held-out residual below this is not explained any further
 ROUGH = 0.3  # of the residual is left by a correction: where estimates are good it is a tenth, where poor above half
 BLIND = 1e-3  # a residual above this, and an error below this share of it, do not go together
+EARLY = 0.01  # of the time: what a jump in the data leaves after that is smooth
 DWARFED = 1e3  # times as large as its data: below that its residual says whether it meets them
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """‖e‖/‖u‖ over the domain, all fields together; and the held-out residual of u + e over that of u."""
+    """‖e‖/‖u‖ over the domain, all fields together; and the held-out residual of u + e over that of u.
+
+    Both from the time `since` on, where the data clash and u jumps at the start.
+    """
 
     error: float
     left: float
+    since: float | None = None
 
 
 def estimated_error(problem: Problem, network: Any, monitor: Monitor | None = None) -> float | None:
@@ -65,7 +71,9 @@ def estimated(problem: Problem, network: Any, monitor: Monitor | None = None) ->
         better = Sum(network, _on_a_grid(problem, network))
     else:
         return None
+    since = _settled(problem) if isinstance(network, (CellForm, Piecewise)) else None
     points = interior_points(problem, 1024)
+    points = points if since is None else points[points[:, -1] >= since]
     value = (0,) * len(problem.axes)
     own, corrected = (np.asarray(jets(form, points, [value])[value]) for form in (network, better))
     error = float(np.linalg.norm(corrected - own) / max(float(np.linalg.norm(own)), 1e-300))
@@ -73,10 +81,21 @@ def estimated(problem: Problem, network: Any, monitor: Monitor | None = None) ->
     error = error if data is None else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
         return None
-    before, after = (held_out(problem, form).worst for form in (network, better))
+    counted = None if since is None else (since, problem.axes[-1].hi)
+    before, after = (held_out(problem, form, span=counted).worst for form in (network, better))
     left = after / before if before > ROUNDING and np.isfinite(before) else 0.0
     # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
-    return None if left > ROUGH and before > BLIND and error < BLIND * before else Estimate(error, left)
+    blind = left > ROUGH and before > BLIND and error < BLIND * before
+    return None if blind else Estimate(error, left, since)
+
+
+def _settled(problem: Problem) -> float | None:
+    """The time from which on a march counts where the data clash: at a jump its residual never falls.
+
+    A march that came to its end has seen the jump become smooth.
+    """
+    axis = problem.axes[-1]
+    return axis.lo + EARLY * axis.length if clashes(problem) else None
 
 
 def missed_data(problem: Problem, network: Any) -> Dwarfed | None:

@@ -31,6 +31,7 @@ class TensorMarching(SlabMarching):
 
     least: int = 8
     most: int = 400_000  # values in a slab: beyond that the grid is as fine as may be
+    widest: int = 400  # nodes along an axis, likewise
     name: str = "marching on a grid"
 
     def first(self, problem: Problem) -> Grid:
@@ -55,13 +56,15 @@ class TensorMarching(SlabMarching):
             result = newton(rows, rows.guess(), linear=False, report=monitor.step)
             solved = rows.form(result.amplitudes)
         found = np.array(solved.tails())
-        if FINER * rows.unknowns > self.most:
-            found[:-1] = 0.0
+        full = FINER * rows.unknowns > self.most
+        found[:-1] = [
+            0.0 if full or count >= self.widest else tail for count, tail in zip(grid, found, strict=False)
+        ]
         return Slab(solved, found[None], result, rows.work)
 
     def finer(self, grid: Grid, tails: np.ndarray) -> Grid:
         return [
-            _alike(count, FINER * count) if tail > SPACE * self.tail else count
+            _alike(count, max(count, min(FINER * count, self.widest))) if tail > SPACE * self.tail else count
             for count, tail in zip(grid, tails[0], strict=True)
         ]
 

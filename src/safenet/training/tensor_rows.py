@@ -166,11 +166,14 @@ class TensorRows:
     def _started(self, field: int, start: Start) -> list[np.ndarray]:
         """The amplitudes of u, and of u_t where the equation has u_tt, at the slab's start."""
         lines, begin = self.lines[field], np.array(self.span[:1])
+        nodes = [line.dense[0] for line in lines]
+        tables = [line.basis(x) for line, x in zip(lines, nodes, strict=True)]
         found = []
         for k in range(self.problem.time_order(self.problem.unknowns[field])):
-            inner = start(field, k, [line.nodes for line in lines])[..., None]
-            whole = each([line.extension for line in lines], inner) + self._lifted(field, begin, k)
-            found.append(np.asarray(whole[..., 0]))
+            lifted = self._lifted(field, begin, k)[..., 0]
+            rest = np.asarray(start(field, k, nodes) - each(tables, lifted))
+            inner = each([line.extension @ line.dense[1] for line in lines], rest)
+            found.append(np.asarray(inner + lifted))
         return found
 
     @property

@@ -17,14 +17,17 @@ document.getElementById("theme").addEventListener("click", () => {
 system.addEventListener("change", (event) => { if (!remembered.get()) dress(event.matches ? "dark" : "light"); });
 dress(remembered.get() || (system.matches ? "dark" : "light"));
 
-// ---- tables: sort by a column, empty cells last
+// ---- tables: sort by a column, cells without a value last either way
 function sortable(table) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
     const up = head.getAttribute("aria-sort") !== "ascending";
     heads.forEach((other) => other.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
-    const value = (row) => { const cell = row.cells[column]; return cell.dataset.sort ?? cell.textContent.trim(); };
+    const value = (row) => {
+      const cell = row.cells[column], shown = cell.textContent.trim();
+      return ["", "–"].includes(shown) ? "" : cell.dataset.sort ?? shown;
+    };
     const order = (a, b) => {
       if (a === "" || b === "") return (a === "") - (b === "");
       const numbers = [Number(a), Number(b)];
@@ -37,17 +40,22 @@ function sortable(table) {
 }
 document.querySelectorAll("table").forEach(sortable);
 
-// ---- filters: a row stays if it has every word; the ledger also by verdict
+// ---- filters: a row stays if it has every word, whole as `safenet bench --only` has it: pinn is not rba-pinn.
+// The ledger is prose: there a part of a word is enough; also by verdict.
+const split = (text) => text.toLowerCase().split(/[\s·]+|,\s+/).filter(Boolean);
 const chips = [...document.querySelectorAll(".chip")];
 function filter() {
   document.querySelectorAll(".filter").forEach((input) => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = document.querySelectorAll(`${input.dataset.filter} ${input.dataset.filter.endsWith("tbody") ? "tr" : "tbody tr"}`);
+    const words = split(input.value);
     const chosen = chips.filter((chip) => chip.ariaPressed === "true").map((chip) => chip.dataset.verdict);
-    rows.forEach((row) => {
-      const text = row.textContent.toLowerCase();
-      const verdict = row.dataset.verdict;
-      row.hidden = !words.every((word) => text.includes(word)) || (verdict && chosen.length > 0 && !chosen.includes(verdict));
+    document.querySelectorAll(`${input.dataset.filter} tbody`).forEach((body) => {
+      const rows = [...body.rows];
+      rows.forEach((row) => {
+        const verdict = row.dataset.verdict;
+        const text = verdict ? row.textContent.toLowerCase() : split([...row.querySelectorAll("th, span, small")].map((part) => part.textContent).join(" "));
+        row.hidden = !words.every((word) => text.includes(word)) || (verdict && chosen.length > 0 && !chosen.includes(verdict));
+      });
+      body.parentElement.nextElementSibling.hidden = rows.some((row) => !row.hidden);
     });
   });
 }
@@ -78,22 +86,46 @@ function plotly() {
   })();
   return unpacking;
 }
+// Ticks of a log axis from 10^low to 10^high: whole decades where there are two or more; else 1, 2 and 5 of each;
+// within a part of a decade even steps. Plotly's own would be 2 and 5 for 0.2 and 5,000.
+function ticks(low, high) {
+  const within = (value) => low <= Math.log10(value) && Math.log10(value) <= high;
+  const from = Math.floor(low), decades = Array.from({ length: Math.ceil(high) - from + 1 }, (_, i) => from + i);
+  const times = (digits) => decades.flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter(within);
+  let found = times([1]);
+  if (high - low >= 2) found = found.filter((_, i) => i % Math.ceil((high - low) / 6) === 0);
+  else if ((found = times([1, 2, 5])).length < 3) {
+    const width = (10 ** high - 10 ** low) / 6, power = Math.floor(Math.log10(width));
+    const step = Number(`${[1, 2, 5, 10].find((digit) => digit * 10 ** power >= width)}e${power}`), first = Math.ceil(10 ** low / step);
+    found = Array.from({ length: 8 }, (_, i) => Number(((first + i) * step).toPrecision(12))).filter(within);
+  }
+  const plain = found.every((value) => 1e-4 <= value && value < 1e6);
+  const name = (value) => {
+    if (plain) return value.toLocaleString("en-US", { maximumSignificantDigits: 12 });
+    const [digits, power] = value.toExponential().split("e");
+    return `${digits === "1" ? "" : `${digits}·`}10<sup>${Number(power)}</sup>`.replace("-", "−");
+  };
+  return { tickvals: found, ticktext: found.map(name) };
+}
+function ticked(place) {
+  const change = {};
+  for (const name of ["xaxis", "yaxis"]) {
+    const axis = place._fullLayout[name];
+    if (axis.type !== "log") continue;
+    for (const [key, value] of Object.entries(ticks(...axis.range))) change[`${name}.${key}`] = value;
+  }
+  return change;
+}
 const touch = matchMedia("(pointer: coarse)").matches;
 async function draw(place) {
   await plotly();
   const { data, layout } = specs[place.dataset.spec];
-  // Whole decades where there are several: 2 and 5 between them are noise.
-  const decades = (values) => Math.log10(Math.max(...values) / Math.min(...values));
   const axis = (given, name) => {
     const values = data.flatMap((trace) => trace[name] ?? []);
     const title = { ...given.title, font: { size: 11 }, standoff: 6 };
     if (values.some((value) => typeof value === "string")) return { automargin: true, ...given, title, showgrid: false };
-    const span = given.type === "log" ? decades(values.filter((value) => value > 0)) : 0;
-    if (given.type !== "log") return { automargin: true, ...given, title, nticks: 6, exponentformat: "SI" };
-    // Plotly draws powers a quarter larger than it is told to; within a decade it finds the ticks itself.
-    const ticks = span > 1.5 ? { dtick: Math.ceil(span / 6), exponentformat: "power", tickfont: { size: 9 } }
-      : { ...(span > 0.5 ? { dtick: "D2" } : { nticks: 5 }), exponentformat: "none" };
-    return { automargin: true, ...given, ...ticks, title };
+    const more = given.type === "log" ? { exponentformat: "power" } : { nticks: 6, exponentformat: "SI" };
+    return { automargin: true, ...given, title, ...more };
   };
   // Few bars are not to fill a wide panel.
   const groups = new Set(data.flatMap((trace) => (trace.type === "bar" ? trace.x : []))).size;
@@ -102,7 +134,10 @@ async function draw(place) {
     font: { family: getComputedStyle(document.body).fontFamily, size: 11 }, hovermode: "closest",
     bargap: Math.max(0.25, 1 - groups / 6), dragmode: touch ? false : "zoom" };
   await Plotly.newPlot(place, data, base, { responsive: true, displayModeBar: false });
-  await Plotly.relayout(place, colours());
+  await Plotly.relayout(place, { ...colours(), ...ticked(place) });
+  place.on("plotly_relayout", (change) => {
+    if (Object.keys(change).some((key) => key.includes("range"))) Plotly.relayout(place, ticked(place));
+  });
 }
 const watch = new IntersectionObserver((seen) => seen.filter((entry) => entry.isIntersecting).forEach((entry) => {
   watch.unobserve(entry.target);
@@ -118,6 +153,7 @@ document.querySelectorAll(".legend button").forEach((button) => button.addEventL
     const spec = specs[place.dataset.spec];
     const hit = spec.data.flatMap((trace, i) => (trace.name === button.dataset.series ? [i] : []));
     hit.forEach((i) => { spec.data[i].visible = shown; });
-    if (place.classList.contains("js-plotly-plot") && hit.length) Plotly.restyle(place, { visible: shown }, hit);
+    if (place.classList.contains("js-plotly-plot") && hit.length)
+      Plotly.restyle(place, { visible: shown }, hit).then(() => Plotly.relayout(place, ticked(place)));
   });
 }));
