@@ -4,7 +4,7 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError, SafeNetWarning
-from safenet.problem.agreement import clashes
+from safenet.problem.agreement import clashes, corners
 from safenet.problem.posedness import doubts
 from safenet.problem.structure import axis_kinds
 
@@ -136,3 +136,21 @@ def test_initial_values_that_a_face_does_not_have(conditions, gaps):
     )
     assert {clash.face.text: clash.gap for clash in clashes(problem)} == pytest.approx(gaps)
     assert any("do not meet" in doubt for doubt in doubts(problem)) is bool(gaps)
+
+
+@pytest.mark.parametrize(
+    ("top", "side", "gap"),
+    [
+        ("u(x, 1) = 1", "u(0, y) = 0", 1.0),
+        ("u(x, 1) = 1", "u(0, y) = y", None),
+        ("u(x, 1) = cos(x)", "u(0, y) = y**2", None),
+        ("u(x, 1) = 2", "u_x(0, y) = 0", None),
+    ],
+)
+def test_sides_of_a_square_whose_values_differ_at_the_corner(top, side, gap):
+    problem = sn.loads(
+        f'name = "p"\nunknowns = ["u"]\nequations = ["u_xx + u_yy = 0"]\nconditions = ["{top}", "{side}", '
+        '"u_y(x, 0) = 0", "u_x(1, y) = 0"]\n[domain]\nx = [0, 1]\ny = [0, 1]\n'
+    )
+    assert [(a.text, b.text, d) for a, b, d in corners(problem)] == ([(top, side, gap)] if gap else [])
+    assert any("values differ where sides meet" in doubt for doubt in doubts(problem)) is bool(gap)

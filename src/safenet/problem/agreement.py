@@ -1,6 +1,6 @@
 """b·B₁(u) − a·B₂(u) = g(x) with no unknown left in it: where g is not zero, no u meets both conditions.
 
-At one place that is a contradiction; where a face meets the beginning, u jumps.
+At one place that is a contradiction; where a face meets another or the beginning, u jumps.
 """
 
 from __future__ import annotations
@@ -88,6 +88,39 @@ def clashes(problem: Problem) -> list[Clash]:
             sizes = [np.max(np.abs(evaluate(summand, at, np))) for summand in summands]
         if np.isfinite(gap) and gap > JUMP * float(np.max(sizes)):
             found.append(Clash(face, gap))
+    return found
+
+
+def corners(problem: Problem) -> list[tuple[Condition, Condition, float]]:
+    """Pairs of faces of space whose values of an unknown differ where they meet, and by how much."""
+    found = []
+    values = [
+        c
+        for c in problem.conditions
+        if not c.initial and c.linear and len(c.jets) == 1 and not any(next(iter(c.jets.values())).orders)
+    ]
+    for first, second in combinations(values if problem.region is None else [], 2):
+        (one, jet), (other, beside) = (next(iter(c.jets.items())) for c in (first, second))
+        fixed = (
+            dict(zip(problem.axes, jet.place, strict=True)),
+            dict(zip(problem.axes, beside.place, strict=True)),
+        )
+        meet = all(fixed[0][a] is None or fixed[1][a] is None for a in problem.axes)
+        if jet.field != beside.field or not meet:
+            continue
+        at = _some_points(problem, first)
+        at |= {
+            a.symbol: np.asarray(float(problem.value(x)))
+            for place in fixed
+            for a, x in place.items()
+            if x is not None
+        }
+        sides = [problem.value(c.source / c.coefficient(s)) for c, s in ((first, one), (second, other))]
+        with np.errstate(all="ignore"):
+            left, right = (np.asarray(evaluate(side, at, np)) for side in sides)
+            gap, size = float(np.max(np.abs(left - right))), float(np.max(np.abs(left) + np.abs(right)))
+        if np.isfinite(gap) and gap > JUMP * size:
+            found.append((first, second, gap))
     return found
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from .agreement import clashes
+from .agreement import clashes, corners
 from .problem import Problem
 from .relation import Condition, Relation
 from .structure import axis_kinds
@@ -69,15 +69,21 @@ def _homogeneous(problem: Problem) -> list[str]:
 
 def _clashing(problem: Problem) -> list[str]:
     """u(x, 0) = 1 and u(0, t) = 0: meant or not, the residual shows it."""
-    found = clashes(problem)
-    if not found:
-        return []
-    faces, gap = "; ".join(clash.face.text for clash in found), max(clash.gap for clash in found)
-    begin = problem.axes[-1]
-    return [
-        f"the initial values do not meet {faces}, by up to {gap:.3g}: the solution jumps there at {begin.name} = "
-        f"{begin.lo:g}, and the residual is mostly that of the jump."
-    ]
+    said = []
+    if found := clashes(problem):
+        faces, gap = "; ".join(clash.face.text for clash in found), max(clash.gap for clash in found)
+        begin = problem.axes[-1]
+        said.append(
+            f"the initial values do not meet {faces}, by up to {gap:.3g}: the solution jumps there at {begin.name} = "
+            f"{begin.lo:g}, and the residual is mostly that of the jump."
+        )
+    if pairs := corners(problem):
+        meetings = "; ".join(f"{first.text} and {second.text}" for first, second, _ in pairs)
+        said.append(
+            f"values differ where sides meet ({meetings}), by up to {max(gap for *_, gap in pairs):.3g}: the solution "
+            "jumps there, and close to it errors are larger than any estimate."
+        )
+    return said
 
 
 def _gauges(problem: Problem) -> list[str]:

@@ -43,7 +43,7 @@ def default_schedule(
     jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
     linear, constant coefficients    → exact solutions of the equation, amplitudes from the conditions
     linear                           → least squares on the linear form; marching or cells if that is not resolved, and
-                                       marching before it where initial values and faces disagree
+                                       marching before it where initial values bend, jump, or disagree with faces
     nonlinear, with initial values   → marching: on cells where space is a line, else on a grid where conditions allow
     nonlinear, otherwise             → Newton on the linear form; on cells if that is not resolved
     and in every case the network by Levenberg–Marquardt if the linear form fails;
@@ -56,8 +56,7 @@ def default_schedule(
     marches, obstacle = _marches(problem)
     if problem.region is not None:
         reasons = ["a region of the plane: Newton on polynomials in cells, split where the remainder is"]
-        # Without Newton steps a high degree costs little, and what is linear and steady is smooth inside.
-        phases.append(Subdivision(degree=10) if problem.linear and len(problem.axes) == 2 else Subdivision())
+        phases.append(Subdivision(degree=_degree(problem)))
     elif (seams := _seams(problem)) and (marches or subdivision_obstacle(problem) is None):
         reasons = [f"the formulas break at {seams}: polynomials on cells that end there"]
         # On a line cells march, and a march of any kind ends its slabs at breaks in time; no grid has breaks in space.
@@ -65,22 +64,24 @@ def default_schedule(
         if marches and not (torn and subdivision_obstacle(problem) is None):
             phases += marches
         else:
-            phases.append(Subdivision(degree=10 if problem.linear and len(problem.axes) == 2 else 6))
+            phases.append(Subdivision(degree=_degree(problem)))
     elif problem.linear:
-        if modes_obstacle(problem) is None:
+        bent = _smoothing(problem) and any(breaks(problem)[: problem.time])
+        if modes_obstacle(problem) is None and not bent:
             reasons.append(
                 "linear with constant coefficients: exact solutions, their amplitudes from the conditions"
             )
             phases.append(Modes())
         fine: list[Phase] = [replace(march, only_above=1e-6) for march in marches]
-        if marches and isinstance(marches[0], SlabMarching) and clashes(problem):
-            reasons.append("linear, but the solution jumps at the start: slab by slab in time")
+        if marches and isinstance(marches[0], SlabMarching) and (bent or clashes(problem)):
+            how = "has a bend or a jump" if bent else "jumps"
+            reasons.append(f"linear, but the solution {how} at the start: slab by slab in time")
             phases += [*fine, LeastSquares(only_above=FAILED)]
         else:
             reasons.append("linear: the amplitudes of the linear form are one least-squares solve")
             phases += [LeastSquares(only_above=1e-10), *fine]
         if not marches and subdivision_obstacle(problem) is None:
-            phases.append(Subdivision(degree=10 if len(problem.axes) == 2 else 6, only_above=1e-6))
+            phases.append(Subdivision(degree=_degree(problem), only_above=1e-6))
     elif marches and isinstance(marches[0], CellMarching):
         reasons = [
             "nonlinear with initial values: Newton on cells that follow the solution, slab by slab in time"
@@ -97,11 +98,27 @@ def default_schedule(
         phases.append(LeastSquares(general="chebyshev"))
         if subdivision_obstacle(problem) is None:
             reasons.append("then, where that is not resolved, in cells")
-            phases.append(Subdivision(only_above=1e-6))
+            phases.append(Subdivision(degree=_degree(problem), only_above=1e-6))
     # A linear form that misses its equation by a tenth has failed: the nonlinear network may still do it. Ten steps
     # that hardly lower its loss are no rescue.
     phases.append(LevenbergMarquardt(150, decrease=0.05))
     return tuple(phases), tuple(reasons)
+
+
+def _smoothing(problem: Problem) -> bool:
+    """u_t = a u_xx + …: what is not smooth is so at the start only. Series and polynomials never get over it."""
+    name = problem.unknowns[0]
+    return (
+        len(problem.unknowns) == 1
+        and len(problem.axes) == 2
+        and problem.time_order(name) == 1
+        and problem.order(0, name) == 2
+    )
+
+
+def _degree(problem: Problem) -> int:
+    """Of polynomials on cells: high where it costs little, on a line, or in a plane without Newton steps."""
+    return 16 if len(problem.axes) == 1 else 10 if problem.linear and len(problem.axes) == 2 else 6
 
 
 def _marches(problem: Problem) -> tuple[tuple[Marching | CellMarching | TensorMarching, ...], str | None]:
