@@ -170,8 +170,9 @@ def result_text(solution: Solution, folder: Path) -> str:
         more, why = (" or more", "; the rest of the residual is too rough to tell") if rough else ("", "")
         since = result.get("estimate_since")
         after = "" if since is None else f" from t = {since:.3g} on"
+        size = f"{result['estimate']:.0e}" if result["estimate"] >= 1e-16 else "below 1e-16"
         lines.append(
-            f"  error           {result['estimate']:.0e}{more} (relative{after}, estimated without the reference{why})"
+            f"  error           {size}{more} (relative{after}, estimated without the reference{why})"
         )
     residual = result["residual"]
     if residual is None:

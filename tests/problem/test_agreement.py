@@ -5,6 +5,7 @@ import pytest
 import safenet as sn
 from safenet.errors import SafeNetError, SafeNetWarning
 from safenet.problem.agreement import clashes, corners
+from safenet.problem.balance import imbalance
 from safenet.problem.posedness import doubts
 from safenet.problem.structure import axis_kinds
 
@@ -154,3 +155,42 @@ def test_sides_of_a_square_whose_values_differ_at_the_corner(top, side, gap):
     )
     assert [(a.text, b.text, d) for a, b, d in corners(problem)] == ([(top, side, gap)] if gap else [])
     assert any("values differ where sides meet" in doubt for doubt in doubts(problem)) is bool(gap)
+
+
+SLOPES = ["u_x(0, y) = 0", "u_x(1, y) = 0", "u_y(x, 0) = 0", "u_y(x, 2) = 0"]
+
+
+@pytest.mark.parametrize(
+    ("equation", "conditions", "sides"),
+    [
+        ("u_xx + u_yy = 1", SLOPES, (2, 0)),
+        ("u_xx + u_yy = cos(pi*x)", SLOPES, None),
+        ("u_xx + u_yy = 1", [*SLOPES[:3], "u_y(x, 2) = 2"], None),
+        ("u_xx + u_yy = 1", [*SLOPES[:3], "3*u_y(x, 2) = x"], (2, 1 / 6)),
+        ("2*u_xx + 3*u_yy = -1", ["u_x(0, y) = y/2", *SLOPES[1:]], None),  # 2·(−∫ y/2) = −2
+        ("u_xx + u_yy = 1", [*SLOPES[:3], "u(x, 2) = 0"], None),
+        ("u_xx + u_yy = u + 1", SLOPES, None),
+        (
+            "u_xx + u_yy = where(x < 1/3, 2, -1)",
+            SLOPES,
+            None,
+        ),  # the nodes of Gauss miss its zero by a hundredth
+        ("u_xx + u_yy = where(x < 1/3, 2, 1)", SLOPES, (2.667, 0)),
+        ("u_xx + u_yy = 1", SLOPES[:3], None),  # something is free: another doubt
+    ],
+)
+def test_slopes_all_around_must_carry_what_the_source_needs(equation, conditions, sides):
+    problem = sn.loads(
+        f'name = "p"\nunknowns = ["u"]\nequations = ["{equation}"]\nconditions = {conditions}\n'
+        "[domain]\nx = [0, 1]\ny = [0, 2]\n"
+    )
+    assert imbalance(problem) == (None if sides is None else pytest.approx(sides, rel=0.05))
+    assert any("there is no solution" in doubt for doubt in doubts(problem)) is (sides is not None)
+
+
+def test_a_bar_that_is_loaded_and_held_nowhere():
+    bar = (
+        'name = "p"\nunknowns = ["u"]\nequations = ["u_xx = x"]\nconditions = {}\ndomain = {{ x = [0, 1] }}\n'
+    )
+    assert imbalance(sn.loads(bar.format(["u_x(0) = 0", "u_x(1) = 1"]))) == pytest.approx((0.5, 1))
+    assert imbalance(sn.loads(bar.format(["u_x(0) = 1/2", "u_x(1) = 1"]))) is None

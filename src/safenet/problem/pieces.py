@@ -78,7 +78,10 @@ def selector(
 ) -> Callable[[np.ndarray], np.ndarray] | str:
     """`x = 4 and y < 1` as a predicate on boundary points (n, 2); a shape's name and `rest` stay words."""
     if not re.fullmatch(PIECE, name) or name in RESERVED or name == REST:
-        raise SafeNetError(f"{name!r} cannot name a piece of the boundary", "use letters, e.g. inlet, walls")
+        taken = "it has a meaning of its own; " if re.fullmatch(PIECE, name) else ""
+        raise SafeNetError(
+            f"{name!r} cannot name a piece of the boundary", f"{taken}use letters, e.g. inlet, walls"
+        )
     if text == REST or text in shapes:
         return text
     names = Names(tuple(axis.name for axis in axes), (), tuple(symbol.name for symbol in parameters))

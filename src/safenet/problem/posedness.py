@@ -7,6 +7,7 @@
     more conditions along a line than derivatives    →  likewise
     linear, steady, and only zeros given →  u = 0, if nothing else
     initial values that a face does not have →  u jumps where they meet
+    slopes all around that do not carry what the source needs →  no solution
 
 A count is not a proof: it speaks up for what is surely missing and stays silent about the rest.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 import sympy as sp
 
 from .agreement import clashes, corners
+from .balance import imbalance
 from .problem import Problem
 from .relation import Condition, Relation
 from .structure import axis_kinds
@@ -23,7 +25,13 @@ from .structure import axis_kinds
 
 def doubts(problem: Problem) -> tuple[str, ...]:
     """One sentence for each reason why the problem may not have one solution, with what to change."""
-    found = _too_many(problem), _overdetermined(problem), _homogeneous(problem), _clashing(problem)
+    found = (
+        _too_many(problem),
+        _overdetermined(problem),
+        _homogeneous(problem),
+        _clashing(problem),
+        _unbalanced(problem),
+    )
     return (*(text for texts in found for text in texts), *left_free(problem))
 
 
@@ -84,6 +92,18 @@ def _clashing(problem: Problem) -> list[str]:
             "jumps there, and close to it errors are larger than any estimate."
         )
     return said
+
+
+def _unbalanced(problem: Problem) -> list[str]:
+    """u_xx + u_yy = 1 with no slope on any side."""
+    sides = imbalance(problem)
+    if sides is None:
+        return []
+    used, flow = sides
+    return [
+        f"there is no solution: the source integrates to {used:.4g} and the slopes on the sides to {flow:.4g}, which "
+        "must be the same. Change one of them, or give a value instead of a slope on some side."
+    ]
 
 
 def _gauges(problem: Problem) -> list[str]:
