@@ -36,7 +36,7 @@ from .training.budget import Deadline, Spent
 from .training.budget import seconds as budget_seconds
 from .training.checkpoint import unpack, write_atomically
 from .training.direct import FAILED
-from .training.estimate import estimated, missed_data
+from .training.estimate import adrift, estimated, missed_data
 from .training.finite import check_finite
 from .training.progress import Lines, Monitor
 from .training.recipes import Plan, make_plan
@@ -251,6 +251,12 @@ def _estimate(solution: Solution, monitor: Monitor | None, former: Mapping[str, 
     if solution.plan.recipe != "default" or result["outcome"] in ("interrupted", OUT_OF_TIME, GIVEN_UP):
         return
     try:
+        if adrift(solution.problem, solution.network):
+            result["warnings"].append(
+                "moved along its axis, the solution would meet all conditions as well, to nine digits: where its layer "
+                "is they do not say, and no error is estimated; if a symmetry says it, solve one half"
+            )
+            return
         known, left, since = (former.get(f"estimate{part}") for part in ("", "_left", "_since"))
         if known is None and (found := estimated(solution.problem, solution.network, monitor)):
             known, left, since = found.error, found.left, found.since

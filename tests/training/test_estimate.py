@@ -107,3 +107,22 @@ def test_where_the_data_clash_it_holds_after_the_jump(monkeypatch):
     # A large residual that nothing smooth explains, and no clash that does: nothing is said.
     monkeypatch.setattr(estimate, "clashes", lambda problem: [])
     assert estimated(problem, rough.network) is None
+
+
+@pytest.mark.parametrize(("width", "held"), [(0.05, True), (0.01, False)])
+def test_a_layer_that_no_condition_holds_has_no_estimate(width, held):
+    # u = -tanh((x - c)/(2 width)) solves it for every c, but for e^(-1/(2 width)) at the ends.
+    layer = sn.loads(f"""
+name = "layer"
+unknowns = ["u"]
+equations = ["{width}*u_xx = u*u_x"]
+conditions = ["u(0) = 1", "u(1) = -1"]
+domain = {{ x = [0, 1] }}
+""")
+    if held:
+        assert sn.solve(layer).result["estimate"] < 1e-10
+        return
+    with pytest.warns(sn.SafeNetWarning, match="moved along its axis"):
+        solution = sn.solve(layer)
+    assert solution.result["estimate"] is None
+    assert solution.result["residual"] < 1e-9  # which says nothing here

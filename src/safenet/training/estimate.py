@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,11 @@ from ..networks.cells import Cell, CellForm
 from ..networks.linear_form import Piecewise
 from ..problem import Problem
 from ..problem.agreement import clashes
+from ..problem.evaluate import evaluate
 from .cell_marching import handed_over
 from .cell_rows import CellRows
 from .direct import FAILED, oversampling
-from .heldout import Dwarfed, dwarfed, held_out, interior_points
+from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
 from .marching import time_obstacle
 from .progress import Monitor
 from .tensor_conditions import node_counts, tensor_obstacle
@@ -37,6 +38,7 @@ ROUNDING = 1e-10  # a held-out residual below this is not explained any further
 ROUGH = 0.3  # of the residual is left by a correction: where estimates are good it is a tenth, where poor above half
 BLIND = 1e-3  # a residual above this, and an error below this share of it, do not go together
 EARLY = 0.01  # of the time: what a jump in the data leaves after that is smooth
+DRIFT = 1e-9  # of the steepest slope: what holds a layer by less holds it nowhere, in double precision
 DWARFED = 1e3  # times as large as its data: below that its residual says whether it meets them
 
 
@@ -102,6 +104,36 @@ def missed_data(problem: Problem, network: Any) -> Dwarfed | None:
     """The data of a linear problem that a solution dwarfs and does not meet, or None."""
     data = dwarfed(problem, network) if problem.linear else None
     return data if data is not None and data.times > DWARFED and data.missed > FAILED else None
+
+
+def adrift(problem: Problem, network: Any) -> bool:
+    """Whether u(x) may be moved along x: F′(u) u′ = 0 where x is not in the equations, and B′(u) u′ is next to nothing.
+
+    A layer inside that no condition is near: they say where it is by e^(−distance/width), which no residual shows.
+    """
+    axis, *others = problem.axes
+    relations = *problem.equations, *problem.conditions
+    if (
+        others
+        or axis.is_time
+        or problem.linear
+        or any(axis.symbol in r.residual.free_symbols for r in relations)
+    ):
+        return False
+    points = interior_points(problem, 1024)
+    steepest = np.abs(np.asarray(jets(network, points, [(1,)])[1,])).max()
+    if steepest * axis.length < DRIFT * np.abs(np.asarray(jets(network, points, [(0,)])[0,])).max():
+        return False  # a constant has no place
+    for condition in problem.conditions:
+        known, pull, size = jets_at(problem, network, condition, points[:1]), 0.0, 0.0
+        for symbol, jet in condition.jets.items():
+            slope = float(evaluate(problem.value(condition.coefficient(symbol)), known, np))
+            (order,) = jet.orders
+            pull += slope * float(jet_at(problem, network, replace(jet, orders=(order + 1,)), points[:1])[0])
+            size += abs(slope) / axis.length**order
+        if abs(pull) > DRIFT * size * steepest:
+            return False
+    return True
 
 
 def _on_its_cells(problem: Problem, form: CellForm) -> CellForm:

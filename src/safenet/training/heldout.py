@@ -20,7 +20,7 @@ from ..networks.cells import CellForm, shared_faces
 from ..networks.linear_form import Piecewise
 from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
-from ..problem.jets import coordinate
+from ..problem.jets import Jet, coordinate
 from .points import inside, on_condition
 
 SMOOTH = 1e-3  # an equation counts relative to at least this share of the size its terms could have
@@ -115,9 +115,7 @@ def dwarfed(problem: Problem, network: Any, count: int = 1024) -> Dwarfed | None
             data = _rms(evaluate(problem.value(relation.source), values, np))
             if data > 0:
                 times = _expected(problem, relation, values, fields) / data
-                left = evaluate(
-                    problem.value(relation.residual), _jets_at(problem, network, relation, at), np
-                )
+                left = evaluate(problem.value(relation.residual), jets_at(problem, network, relation, at), np)
                 found.append(Dwarfed(relation, times, _rms(left) / data))
     return min(found, key=lambda one: one.times, default=None)
 
@@ -202,7 +200,7 @@ def _relative(
     interior: np.ndarray | None = None,
 ) -> float:
     """The measure of one relation at the points; of a condition against the jets over the `interior` too."""
-    values = _jets_at(problem, network, relation, points)
+    values = jets_at(problem, network, relation, points)
     sizes = []
     if interior is not None:
         for jet in relation.jets.values():
@@ -219,16 +217,19 @@ def _relative(
         return _rms(sum(terms) / np.maximum(local_size(largest(terms)), least))
 
 
-def _jets_at(problem: Problem, network: Any, relation: Relation, points: np.ndarray) -> dict[sp.Symbol, Any]:
+def jets_at(problem: Problem, network: Any, relation: Relation, points: np.ndarray) -> dict[sp.Symbol, Any]:
     """The coordinates of points, and the jets of a relation there, each at its place."""
     values = coordinates(problem, points)
-    for symbol, jet in relation.jets.items():
-        at = points[:, : len(problem.axes)].copy()
-        for i, place in enumerate(jet.place):
-            if place is not None:
-                at[:, i] = float(problem.value(place))
-        values[symbol] = _jet(network, at, jet.orders, problem.unknowns.index(jet.field))
-    return values
+    return values | {symbol: jet_at(problem, network, jet, points) for symbol, jet in relation.jets.items()}
+
+
+def jet_at(problem: Problem, network: Any, jet: Jet, points: np.ndarray) -> np.ndarray:
+    """A jet at points, moved to its place."""
+    at = points[:, : len(problem.axes)].copy()
+    for i, place in enumerate(jet.place):
+        if place is not None:
+            at[:, i] = float(problem.value(place))
+    return _jet(network, at, jet.orders, problem.unknowns.index(jet.field))
 
 
 def coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
