@@ -269,7 +269,7 @@ def test_solve_without_out_writes_into_runs(place, tmp_path):
 
 def test_solve_says_the_error_and_the_next_step(place, tmp_path):
     text = run("solve", place / "decay.toml", "--out", "here", cwd=tmp_path).out
-    assert re.search(r"L2RE +\d\.\d\de-\d\d", text)
+    assert re.search(r"L2RE +\d\.\d\de[-+]\d\d", text)
     assert "safenet plot here -o" in text
 
 

@@ -31,9 +31,9 @@ def line(text, title):
 @pytest.fixture(scope="module")
 def decay():
     """A default solve, good to 1e-12, of a problem whose reference claims five digits only."""
-    stated = sn.loads(DECAY)
-    modest = Reference(stated.reference, FLOOR, "the formula, with a modest claim")
-    return sn.solve(stated.with_reference(modest))
+    # A little off: on some processors the solve hits the formula itself to the last bit.
+    modest = Reference(lambda t: (1 + 1e-12 * t) * np.exp(-3 * t), FLOOR, "the formula, with a modest claim")
+    return sn.solve(sn.loads(DECAY).with_reference(modest))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_a_result_below_the_floor_is_printed_as_a_bound_and_kept_as_measured(dec
 
 def test_the_same_result_against_the_formula_itself_is_printed_in_full():
     text = result_text(sn.solve(sn.loads(DECAY)), Path("runs/decay"))
-    assert re.fullmatch(r"  L2RE +\d\.\d\de-\d\d", line(text, "L2RE"))
+    assert re.fullmatch(r"  L2RE +\d\.\d\de[-+]\d\d", line(text, "L2RE"))
 
 
 def test_each_field_has_its_own_floor_and_the_three_errors_are_explained(half_known):

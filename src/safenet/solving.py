@@ -120,10 +120,10 @@ def _watcher(monitor: Monitor | None) -> Monitor:
 
 
 def _examine(problem: Problem) -> None:
-    """Before anything is computed: doubts are told, what cannot be computed is refused."""
+    """Before anything is computed: what cannot be computed is refused, doubts are told."""
+    check_finite(problem)
     for text in doubts(problem):
         warnings.warn(f"{problem.name}: {text}", SafeNetWarning, stacklevel=3)
-    check_finite(problem)
 
 
 def _warned(solution: Solution) -> Solution:

@@ -29,7 +29,7 @@ ADVECTION = loads("""
 name = "advection"
 unknowns = ["u"]
 equations = ["u_t + beta*u_x = 2*nu**2*u_xx - gamma*u**p"]
-conditions = ["u(0, t) = 0", "u(length, t) = sin(beta)", "u(x, 0) = sin(mode*pi*x)"]
+conditions = ["u(0, t) = 0", "u(length, t) = t*sin(beta)", "u(x, 0) = sin(mode*pi*x)"]
 [domain]
 x = [0, "length"]
 t = [0, 1]

@@ -5,7 +5,8 @@ At one place that is a contradiction; where a face meets another or the beginnin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import sympy as sp
 
 from ..errors import SafeNetError
 from .evaluate import evaluate
-from .jets import coordinate
+from .jets import Jet, coordinate
 from .relation import Condition
 
 if TYPE_CHECKING:
@@ -65,28 +66,20 @@ def clashes(problem: Problem) -> list[Clash]:
     if problem.time is None or problem.region is not None:
         return []
     begin, found = problem.axes[problem.time], []
-    starts = {
-        next(iter(c.jets.values())).field: c.source / c.coefficient(next(iter(c.jets)))
-        for c in problem.conditions
-        if c.initial and c.linear and len(c.jets) == 1 and not any(next(iter(c.jets.values())).orders)
-    }
+    starts = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
     for face in problem.conditions:
-        values = [jet for jet in face.jets.values() if not any(jet.orders) and jet.field in starts]
-        if face.initial or problem.time not in face.free or len(values) < len(face.jets):
-            continue
         known = {
-            symbol: starts[jet.field].xreplace(
-                {axis.symbol: x for axis, x in zip(problem.axes, jet.place, strict=True) if x is not None}
-            )
+            symbol: _placed(problem, starts[jet.field], jet)
             for symbol, jet in face.jets.items()
+            if not any(jet.orders) and jet.field in starts
         }
+        if face.initial or problem.time not in face.free or len(known) < len(face.jets):
+            continue
         missed = problem.value(face.residual.xreplace(known))
         at = {**_some_points(problem, face), begin.symbol: np.asarray(begin.lo)}
-        summands = (*sp.Add.make_args(missed), *(problem.value(starts[jet.field]) for jet in values))
-        with np.errstate(all="ignore"):
-            gap = float(np.max(np.abs(evaluate(missed, at, np))))
-            sizes = [np.max(np.abs(evaluate(summand, at, np))) for summand in summands]
-        if np.isfinite(gap) and gap > JUMP * float(np.max(sizes)):
+        inside = [starts[jet.field] for jet in face.jets.values()]
+        gap, *sizes = _largest([missed, *sp.Add.make_args(missed), *inside], at)
+        if gap > JUMP * max(sizes):
             found.append(Clash(face, gap))
     return found
 
@@ -94,34 +87,43 @@ def clashes(problem: Problem) -> list[Clash]:
 def corners(problem: Problem) -> list[tuple[Condition, Condition, float]]:
     """Pairs of faces of space whose values of an unknown differ where they meet, and by how much."""
     found = []
-    values = [
-        c
-        for c in problem.conditions
-        if not c.initial and c.linear and len(c.jets) == 1 and not any(next(iter(c.jets.values())).orders)
-    ]
-    for first, second in combinations(values if problem.region is None else [], 2):
-        (one, jet), (other, beside) = (next(iter(c.jets.items())) for c in (first, second))
-        fixed = (
-            dict(zip(problem.axes, jet.place, strict=True)),
-            dict(zip(problem.axes, beside.place, strict=True)),
-        )
-        meet = all(fixed[0][a] is None or fixed[1][a] is None for a in problem.axes)
-        if jet.field != beside.field or not meet:
+    faces = [] if problem.region is not None else [v for v in _values(problem) if not v[0].initial]
+    for (first, one, left), (second, other, right) in combinations(faces, 2):
+        apart = any(a is not None and b is not None for a, b in zip(one.place, other.place, strict=True))
+        if one.field != other.field or apart:
             continue
         at = _some_points(problem, first)
-        at |= {
-            a.symbol: np.asarray(float(problem.value(x)))
-            for place in fixed
-            for a, x in place.items()
-            if x is not None
-        }
-        sides = [problem.value(c.source / c.coefficient(s)) for c, s in ((first, one), (second, other))]
-        with np.errstate(all="ignore"):
-            left, right = (np.asarray(evaluate(side, at, np)) for side in sides)
-            gap, size = float(np.max(np.abs(left - right))), float(np.max(np.abs(left) + np.abs(right)))
-        if np.isfinite(gap) and gap > JUMP * size:
+        sides = [_placed(problem, _placed(problem, g, one), other) for g in (left, right)]
+        gap, *sizes = _largest([sides[0] - sides[1], *sides], at)
+        if gap > JUMP * max(sizes):
             found.append((first, second, gap))
     return found
+
+
+def _largest(expressions: Sequence[sp.Expr], at: Mapping[sp.Symbol, Any]) -> list[float]:
+    """max |expression| of each; nan where it has no value, which others complain about."""
+    try:
+        with np.errstate(all="ignore"):
+            found = [float(np.max(np.abs(evaluate(expression, at, np)))) for expression in expressions]
+    except SafeNetError:
+        found = [math.nan]
+    return found if np.isfinite(found).all() else [math.nan] * len(expressions)
+
+
+def _values(problem: Problem) -> list[tuple[Condition, Jet, sp.Expr]]:
+    """The conditions u = g on a value itself, with g."""
+    found = []
+    for condition in problem.conditions:
+        (symbol, jet), *others = condition.jets.items()
+        if condition.linear and not others and not any(jet.orders):
+            found.append((condition, jet, problem.value(condition.source / condition.coefficient(symbol))))
+    return found
+
+
+def _placed(problem: Problem, g: sp.Expr, jet: Jet) -> sp.Expr:
+    """g where a jet is taken."""
+    fixed = zip(problem.axes, jet.place, strict=True)
+    return g.xreplace({axis.symbol: problem.value(x) for axis, x in fixed if x is not None})
 
 
 def _some_points(problem: Problem, condition: Condition) -> dict[sp.Symbol, np.ndarray]:

@@ -233,7 +233,7 @@ class Run:
             self.save()
         state = here(state)
         status = Status(int(state.status))
-        diverged = status == Status.NON_FINITE or self._risen(record, state)
+        diverged = self._risen(record, state) or status in (Status.NON_FINITE, Status.DIVERGED)
         stalled = status in (Status.NO_STEP, Status.DECREASE, Status.GRADIENT, Status.PLATEAU)
         record.outcome = "diverged" if diverged else "stalled" if stalled else "finished"
         record.stop_reason = sentence(Status.DIVERGED if diverged and status == Status.FINISHED else status)

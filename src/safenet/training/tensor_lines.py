@@ -45,20 +45,13 @@ class Line:
     def lift(self) -> np.ndarray:
         return self._inverse[:, self.count :]
 
-    @cached_property
+    @property
     def dense(self) -> tuple[np.ndarray, np.ndarray]:
         """Nodes of Gauss–Legendre, twice as many as functions; and u there → w of the nearest u in L² with g = 0.
 
         The interpolant of data that disagree with the faces rings all the way inside; this one does at the faces only.
         """
-        basis = self.basis
-        if basis.kind == "periodic":
-            return self.nodes, np.eye(self.count)
-        z, weights = np.polynomial.legendre.leggauss(2 * basis.size)
-        x = (basis.lower + basis.upper) / 2 + basis.length / 2 * z
-        root = np.sqrt(weights)
-        fitted = np.linalg.lstsq(root[:, None] * (basis(x) @ self.extension), np.diag(root), rcond=None)[0]
-        return x, fitted
+        return _dense(self)
 
     def table(self, order: int) -> np.ndarray:
         """Amplitudes → ∂^order at the nodes."""
@@ -86,6 +79,16 @@ class Line:
 @lru_cache(maxsize=64)
 def _table(line: Line, order: int) -> np.ndarray:
     return line.basis(line.nodes, order)
+
+
+@lru_cache(maxsize=64)
+def _dense(line: Line) -> tuple[np.ndarray, np.ndarray]:
+    basis = line.basis
+    if basis.kind == "periodic":
+        return line.nodes, np.eye(line.count)
+    z, weights = np.polynomial.legendre.leggauss(2 * basis.size)
+    x, root = (basis.lower + basis.upper) / 2 + basis.length / 2 * z, np.sqrt(weights)
+    return x, np.linalg.lstsq(root[:, None] * (basis(x) @ line.extension), np.diag(root), rcond=None)[0]
 
 
 @lru_cache(maxsize=64)
