@@ -213,7 +213,17 @@ def test_an_unknown_attribute_is_an_attribute_error():
 # ---- solving
 
 
-@pytest.mark.parametrize("name", [name for name in GOALS if name in sn.library.names()])
+LONG = {"wave-hard", "reaction-10"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+        for name in GOALS
+        if name in sn.library.names()
+    ],
+)
 def test_a_default_solve_reaches_its_goal_in_seconds(name):
     result = sn.solve(sn.library.problem(name)).result
     assert result["outcome"] == "finished"

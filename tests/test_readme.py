@@ -60,8 +60,9 @@ def test_the_program_runs_and_says_how_good_its_solution_is(index, tmp_path):
 
 
 def marked(words):
-    """A schedule of the paper compiles for half a minute; test_cli.py runs a smaller one always."""
-    return pytest.param(words, marks=pytest.mark.slow if "--recipe" in words else (), id=" ".join(words))
+    """A schedule of the paper and a spectrum compile for half a minute; smaller ones are run always, elsewhere."""
+    slow = "--recipe" in words or "spectrum" in words
+    return pytest.param(words, marks=pytest.mark.slow if slow else (), id=" ".join(words))
 
 
 @pytest.mark.parametrize("words", [marked(words) for words in commands()])

@@ -92,7 +92,12 @@ def undisturbed(tmp_path_factory):
     return runs
 
 
-@pytest.fixture(params=KINDS)
+def kinds(names):
+    """All of them; killed and interrupted, the slabs are among the slow ones."""
+    return [pytest.param(name, marks=pytest.mark.slow if name == "slabs" else ()) for name in names]
+
+
+@pytest.fixture(params=kinds(KINDS))
 def kind(request, undisturbed):
     """A problem, how to solve it, and the undisturbed run."""
     return *KINDS[request.param], *undisturbed[request.param]
@@ -187,7 +192,7 @@ def several_checkpoints(process, path, count=3):
         written = checkpoint_after(process, path, written)
 
 
-@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("name", kinds(WORDS))
 def test_sigkill_then_sigint_then_resume_gives_the_undisturbed_bits(name, undisturbed, tmp_path):
     folder = tmp_path / "run"
     (tmp_path / "decay.toml").write_text(DECAY)

@@ -201,6 +201,7 @@ def test_a_worker_that_dies_is_replaced(place):
         engine.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no disk that is always full")
 def test_a_worker_whose_disk_is_full_says_so_and_its_case_is_not_lost(place):
     log = place / "out" / "logs" / "worker-0.log"

@@ -76,7 +76,7 @@ def long(names, short):
     return [name if name in short else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
-@pytest.mark.parametrize("name", long(METHODS, {"safe-net", "safe-net-literal", "pinn"}))
+@pytest.mark.parametrize("name", long(METHODS, {"safe-net", "pinn"}))
 def test_every_method_is_traced_on_every_problem(name):
     for _, problem, precision in (pair for pair in PAIRS if pair[0] == name):
         here = traced(library.problem(problem), METHODS[name], precision)

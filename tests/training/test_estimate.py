@@ -93,6 +93,7 @@ domain = { x = [0, 1], t = [0, 1] }
 """
 
 
+@pytest.mark.slow
 def test_where_the_data_clash_it_holds_after_the_jump(monkeypatch):
     """At the start a correction explains nothing of a jump; from a hundredth of the time on all is smooth again."""
     problem = sn.loads(CORNER)
