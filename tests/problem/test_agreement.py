@@ -194,3 +194,13 @@ def test_a_bar_that_is_loaded_and_held_nowhere():
     )
     assert imbalance(sn.loads(bar.format(["u_x(0) = 0", "u_x(1) = 1"]))) == pytest.approx((0.5, 1))
     assert imbalance(sn.loads(bar.format(["u_x(0) = 1/2", "u_x(1) = 1"]))) is None
+
+
+@pytest.mark.parametrize("start", ["exp(1000*x)", "2**(10**9*x)", "exp(exp(99*x))", "1/(x - 1)"])
+def test_values_that_no_float_holds_are_no_jump_and_take_no_time(start):
+    problem = sn.loads(
+        f'name = "p"\nunknowns = ["u"]\nequations = ["u_t = u_xx"]\n'
+        f'conditions = ["u(x, 0) = {start}", "u_x(0, t) = 0", "u(1, t) = 0"]\n'
+        "[domain]\nx = [0, 1]\nt = [0, 1]\n"
+    )
+    assert clashes(problem) == []

@@ -115,9 +115,8 @@ def run(
                     loop.drive(working, deadline)
                 finally:
                     working.close()
-                    with contextlib.suppress(
-                        SafeNetError
-                    ):  # where it cannot be written, a lease ends by itself
+                    # Where a lease cannot be given back, it ends by itself.
+                    with contextlib.suppress(SafeNetError):
                         store.release()
         except KeyboardInterrupt:
             raise Stopped(loop.summary()) from None

@@ -6,7 +6,8 @@ At one place that is a contradiction; where a face meets another or the beginnin
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
-from .evaluate import evaluate
+from .evaluate import at_place, evaluate
 from .jets import Jet, coordinate
 from .relation import Condition
 
@@ -68,19 +69,17 @@ def clashes(problem: Problem) -> list[Clash]:
     begin, found = problem.axes[problem.time], []
     starts = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
     for face in problem.conditions:
-        known = {
-            symbol: _placed(problem, starts[jet.field], jet)
-            for symbol, jet in face.jets.items()
-            if not any(jet.orders) and jet.field in starts
-        }
-        if face.initial or problem.time not in face.free or len(known) < len(face.jets):
+        known = all(not any(jet.orders) and jet.field in starts for jet in face.jets.values())
+        if face.initial or problem.time not in face.free or not known:
             continue
-        missed = problem.value(face.residual.xreplace(known))
         at = {**_some_points(problem, face), begin.symbol: np.asarray(begin.lo)}
-        inside = [starts[jet.field] for jet in face.jets.values()]
-        gap, *sizes = _largest([missed, *sp.Add.make_args(missed), *inside], at)
-        if gap > JUMP * max(sizes):
-            found.append(Clash(face, gap))
+        with _whatever_comes():
+            begun = {s: evaluate(starts[j.field], at_place(problem, j, at), np) for s, j in face.jets.items()}
+            residual = problem.value(face.residual)
+            gap, *sizes = (_largest(part, at | begun) for part in (residual, *sp.Add.make_args(residual)))
+            sizes += [_largest(starts[jet.field], at) for jet in face.jets.values()]
+            if JUMP * max(sizes) < gap < math.inf:
+                found.append(Clash(face, gap))
     return found
 
 
@@ -92,22 +91,23 @@ def corners(problem: Problem) -> list[tuple[Condition, Condition, float]]:
         apart = any(a is not None and b is not None for a, b in zip(one.place, other.place, strict=True))
         if one.field != other.field or apart:
             continue
-        at = _some_points(problem, first)
-        sides = [_placed(problem, _placed(problem, g, one), other) for g in (left, right)]
-        gap, *sizes = _largest([sides[0] - sides[1], *sides], at)
-        if gap > JUMP * max(sizes):
-            found.append((first, second, gap))
+        with _whatever_comes():
+            at = at_place(problem, one, at_place(problem, other, _some_points(problem, first)))
+            gap, *sizes = (_largest(side, at) for side in (left - right, left, right))
+            if JUMP * max(sizes) < gap < math.inf:
+                found.append((first, second, gap))
     return found
 
 
-def _largest(expressions: Sequence[sp.Expr], at: Mapping[sp.Symbol, Any]) -> list[float]:
-    """max |expression| of each; nan where it has no value, which others complain about."""
-    try:
-        with np.errstate(all="ignore"):
-            found = [float(np.max(np.abs(evaluate(expression, at, np)))) for expression in expressions]
-    except SafeNetError:
-        found = [math.nan]
-    return found if np.isfinite(found).all() else [math.nan] * len(expressions)
+@contextmanager
+def _whatever_comes() -> Iterator[None]:
+    """A formula without a value there is no jump; others complain about it."""
+    with np.errstate(all="ignore"), suppress(SafeNetError):
+        yield
+
+
+def _largest(expression: sp.Expr, at: Mapping[sp.Symbol, Any]) -> float:
+    return float(np.max(np.abs(evaluate(expression, at, np))))
 
 
 def _values(problem: Problem) -> list[tuple[Condition, Jet, sp.Expr]]:
@@ -118,12 +118,6 @@ def _values(problem: Problem) -> list[tuple[Condition, Jet, sp.Expr]]:
         if condition.linear and not others and not any(jet.orders):
             found.append((condition, jet, problem.value(condition.source / condition.coefficient(symbol))))
     return found
-
-
-def _placed(problem: Problem, g: sp.Expr, jet: Jet) -> sp.Expr:
-    """g where a jet is taken."""
-    fixed = zip(problem.axes, jet.place, strict=True)
-    return g.xreplace({axis.symbol: problem.value(x) for axis, x in fixed if x is not None})
 
 
 def _some_points(problem: Problem, condition: Condition) -> dict[sp.Symbol, np.ndarray]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import isfinite
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
 from .where import Where
+
+if TYPE_CHECKING:
+    from .jets import Jet
+    from .problem import Problem
 
 UNARY: dict[type[sp.Basic], str] = {
     sp.sin: "sin",
@@ -190,3 +194,15 @@ def _integer_power(value: Any, count: int) -> Any:
         if count & 1:
             result = value if result is None else result * value
     return result
+
+
+def at_place(problem: Problem, jet: Jet, points: Mapping[sp.Symbol, Any]) -> dict[sp.Symbol, Any]:
+    """The points at which a jet is taken: its place enters in numbers.
+
+    Substituted in the formula, it would have SymPy compute constants of any size.
+    """
+    places = zip(problem.axes, jet.place, strict=True)
+    return {
+        **points,
+        **{axis.symbol: np.asarray(constant(problem.value(x))) for axis, x in places if x is not None},
+    }

@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
-from .evaluate import constant, evaluate
+from .evaluate import at_place, evaluate
 from .jets import Jet, Orders, coordinate
 from .notation import written
 from .problem import Problem, Relation
@@ -76,19 +76,12 @@ def _placed(problem: Problem, relation: Relation, box: Points) -> Points:
 
 
 def _term_values(problem: Problem, relation: Relation, points: Points) -> dict[str, np.ndarray]:
-    """Each term of the residual at the points, by its text.
-
-    Places enter as numbers in arrays: substituting them would have SymPy compute constants of any size.
-    """
+    """Each term of the residual at the points, by its text."""
     with np.errstate(all="ignore"):
         values: Points = dict(points)
         for symbol, jet in relation.jets.items():
-            fixed = {
-                axis.symbol: np.full(POINTS, constant(problem.value(value)))
-                for axis, value in zip(problem.axes, jet.place, strict=True)
-                if value is not None
-            }
-            derivative = evaluate(exact_derivative(problem, jet.field, jet.orders), {**points, **fixed}, np)
+            formula = exact_derivative(problem, jet.field, jet.orders)
+            derivative = evaluate(formula, at_place(problem, jet, points), np)
             values[symbol] = np.broadcast_to(derivative, (POINTS,))
         found: dict[str, np.ndarray] = {}
         for term in _terms(relation.residual):  # multiplied out, the same term may come up twice

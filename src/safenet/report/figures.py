@@ -249,9 +249,8 @@ def improvements(results: Results) -> Figure:
     found = {method: values for method, values in found.items() if values}
     if view is None or not found:
         return Figure(name, title, "", missing=f"{bench('paper-main')} && {bench('paper-schedule-2')}")
-    numbers = [
-        sum(map(math.isfinite, v.values())) for v in found.values()
-    ]  # of what diverged there is no mean
+    # Of what diverged there is no mean.
+    numbers = [sum(map(math.isfinite, v.values())) for v in found.values()]
     counted = {"text": [f"n = {number}" for number in numbers], **OUTSIDE}
     means = [mean(v.values()) for v in found.values()]
     average = bar("mean", [words.method(m) for m in found], means, MEASURED, **counted)
