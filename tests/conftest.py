@@ -1,5 +1,6 @@
 """Every test runs with the shapes of its signatures checked, no dtype promoted silently, and no window opened."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ import pytest
 from safenet import backend  # noqa: F401  (float64)
 
 os.environ["MPLBACKEND"] = "Agg"
+gc.set_threshold(50_000, 20, 20)  # tracing makes many objects and few cycles: a sixteenth of the time
 
 # An int where a float is asked for is as good (PEP 484).
 typechecked = beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))

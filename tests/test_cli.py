@@ -280,6 +280,29 @@ def test_without_a_reference_the_error_is_null_and_the_residual_stands(tmp_path)
     assert result["residual"] < 1e-10
 
 
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [
+        ("finished", 0),
+        ("stalled", 0),
+        ("out of time", 0),
+        ("given up", 1),
+        ("diverged", 1),
+        ("interrupted", 130),
+    ],
+)
+def test_the_exit_status_says_how_a_solve_ended(outcome, code, place, tmp_path):
+    solve = safenet.solving.solve
+
+    def ended(*given, **options):
+        solution = solve(*given, **options)
+        solution.result["outcome"] = outcome
+        return solution
+
+    with mock.patch.object(safenet.solving, "solve", ended):
+        assert run("solve", place / "decay.toml", "--json", cwd=tmp_path).code == code
+
+
 def test_a_parameter_changes_the_problem_that_is_solved(tmp_path):
     ran = run("solve", "convection", "--set", "beta=30", "--out", "fast", "--json", cwd=tmp_path)
     assert ran.json["l2re"] < 1e-10

@@ -126,7 +126,7 @@ SOLUTIONS: dict[str, Callable[..., Fields]] = {
     "schroedinger": schroedinger,
     "taylor-green": taylor_green,
 }
-SLOW = {"kdv-periodic", "schroedinger", "ring"}
+SLOW = {"klein-gordon", "kdv", "kdv-periodic", "own_equation", "schroedinger", "ring"}
 
 
 @pytest.mark.parametrize(

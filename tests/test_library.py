@@ -254,7 +254,11 @@ class Forbidden(dict):
 
 @pytest.mark.parametrize(
     ("name", "unknowns", "bound"),
-    [("backstep", 4500, 1e-1), ("cavity", 3000, 1e-2), ("four-holes", 3000, 2e-3)],
+    [
+        ("backstep", 4500, 1e-1),
+        ("cavity", 3000, 1e-2),
+        pytest.param("four-holes", 3000, 2e-3, marks=pytest.mark.slow),
+    ],
 )
 def test_problems_in_the_plane_are_solved_on_few_cells(name, unknowns, bound):
     """With a fifth of the default's amplitudes: what the default gives is in results/accuracy.json."""

@@ -203,7 +203,8 @@ def solve(
 ) -> None:
     """Solve a problem; the run folder keeps the solution, the plan and result.json.
 
-    Ctrl-C keeps what was computed: `safenet solve --resume RUN` goes on.
+    Ctrl-C keeps what was computed: `safenet solve --resume RUN` goes on. The
+    exit status is 1 where a solve was given up or diverged.
     """
     if resume is not None:
         _only_resume(ctx)
@@ -269,8 +270,7 @@ def solve(
         from .describe import result_text
 
         print(result_text(solution, folder))
-    if solution.result["outcome"] == "interrupted":
-        raise typer.Exit(130)
+    raise typer.Exit({"interrupted": 130, "given up": 1, "diverged": 1}.get(solution.result["outcome"], 0))
 
 
 app.command("eval")(runs.evaluate)

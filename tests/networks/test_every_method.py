@@ -117,10 +117,10 @@ SWITCHES = {
 
 @pytest.mark.parametrize("switch", long(SWITCHES, SWITCHES.keys() - {"features", "depth", "embedding"}))
 def test_every_switch_is_a_plain_option(switch):
-    problem = library.problem("burgers")
+    problem = library.problem("reaction")  # the fewest derivatives
     for value in SWITCHES[switch]:
         here = traced(problem, method("safe-net-literal", **{switch: value}))
-        assert here.terms.shape == (4,)
+        assert here.terms.shape == (3,)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,9 @@ def march(text, **options):
 
 
 @pytest.mark.parametrize(
-    "text", [FRONT, PERIODIC, WAVE, TWO], ids=["front", "periodic", "wave", "two fields"]
+    "text",
+    [pytest.param(FRONT, marks=pytest.mark.slow), PERIODIC, WAVE, TWO],
+    ids=["front", "periodic", "wave", "two fields"],
 )
 def test_the_error_follows_the_tail(text):
     found = [errors(loads(text), march(text, tail=tail)[-1].network).l2re for tail in (1e-3, 1e-6)]

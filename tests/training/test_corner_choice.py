@@ -82,6 +82,7 @@ def test_a_plate_that_is_quenched():
     assert 1e-10 < solution.result["estimate"] < 1e-6
 
 
+@pytest.mark.slow
 def test_a_payoff_that_bends_is_marched():
     # By modes the price at the money is wrong by 17 % at t = 0.1, with the same residual.
     option = loads(

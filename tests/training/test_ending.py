@@ -53,6 +53,7 @@ def hasty(monkeypatch):
 
 
 @pytest.mark.usefixtures("hasty")
+@pytest.mark.slow
 def test_a_jump_that_travels_on_is_given_up_and_nothing_else_is_tried():
     problem = sn.loads(SQUARE)
     first = LeastSquares(unknowns=200)

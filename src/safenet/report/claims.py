@@ -262,8 +262,10 @@ def _rate(claim: Claim, view: View) -> Finding:
     )
     if not chosen:
         return NOTHING
-    wins, runs = chosen[claim.value["rate"]], chosen.total()
+    rate = claim.value["rate"]
+    wins, runs = chosen[rate], chosen.total()
     leads = wins == max(chosen.values())
     verdict = REPRODUCED if leads and 2 * wins >= runs else PARTLY if leads else NOT
-    first, times = chosen.most_common(1)[0]
-    return Finding(f"1e-3 wins {wins} of {runs} searches; the most frequent is {first:g} ({times})", verdict)
+    others = ", ".join(f"{other:.0e} {times}" for other, times in chosen.most_common() if other != rate)
+    ours = f"{rate:.0e} wins {wins} of {runs} searches" + (f"; {others}" if others else "")
+    return Finding(ours.replace("e-0", "e-"), verdict)
