@@ -292,7 +292,7 @@ def test_an_accelerator_sums_narrow_products(problem, name, monkeypatch):
     agree(found, {alpha: np.asarray(expected[alpha]) for alpha in ORDERS})
 
 
-@pytest.mark.parametrize("name", ["pinn", "safe-net"])
+@pytest.mark.parametrize("name", [pytest.param("pinn", marks=pytest.mark.slow), "safe-net"])
 def test_points_that_fill_up_a_batch_on_an_accelerator_weigh_nothing(name, monkeypatch):
     monkeypatch.setattr(derivatives, "ALIGNED", 7)  # 16 times as many are many
     network = build(WAVE, method(name, width=4, depth=1, features=8), key=jax.random.key(3))

@@ -126,7 +126,7 @@ SOLUTIONS: dict[str, Callable[..., Fields]] = {
     "schroedinger": schroedinger,
     "taylor-green": taylor_green,
 }
-SLOW = {"klein-gordon", "kdv", "kdv-periodic", "own_equation", "schroedinger", "ring"}
+SLOW = {"bent-string", "kdv", "kdv-periodic", "klein-gordon", "own_equation", "ring", "schroedinger"}
 
 
 @pytest.mark.parametrize(

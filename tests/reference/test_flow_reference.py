@@ -106,7 +106,11 @@ def test_grading_restores_the_rates_that_the_corner_takes_away() -> None:
 
 @pytest.mark.parametrize(
     ("name", "first", "last"),
-    [("backstep", 6e-4, 3e-5), ("backstep_suppressed", 6e-4, 4e-5), ("cavity", 4e-3, 1e-4)],
+    [
+        pytest.param("backstep", 6e-4, 3e-5, marks=pytest.mark.slow),
+        ("backstep_suppressed", 6e-4, 4e-5),
+        ("cavity", 4e-3, 1e-4),
+    ],
 )
 def test_rougher_flows_approach_the_shipped_one_by_a_factor_per_degree(
     name: str, first: float, last: float

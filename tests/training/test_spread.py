@@ -79,6 +79,7 @@ def assert_the_same_run(found: dict, alone: dict) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_four_devices_do_what_one_does(alone, tmp_path):
     (found,) = answers(tmp_path, devices=4)
     assert (found["devices"], alone["devices"]) == (4, 1)
