@@ -3,6 +3,7 @@
 import dataclasses
 import re
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from safenet.problem.posedness import doubts
 from safenet.training import marching, progress
 from safenet.training.choice import CELL_MARCHES
 from safenet.training.direct import LeastSquares
+from safenet.training.ending import failure
 from safenet.training.levenberg import LevenbergMarquardt
 from safenet.training.recipes import make_plan
 from safenet.training.run import train
@@ -125,6 +127,32 @@ def test_a_solution_that_blows_up_comes_back_as_far_as_it_goes_with_a_warning():
     assert np.isnan(solution(t=1.5))
     with pytest.warns(SafeNetWarning, match=r"blow up near t = (1|0\.99\d*):"):
         sn.solve_many(sn.loads(BLOW_UP))
+
+
+@pytest.mark.parametrize(
+    ("growing", "said"),
+    [
+        (
+            lambda t: 1e-12 * jnp.exp(40 * t),
+            r"near x = 0\.8\d* u has grown out of nothing to 1\d .* t = \[0, 0\.375\]",
+        ),
+        (
+            lambda t: 1 / (8 - 10 * t),
+            r"the solution seems to blow up near t = 0\.75: u has grown from 1 to 2",
+        ),
+    ],
+    ids=["an error", "the solution"],
+)
+def test_an_error_that_is_magnified_is_not_called_the_solution(growing, said):
+    """What grows stands beside a bump that stays."""
+
+    def field(point):
+        x, t = point
+        return jnp.exp(-400 * (x - 0.2) ** 2)[None] + growing(t) * jnp.exp(-400 * (x - 0.8) ** 2)
+
+    reason, final = failure(sn.loads(SHOCK.replace("0.5]", "1]")), field, 0.75)
+    assert final
+    assert re.search(said, reason), reason
 
 
 def test_a_slow_solution_that_newton_fails_on_is_left_to_the_network():

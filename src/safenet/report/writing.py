@@ -25,6 +25,7 @@ from .text import markdown as as_markdown
 from .text import said
 from .verdicts import UNSOLVED, VERDICTS
 
+COMMIT = 10  # digits of a hash that name it
 OUTCOMES = {"stalled": "stalled in their last phase"}
 FOLDER = resources.files(__package__).joinpath("page")
 
@@ -124,7 +125,7 @@ def _facts(results: Results) -> dict[str, str]:
     """What the rows are and where they come from."""
     rows = results.rows
     outcomes = collections.Counter(row.outcome for row in rows)
-    commits = {str(row.environment.get("commit") or "unknown") for row in rows}
+    commits = {str(row.environment.get("commit") or "unknown")[:COMMIT] for row in rows}
     days = sorted(datetime.date.fromtimestamp(row.finished).isoformat() for row in rows)
     outdated = f"; {results.outdated} by an earlier protocol left out" if results.outdated else ""
     ended = [f"{count} {OUTCOMES.get(name, name)}" for name, count in sorted(outcomes.items())]
