@@ -44,16 +44,16 @@ def test_runs_of_ones_own_are_ranked_beside_the_method_as_it_is_named():
     found = own(rows)
     assert next(iter(sheets(Results(rows)))) == found  # before the paper's tables
     assert found.head == ("method", "Convection", "Convection beta=5")
-    assert [line[0].text for line in found.rows] == ["PINN · width=10", "PINN", "PINN · width=100"]
-    assert cell(found, "PINN", "Convection beta=5") == Cell(
+    assert [line[0].text for line in found.rows] == ["pinn", "pinn · width=10", "pinn · width=100"]
+    assert cell(found, "pinn", "Convection beta=5") == Cell(
         text="3.0e-3",
         below="#1 of 2",
         detail="2.0e-3 … 4.0e-3 · mean 3.0e-3 ± 1.4e-3 · 2 seeds",
         sort=3e-3,
         best=True,
     )
-    assert cell(found, "PINN · width=10", "Convection").below == "#2 of 2"
-    diverged = cell(found, "PINN · width=100", "Convection")
+    assert cell(found, "pinn · width=10", "Convection").below == "#2 of 2"
+    diverged = cell(found, "pinn · width=100", "Convection")
     assert (diverged.text, diverged.below, diverged.detail) == ("✱", "", "2 seeds, 2 diverged")
 
 
@@ -66,8 +66,8 @@ def test_without_a_reference_residuals_are_compared():
     failed = replace(row("mine", "rff", "paper-4", None, of=stated), outcome="failed")
     found = own([*rows, failed])
     assert found.head == ("method", "mine, residual")
-    assert [line[1].text for line in found.rows] == ["1.0e-2", "1.0e-4", "failed"]
-    assert [line[1].below for line in found.rows] == ["#2 of 2", "#1 of 2", ""]
+    assert [line[1].text for line in found.rows] == ["1.0e-4", "1.0e-2", "failed"]
+    assert [line[1].below for line in found.rows] == ["#1 of 2", "#2 of 2", ""]
     assert any("residual" in note for note in found.notes)
 
 
@@ -77,8 +77,8 @@ def test_what_one_compares_may_differ_in_recipe_and_scale():
         row("wave", "pinn", "paper-4", 1e-3, width=7, scale=0.01, interior=99),
     ]
     assert [line[0].text for line in own(rows).rows] == [
-        "PINN · Schedule 1 · width=7 · 1%, 20,000 + 2,000 points, float32",
-        "PINN · Schedule 4 · width=7 · 1%, 99 + 2,000 points, float32",
+        "pinn · paper-4 · width=7 · 1%, 99 + 2,000 points, float32",
+        "pinn · paper-1 · width=7 · 1%, 20,000 + 2,000 points, float32",
     ]
 
 
@@ -86,7 +86,7 @@ def test_a_first_place_of_fewer_seeds_is_not_bold():
     rows = [row("wave", "pinn", "paper-1", 1e-2, seed, width=7) for seed in range(3)]
     rows += [row("wave", "pinn", "paper-1", 1e-3, seed, width=8) for seed in range(2)]
     found = own(rows)
-    few = cell(found, "PINN · width=8", "Wave")
+    few = cell(found, "pinn · width=8", "Wave")
     assert (few.below, few.few, few.best) == ("#1 of 2", "2 seeds", False)
-    whole = cell(found, "PINN · width=7", "Wave")
+    whole = cell(found, "pinn · width=7", "Wave")
     assert (whole.few, whole.best) == ("", False)

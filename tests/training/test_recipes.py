@@ -174,6 +174,8 @@ def test_scale_leaves_direct_phases_alone():
         ({"sampler": "sobel"}, "no sampler 'sobel'.*did you mean 'sobol'"),
         ({"activation": "sin"}, "activation = 'sin'.*did you mean 'sine'"),
         ({"depths": 3}, "no option 'depths'.*did you mean 'depth'"),
+        ({"scael": 0.1}, "no option 'scael'.*did you mean 'scale'"),
+        ({"interor": 99}, "no option 'interor'.*did you mean 'interior'"),
         ({"scale": -1}, "scale is -1.*positive"),
         ({"scale": float("nan")}, "scale is nan.*positive"),
         ({"scale": "0.1"}, "scale is '0.1'.*positive"),

@@ -145,6 +145,11 @@ def merge_stores(
     from .exchange import merge
     from .store import Store
 
+    for source in sources:
+        if not source.exists():
+            raise SafeNetError(
+                f"there is no {source}", "give a folder of `safenet bench`, a .db or .jsonl file"
+            )
     with Store(place) as rows:
         for source in sources:
             print(f"{merge(rows, source)} rows from {source}")

@@ -35,12 +35,18 @@ class Lines:
 
     def __enter__(self) -> Lines:
         self.began = time.monotonic()
+        self.silent = True
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
 
     def __call__(self, event: Event) -> None:
+        if self.silent:
+            self.say(
+                f"{event.total - event.done} of {event.total} cases to do; a first one compiles for a while"
+            )
+            self.silent = False
         if event.seconds is None or not event.rows:
             return
         left = "" if not event.left else f"  ({duration(event.left)} left)"

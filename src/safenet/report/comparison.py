@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Any
@@ -21,7 +22,7 @@ Line = tuple[str, str, frozenset[tuple[str, str]], Scale]  # method, recipe, opt
 RULE = (
     "Runs that no suite of the package has, beside all others of the same problem, recipe and scale. "
     "Places are by the median over the seeds, over all lines of a column; what diverged has none. "
-    "Bold is a first place with as many seeds as any cell has."
+    "Lines are in the order of their mean places. Bold is a first place with as many seeds as any cell has."
 )
 
 
@@ -34,12 +35,14 @@ def of_own(results: Results) -> Iterator[Sheet]:
     if not shown:
         return
     problems = list(dict.fromkeys(key[0] for key in shown))
-    lines = list(dict.fromkeys(key[1:] for key in shown))
+    lines = _by_place(list(dict.fromkeys(key[1:] for key in shown)), shown)
     columns = _columns([[shown.get((problem, *line), []) for line in lines] for problem in problems])
     scales = {line[3] for line in lines if line[1] != "default"}
     notes = [RULE]
     if len(scales) == 1:
         notes.append(f"At {next(iter(scales))}.")
+    if scales and any(line[1] == "default" for line in lines):
+        notes.append("The recipe `default` chooses points, precision and iterations by itself.")
     if any(residual for _, residual in columns):
         notes.append("Without a reference it is the residual on unseen points that is compared.")
     yield Sheet(
@@ -87,27 +90,45 @@ def _known() -> frozenset[tuple[Any, ...]]:
 
 
 def _name(line: Line, lines: Sequence[Line]) -> str:
-    """SAFE-NET · Schedule 1 · width=20: the recipe and the scale where they differ between the lines."""
+    """safe-net · paper-1 · width=20, as asked for: recipe and scale where they differ between the lines."""
     method, recipe, options, scale = line
-    parts = [words.method(method)]
+    parts = [method]
     if len({other[1] for other in lines}) > 1:
-        parts.append(words.schedule(recipe))
+        parts.append(recipe)
     parts += [setting(name, json.loads(value)) for name, value in sorted(options)]
     if len({other[3] for other in lines if other[1] != "default"}) > 1 and recipe != "default":
         parts.append(scale.brief)
     return " · ".join(parts)
 
 
+def _by_place(lines: Sequence[Line], shown: Mapping[tuple[Any, ...], Sequence[Row]]) -> list[Line]:
+    """The best first, by the mean of the places that a line has among its problems."""
+    places: dict[Line, list[int]] = {line: [] for line in lines}
+    for problem in dict.fromkeys(key[0] for key in shown):
+        there = {line: shown[problem, *line] for line in lines if (problem, *line) in shown}
+        quantity = _quantity(there.values())
+        medians = {line: found.median for line, rows in there.items() if (found := errors(rows, quantity))}
+        order = sorted(medians.values())
+        for line in there:
+            places[line].append(order.index(medians[line]) if line in medians else len(lines))
+    return sorted(lines, key=lambda line: statistics.fmean(places[line]))
+
+
+def _quantity(groups: Iterable[Sequence[Row]]) -> str:
+    """What is compared on a problem: residuals for want of any error."""
+    return "residual" if all(row.l2re is None for rows in groups for row in rows) else "l2re"
+
+
 def _columns(problems: Sequence[Sequence[Sequence[Row]]]) -> list[tuple[list[Cell], bool]]:
     """Of each problem the cells; and whether they are residuals, for want of any error."""
-    residual = [all(row.l2re is None for rows in groups for row in rows) for groups in problems]
+    quantities = [_quantity(groups) for groups in problems]
     found = [
-        [errors(rows, "residual" if instead else "l2re") for rows in groups]
-        for groups, instead in zip(problems, residual, strict=True)
+        [errors(rows, quantity) for rows in groups]
+        for groups, quantity in zip(problems, quantities, strict=True)
     ]
     most = max((summary.seeds for column in found for summary in column if summary), default=0)
     cells = [_column(column, groups, most) for column, groups in zip(found, problems, strict=True)]
-    return list(zip(cells, residual, strict=True))
+    return [(column, quantity == "residual") for column, quantity in zip(cells, quantities, strict=True)]
 
 
 def _column(found: Sequence[Summary | None], groups: Sequence[Sequence[Row]], most: int) -> list[Cell]:

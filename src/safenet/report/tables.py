@@ -206,9 +206,11 @@ def _cell(
 def _notes(table: Table, view: View | None) -> Iterator[str]:
     if view is None:
         return
+    more = OUR_METHODS if len({cell.method for cell in table.cells}) > 1 else ()
+    ours = {(name, c.problem, c.recipe): replace(c, method=name) for name in more for c in table.cells}
     rows = [
         row
-        for cell in table.cells
+        for cell in (*table.cells, *ours.values())
         for row in view.rows(cell.problem, cell.method, cell.recipe or "", **cell.options)
     ]
     if view.scale != PAPER:

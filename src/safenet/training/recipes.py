@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -165,6 +165,12 @@ class Plan:
         return Plan(**data)
 
 
+OPTIONS = {  # of a method, and of `make_plan` beside its names
+    *(item.name for item in fields(Method)),
+    *("seed", "precision", "scale", "interior", "condition", "sampler", "budget"),
+}
+
+
 def make_plan(
     problem: Problem,
     *,
@@ -181,6 +187,9 @@ def make_plan(
 ) -> Plan:
     """Resolve names and options into a plan. `scale` multiplies the iterations of every optimiser; `budget` is a
     time such as `60s`, resolved here, by measuring the machine, into sizes."""
+    for name in options:
+        if name not in OPTIONS:
+            raise SafeNetError(f"there is no option {name!r}", nearest(name, OPTIONS))
     asked = NETWORKS.get(recipe, {}) if method_name == "safe-net" else {}
     chosen = method(method_name, **(asked | options))
     if recipe not in RECIPES:
