@@ -132,6 +132,12 @@ def test_results_go_out_as_a_table_and_on_as_text(desk):
     assert json.loads((desk / "all.jsonl").read_text())["id"] == row.id
 
 
+def test_merging_what_does_not_exist_makes_no_store(tmp_path):
+    ran = run("store", "merge", "all", "nowhere.jsonl", cwd=tmp_path)
+    assert (ran.code, "there is no nowhere.jsonl" in ran.err) == (2, True)
+    assert not (tmp_path / "all").exists()
+
+
 @pytest.mark.parametrize("words", [("bench",), ("store", "export"), ("store", "merge"), ("report",)])
 def test_help_has_lines_to_copy(words, desk):
     lines = run(*words, "--help", cwd=desk).out.splitlines()
