@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What is imported is compiled once, when it is first imported; not everything at the start, and not each time.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: solve test test-all fuzz lint clean
 .DEFAULT_GOAL := solve
