@@ -6,7 +6,7 @@ A cell has our median first; below it the paper's number and ours/paper; then th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,7 +87,9 @@ def _compared(table: Table, results: Results) -> Sheet:
         head=(_varying(table), *map(words.problem, problems)),
         rows=rows,
         measured=measured,
-        notes=tuple(_notes(table, view)) if measured else (),
+        notes=tuple(_notes([cell for line in lines.values() for cell in line.values()], view))
+        if measured
+        else (),
         missing="" if measured else f"safenet bench {table.suite} --out DIR",
     )
 
@@ -203,14 +205,12 @@ def _cell(
     )
 
 
-def _notes(table: Table, view: View | None) -> Iterator[str]:
+def _notes(cells: Iterable[Printed], view: View | None) -> Iterator[str]:
     if view is None:
         return
-    more = OUR_METHODS if len({cell.method for cell in table.cells}) > 1 else ()
-    ours = {(name, c.problem, c.recipe): replace(c, method=name) for name in more for c in table.cells}
     rows = [
         row
-        for cell in (*table.cells, *ours.values())
+        for cell in cells
         for row in view.rows(cell.problem, cell.method, cell.recipe or "", **cell.options)
     ]
     if view.scale != PAPER:
