@@ -21,20 +21,20 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from safenet.solving.door.door import carry_out
 
 import safenet as sn
-from safenet.solving import carry_out
-from safenet.training.adam import Adam
-from safenet.training.checkpoint import write_atomically
-from safenet.training.choice import CELL_MARCHES, MARCHES
-from safenet.training.direct import LeastSquares
-from safenet.training.lbfgs import LBFGS
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.modes import Modes
-from safenet.training.phases import DIRECT, Phase
-from safenet.training.recipes import make_plan
-from safenet.training.ssbroyden import SSBroyden
-from safenet.training.staging import Stage
+from safenet.direct.direct import LeastSquares
+from safenet.direct.modes import Modes
+from safenet.run.checkpoint import write_atomically
+from safenet.train.choice import CELL_MARCHES, MARCHES
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.optimisers.ssbroyden import SSBroyden
+from safenet.train.phases import DIRECT, Phase
+from safenet.train.recipes import make_plan
+from safenet.train.staging import Stage
 
 PROBLEMS = ("wave", "reaction", "burgers")
 NETWORK: dict[str, Any] = {"features": 32, "width": 8}

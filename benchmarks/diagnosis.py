@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 import safenet as sn
-from safenet.training.checkpoint import write_atomically
+from safenet.run.checkpoint import write_atomically
 
 POINTS = {"interior": 300, "condition": 60}
 ADAM = {

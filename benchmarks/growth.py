@@ -56,12 +56,12 @@ def measure(kind: str, size: int) -> dict[str, Any]:
     import jax.numpy as jnp
 
     import safenet as sn
+    from safenet.measure.points import sample
     from safenet.networks import build
     from safenet.networks.methods import method
-    from safenet.training.adam import Adam
-    from safenet.training.objective import physics_loss
-    from safenet.training.points import sample
-    from safenet.training.spread import everywhere
+    from safenet.train.objective import physics_loss
+    from safenet.train.optimisers.adam import Adam
+    from safenet.train.spread import everywhere
 
     sizes = SMALL | {kind: size}
     problem = sn.library.wave() if kind != "dimensions" else sn.loads(heat(size))

@@ -25,11 +25,11 @@ from floor import CONDITION, INTERIOR, floor, rates, work
 
 import safenet as sn
 from safenet.backend import device_name
+from safenet.measure.points import sample
 from safenet.networks import METHODS, build
-from safenet.training.adam import Adam
-from safenet.training.batch import stacked
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
+from safenet.train.batch import stacked
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.adam import Adam
 
 PHASE = Adam(10**9)
 STEPS = 1 if jax.default_backend() == "cpu" else 100  # iterations between two looks at the clock

@@ -26,12 +26,12 @@ from jax.experimental import topologies
 from where import PHASES
 
 import safenet as sn
-from safenet import derivatives
+from safenet.fields import derivatives
+from safenet.measure.points import sample
 from safenet.networks import METHODS, build
-from safenet.training.batch import stacked
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.weighting import weighting
+from safenet.train.batch import stacked
+from safenet.train.objective import physics_loss
+from safenet.train.weighting import weighting
 
 H200 = """
 gpu_device_info {

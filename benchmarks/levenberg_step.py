@@ -22,11 +22,11 @@ from floor import best
 
 import safenet as sn
 from safenet.backend import device_name
+from safenet.measure.points import sample
 from safenet.networks import METHODS, build
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.spread import everywhere
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.spread import everywhere
 
 
 def measure(interior: int) -> dict[str, Any]:

@@ -23,11 +23,11 @@ import jax.numpy as jnp
 
 import safenet as sn
 from safenet.backend import device_name
+from safenet.measure.points import sample
 from safenet.networks import METHODS, Method, build
-from safenet.training.adam import Adam
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.weighting import weighting
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.adam import Adam
+from safenet.train.weighting import weighting
 
 INTERIOR, CONDITION = 20_000, 2_000
 PAPER = {

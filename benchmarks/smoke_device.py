@@ -12,11 +12,11 @@ import time
 import jax
 
 import safenet as sn
-from safenet.training.adam import Adam
-from safenet.training.lbfgs import LBFGS
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
+from safenet.measure.points import sample
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
 
 
 def step_times() -> dict[str, float]:

@@ -43,13 +43,13 @@ from safenet.analysis import (
 )
 from safenet.backend import cache_compilations
 from safenet.bench.printed import tables
+from safenet.measure.points import Points, sample
 from safenet.networks.methods import Method, build
-from safenet.training.adam import Adam, AdamState
-from safenet.training.checkpoint import fill, leaves, pack, unpack, write_atomically
-from safenet.training.objective import PhysicsLoss, physics_loss, term_names
-from safenet.training.points import Points, sample
-from safenet.training.status import Status, sentence
-from safenet.training.weighting import weighting
+from safenet.run.checkpoint import fill, leaves, pack, unpack, write_atomically
+from safenet.train.objective import PhysicsLoss, physics_loss, term_names
+from safenet.train.optimisers.adam import Adam, AdamState
+from safenet.train.optimisers.status import Status, sentence
+from safenet.train.weighting import weighting
 
 CASES = tuple(
     (problem, method)

@@ -23,8 +23,8 @@ import numpy as np
 
 import safenet as sn
 from safenet.analysis import curvature, eigenvalue_spectrum, quadrature_spectrum
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
+from safenet.measure.points import sample
+from safenet.train.objective import physics_loss
 
 try:
     import torch

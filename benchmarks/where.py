@@ -23,8 +23,8 @@ import jax
 import numpy as np
 
 from safenet.backend import device_name
-from safenet.training.adam import Adam
-from safenet.training.lbfgs import LBFGS
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.lbfgs import LBFGS
 
 PHASES = {"adam": Adam(10**9), "lbfgs": LBFGS(10**9)}
 LONGEST = 10  # kernels that are named

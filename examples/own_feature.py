@@ -10,11 +10,11 @@ from sympy import Eq, Function, Rational, exp, symbols
 
 import safenet as sn
 from safenet.features import Features, domain_features, fourier_products
+from safenet.measure.points import sample
 from safenet.networks import perceptron
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.status import Status
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.optimisers.status import Status
 
 x = symbols("x")
 u = Function("u")

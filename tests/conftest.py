@@ -19,7 +19,14 @@ typechecked = beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True)
 
 # Not for problem/, library/ and reference/: their signatures are SymPy's, whose metaclasses beartype refuses.
 jaxtyping.install_import_hook(
-    ["safenet.derivatives", "safenet.features", "safenet.networks", "safenet.training"],
+    [
+        "safenet.fields",
+        "safenet.features",
+        "safenet.networks",
+        "safenet.measure",
+        "safenet.direct",
+        "safenet.train",
+    ],
     f"{__name__}.typechecked",
 )
 

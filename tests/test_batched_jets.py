@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from sympy import Function, symbols
 
-from safenet import derivatives, library
 from safenet import features as ft
-from safenet.derivatives import (
+from safenet import library
+from safenet.features.base import Frozen, image, table
+from safenet.features.fourier import sine_patterns, turned
+from safenet.features.sincos import sin_cos
+from safenet.fields import derivatives
+from safenet.fields.derivatives import (
     Operator,
     batch_jets,
     below,
@@ -22,20 +26,17 @@ from safenet.derivatives import (
     product,
     propagated,
 )
-from safenet.features.base import Frozen, image, table
-from safenet.features.fourier import sine_patterns, turned
-from safenet.features.sincos import sin_cos
+from safenet.measure.points import sample
+from safenet.measure.residuals import PointResidual
 from safenet.networks import METHODS, build, method
 from safenet.networks.frozen import FrozenMap
 from safenet.networks.perceptron import ACTIVATIONS, slopes
 from safenet.networks.staged import Staged
 from safenet.problem import Problem
-from safenet.training import objective as objective_module
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.residuals import PointResidual
-from safenet.training.status import evaluate
-from safenet.training.weighting import RBA
+from safenet.train import objective as objective_module
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.status import evaluate
+from safenet.train.weighting import RBA
 
 x, y, t = symbols("x y t")
 u, v = Function("u"), Function("v")

@@ -22,7 +22,7 @@ from matplotlib.image import imread
 
 import safenet
 from safenet import cli, library
-from safenet.training import progress
+from safenet.run import progress
 
 # Compiled programs are kept for the session, never in the user's own cache.
 CACHE = tempfile.mkdtemp(prefix="safenet-test-cache-")
@@ -292,14 +292,14 @@ def test_without_a_reference_the_error_is_null_and_the_residual_stands(tmp_path)
     ],
 )
 def test_the_exit_status_says_how_a_solve_ended(outcome, code, place, tmp_path):
-    solve = safenet.solving.solve
+    solve = safenet.solving.door.solve
 
     def ended(*given, **options):
         solution = solve(*given, **options)
         solution.result["outcome"] = outcome
         return solution
 
-    with mock.patch.object(safenet.solving, "solve", ended):
+    with mock.patch.object(safenet.solving.door, "solve", ended):
         assert run("solve", place / "decay.toml", "--json", cwd=tmp_path).code == code
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import safenet as sn
-from safenet.problem.notation import FUNCTIONS
+from safenet.problem.language.notation import FUNCTIONS
 from test_cli import run
 
 PAGE = Path(__file__).parents[1] / "docs" / "problems.md"

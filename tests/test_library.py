@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from safenet.direct.cells import Subdivision
 from safenet.library import with_library_reference
-from safenet.problem.verify import proven
+from safenet.problem.facts.verify import proven
 from safenet.solution import errors
-from safenet.training.recipes import make_plan
-from safenet.training.run import train
-from safenet.training.subdivision import Subdivision
+from safenet.train.recipes import make_plan
+from safenet.train.run import train
 
 EXACT = [name for name in sn.library.names() if sn.library.problem(name).exact is not None]
 # What a default solve must reach; each takes seconds.

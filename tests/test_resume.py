@@ -12,8 +12,8 @@ from matplotlib.image import imread
 
 import safenet as sn
 from safenet.backend import cache_compilations
-from safenet.training import run as training
-from safenet.training.checkpoint import unpack
+from safenet.run.checkpoint import unpack
+from safenet.train import run as training
 from test_cli import CACHE, DECAY, SMALL, environment, run
 
 FISHER = """
@@ -34,7 +34,7 @@ WORDS = {
 
 # The command line with a checkpoint at every opportunity, and time enough to be hit between two.
 SLOWLY = """
-import time, safenet.training.run as training
+import time, safenet.train.run as training
 save, training.SAVE_EVERY, training.CHUNK_SECONDS = training.Run.save, 0.0, 0.01
 def slowly(self, force=False):
     save(self, force)
@@ -257,7 +257,7 @@ DROPPING = {
 def test_ctrl_c_is_not_lost_where_python_drops_what_is_raised(where, tmp_path):
     """All of the time is spent there."""
     dropping = f"""
-import gc, time, safenet.training.run as training
+import gc, time, safenet.train.run as training
 def drop(self):
     end = time.monotonic() + 1
     print('begun', flush=True)

@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import safenet as sn
-from safenet.tracking import Both, Tracker, tracker
+from safenet.views.tracking import Both, Tracker, tracker
 from test_cli import DECAY, SMALL, run
 
 

@@ -16,11 +16,11 @@ import numpy as np
 from work import PROBLEMS, Enough, Laps, Race, frequencies, layers, serve
 
 import safenet as sn
+from safenet.measure.points import Points
 from safenet.networks import METHODS, build
-from safenet.training.adam import Adam
-from safenet.training.objective import physics_loss
-from safenet.training.points import Points
-from safenet.training.spread import everywhere
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.adam import Adam
+from safenet.train.spread import everywhere
 
 STRIDE = 5  # iterations between two looks at the clock; a run makes many more
 

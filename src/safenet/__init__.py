@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING
 from .lazily import attributes
 
 if TYPE_CHECKING:
-    from . import analysis, bench, features, library, networks, problem, reference, report, tracking, training
+    from . import analysis, bench, features, library, networks, problem, reference, report, train
     from .analysis import spectrum
     from .errors import SafeNetError, SafeNetWarning
     from .networks import METHODS, Method
     from .problem import Box, Disc, On, Polygon, Problem
     from .problem.toml import dumps, loads, read
+    from .run.progress import Monitor
     from .solution import Solution, load
-    from .solving import resume, solve, solve_many
-    from .training.progress import Monitor
-    from .training.recipes import RECIPES, Plan
+    from .solving.door import resume, solve, solve_many
+    from .train.recipes import RECIPES, Plan
+    from .views import tracking
 
 __version__ = "0.1.0"
 
@@ -39,15 +40,15 @@ _HOMES = {
     "dumps": "problem.toml",
     "METHODS": "networks",
     "Method": "networks",
-    "Monitor": "training.progress",
-    "Plan": "training.recipes",
-    "RECIPES": "training.recipes",
+    "Monitor": "run.progress",
+    "Plan": "train.recipes",
+    "RECIPES": "train.recipes",
     "Solution": "solution",
     "load": "solution",
-    "solve": "solving",
-    "solve_many": "solving",
+    "solve": "solving.door",
+    "solve_many": "solving.door",
     "spectrum": "analysis",
-    "resume": "solving",
+    "resume": "solving.door",
     "SafeNetError": "errors",
     "SafeNetWarning": "errors",
 }
@@ -57,8 +58,11 @@ _MODULES = (
     "library",
     "features",
     "networks",
-    "training",
-    "tracking",
+    "train",
+    "direct",
+    "measure",
+    "fields",
+    "views",
     "analysis",
     "bench",
     "report",
@@ -80,11 +84,14 @@ __all__ = [
     "Solution",
     "analysis",
     "bench",
+    "direct",
     "dumps",
     "features",
+    "fields",
     "library",
     "load",
     "loads",
+    "measure",
     "networks",
     "problem",
     "read",
@@ -94,8 +101,8 @@ __all__ = [
     "solve",
     "solve_many",
     "spectrum",
-    "tracking",
-    "training",
+    "train",
+    "views",
 ]
 
 __getattr__, __dir__ = attributes(__name__, _HOMES, _MODULES)

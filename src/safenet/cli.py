@@ -32,7 +32,7 @@ from .errors import SafeNetError, SafeNetWarning
 from .report.command import report
 
 if TYPE_CHECKING:
-    from .training.progress import Monitor
+    from .run.progress import Monitor
 
 app = typer.Typer(
     help="Solve a PDE from its symbols.\n\n"
@@ -104,7 +104,7 @@ def _once_more(hook: Callable[[Any], Any], dropped: Any) -> None:
 
 
 def _both(monitor: Monitor, sink: Monitor | None) -> Monitor:
-    from .training.progress import Both
+    from .run.progress import Both
 
     return monitor if sink is None else Both(monitor, sink)
 
@@ -115,7 +115,7 @@ def list_(as_json: AsJson = False) -> None:
     from . import library
     from .bench import names, suite
     from .networks.methods import DESCRIPTIONS
-    from .training.recipes import RECIPES
+    from .train.recipes import RECIPES
 
     if as_json:
         listing = {
@@ -147,7 +147,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Equations, conditions, what the symbols give away, and what would be done."""
-    from .describe import describe, description_text
+    from .views.describe import describe, description_text
 
     if picture is not None:
         check_picture(picture)
@@ -155,7 +155,7 @@ def show(
     facts = describe(problem)
     print(json.dumps(facts) if as_json else description_text(facts))
     if picture is not None:
-        from .domain_picture import plot_domain
+        from .views.domain_picture import plot_domain
 
         save_figure(plot_domain(problem), picture)
 
@@ -211,15 +211,15 @@ def solve(
     if device is not None:
         use_device(device)
     from .backend import cache_compilations
-    from .console import ConsoleMonitor
-    from .solving import resume as continue_run
-    from .solving import solve as solve_problem
+    from .solving.door import resume as continue_run
+    from .solving.door import solve as solve_problem
+    from .views.console import ConsoleMonitor
 
     cache_compilations()
     warnings.simplefilter("ignore", SafeNetWarning)  # the result names them
     sink = None
     if track is not None:
-        from .tracking import tracker
+        from .views.tracking import tracker
 
         sink = tracker(track)
     if resume is not None:
@@ -267,7 +267,7 @@ def solve(
     if as_json:
         print(json.dumps(solution.result))
     else:
-        from .describe import result_text
+        from .views.describe import result_text
 
         print(result_text(solution, folder))
     raise typer.Exit({"interrupted": 130, "given up": 1, "diverged": 1}.get(solution.result["outcome"], 0))

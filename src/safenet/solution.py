@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .derivatives import Orders, jets
 from .errors import SafeNetError, SafeNetWarning
+from .fields.derivatives import Orders, jets
+from .measure.estimate import estimated_error
+from .measure.heldout import HeldOut, grid, held_out
 from .networks.methods import network_spec, skeleton
 from .problem import Problem
+from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
-from .problem.verify import exact_values
-from .training.checkpoint import fill, leaves, pack, unpack, write_atomically
-from .training.estimate import estimated_error
-from .training.heldout import HeldOut, grid, held_out
-from .training.recipes import Plan
+from .run.checkpoint import fill, leaves, pack, unpack, write_atomically
+from .train.recipes import Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -163,7 +163,7 @@ class Solution:
 
     def plot(self) -> Figure:
         """Field, reference and error where known, and the loss history."""
-        from .plot import plot
+        from .views.plot import plot
 
         return plot(self)
 
@@ -171,25 +171,25 @@ class Solution:
         """Ticks by axis and values by unknown on a grid over the box: `sol.grid(x=201, t=[0, 0.5, 1])`.
 
         Where the box is not in the region, the values are nan."""
-        from .export import grid_values
+        from .views.export import grid_values
 
         return grid_values(self, **counts)
 
     def export(self, path: str | Path, *, derivatives: Sequence[str] = (), **counts: Any) -> Path:
         """Fields over the grid, and derivatives such as "u_xt", as .csv, .npz, .nc, .vtr or .pvd; the file to open."""
-        from .export import export
+        from .views.export import export
 
         return export(self, path, derivatives, **counts)
 
     def to_xarray(self, **counts: Any) -> Dataset:
         """An xarray Dataset over the grid."""
-        from .export import to_xarray
+        from .views.export import to_xarray
 
         return to_xarray(self, **counts)
 
     def to_vtk(self, path: str | Path, **counts: Any) -> Path:
         """VTK files over the grid; the one to open in ParaView is returned."""
-        from .export import to_vtk
+        from .views.export import to_vtk
 
         return to_vtk(self, path, **counts)
 

@@ -9,8 +9,8 @@ import pytest
 import safenet as sn
 from safenet.analysis import Kernel, diagnose
 from safenet.analysis.diagnosis import ROUGH, STIFF, FrequencyShares
-from safenet.training.heldout import HeldOut
-from safenet.training.levenberg import LevenbergMarquardt
+from safenet.measure.heldout import HeldOut
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
 
 SIZES = {"interior": 200, "condition": 40, "sampler": "sobol", "precision": "float64"}
 SMALL = {"method": "pinn", "depth": 2, "width": 8}

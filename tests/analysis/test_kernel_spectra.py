@@ -9,9 +9,9 @@ import pytest
 
 import safenet as sn
 from safenet.analysis import FollowGram, curvature, feature_grams, field_kernel, tangent_kernels
+from safenet.measure.points import sample
 from safenet.networks.methods import build, method
-from safenet.training.objective import physics_loss, term_names
-from safenet.training.points import sample
+from safenet.train.objective import physics_loss, term_names
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import pytest
 import safenet as sn
 from safenet.analysis import curvature, eigenvalue_spectrum, lanczos_quadrature, quadrature_spectrum
 from safenet.analysis.density import Spectrum
+from safenet.measure.points import sample
 from safenet.networks.methods import build, method
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
+from safenet.train.objective import physics_loss
 
 
 class Matrix:

@@ -11,10 +11,10 @@ from test_lanczos_spectra import RICCATI
 import safenet as sn
 from safenet.analysis import curvature, lbfgs_state, seen_by_lbfgs, seen_by_levenberg
 from safenet.analysis.preconditioned import quasi_newton_half
+from safenet.measure.points import sample
 from safenet.networks.methods import build, method
-from safenet.training.lbfgs import quasi_newton
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.lbfgs import quasi_newton
 
 
 @pytest.fixture(scope="module")

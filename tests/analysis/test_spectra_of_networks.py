@@ -8,9 +8,9 @@ import pytest
 
 import safenet as sn
 from safenet.analysis import feature_grams, frequency_shares
+from safenet.measure.points import sample
 from safenet.networks.methods import build, method
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
+from safenet.train.objective import physics_loss
 
 DECAY = """
 name = "decay"

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import pytest
 
 import safenet as sn
+from safenet.fields.cells import cell_skeleton
+from safenet.measure.points import sample
 from safenet.networks import ModalForm, Piecewise
-from safenet.networks.cells import cell_skeleton
 from safenet.networks.methods import build, method
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
+from safenet.train.objective import physics_loss
 from test_cli import run
 
 TINY = {"method": "safe-net", "features": 8, "width": 4}

@@ -13,7 +13,7 @@ from safenet.bench.progress import Lines
 from safenet.bench.projection import Paces, cells, duration, iterations, listing, outlook, table
 from safenet.bench.running import Event
 from safenet.bench.store import Store
-from safenet.training.recipes import make_plan
+from safenet.train.recipes import make_plan
 
 stated = cache(library.problem)
 GPU = "gpu:made up"

@@ -16,7 +16,7 @@ from safenet.bench import Row, Store, export, merge
 from safenet.bench.case import Case
 from safenet.bench.history import POINTS, packed, thinned
 from safenet.bench.store import FAILED, LEASE, FullDiskError
-from safenet.training.recipes import make_plan
+from safenet.train.recipes import make_plan
 
 LOSS = np.column_stack([np.arange(1, 1001), np.geomspace(10, 1e-5, 1000), np.geomspace(1, 1e-6, 1000)])
 

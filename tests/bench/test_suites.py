@@ -9,9 +9,9 @@ import safenet as sn
 from safenet import METHODS, RECIPES, SafeNetError, bench, library
 from safenet.bench.case import Case, changed
 from safenet.bench.catalogue import loads
-from safenet.training.adam import Adam
-from safenet.training.lbfgs import LBFGS
-from safenet.training.recipes import Plan, make_plan
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.recipes import Plan, make_plan
 
 WAVE = library.problem("wave")
 

@@ -22,7 +22,7 @@ from test_engines import (  # noqa: F401
 )
 
 import safenet
-from safenet import bench, solving
+from safenet import bench
 from safenet.analysis.curvature import curvature
 from safenet.analysis.study import loss_of
 from safenet.bench import running
@@ -31,7 +31,8 @@ from safenet.bench.local import WorkerDeathError
 from safenet.bench.running import run
 from safenet.bench.store import FAILED, FullDiskError, Store
 from safenet.bench.watch import Watch
-from safenet.training.points import sample
+from safenet.measure.points import sample
+from safenet.solving.door import door as solving
 
 
 def task(place, *, together=False, **changes):
@@ -123,8 +124,8 @@ def test_gradients_are_noted_at_their_loss_and_survive_a_kill(place):
 def test_seeds_together_are_the_seeds_alone_and_go_on_from_their_checkpoints(place, monkeypatch):
     """Stopped after a few chunks, as by a kill, and continued: what they are when nothing happens."""
     alone = working.work(task(place) | {"folder": str(place / "alone")})
-    monkeypatch.setattr("safenet.training.batch.SAVE_EVERY", 0.0)
-    monkeypatch.setattr("safenet.training.batch.CAPACITY", 16)
+    monkeypatch.setattr("safenet.train.batch.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("safenet.train.batch.CAPACITY", 16)
     jax.clear_caches()  # another test's program may have another capacity
     heard = []
 

@@ -7,11 +7,11 @@ import pytest
 
 from safenet import library
 from safenet.features import UnitBox, random_fourier
+from safenet.measure.points import sample
 from safenet.networks import METHODS, build
 from safenet.networks.perceptron import trainable
-from safenet.training.adam import Adam
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.adam import Adam
 
 HEAT = library.problem("heat2d")
 KEY = jax.random.key(8)

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from safenet.derivatives import point_jets
-from safenet.networks.cells import CellForm, cell_skeleton, restricted
+from safenet.fields.cells import CellForm, cell_skeleton, restricted
+from safenet.fields.derivatives import point_jets
 
 CELLS = (((0.0, 1.0), (0.0, 2.0)), ((1.0, 3.0), (0.0, 1.0)))
 

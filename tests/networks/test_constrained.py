@@ -7,12 +7,12 @@ import pytest
 import sympy as sp
 
 import safenet as sn
-from safenet.derivatives import jets
+from safenet.fields.derivatives import jets
+from safenet.measure.heldout import held_out
 from safenet.networks import Perceptron, build, method
 from safenet.networks.constrained import Constrained, hard_form
 from safenet.networks.perceptron import trainable
-from safenet.training.heldout import held_out
-from safenet.training.varpro import last_layer
+from safenet.train.optimisers.varpro import last_layer
 
 SMALL = {"features": 8, "width": 4}
 DECAY = sn.loads("""

@@ -14,14 +14,14 @@ import pytest
 from safenet import library
 from safenet.features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS
 from safenet.features.normalise import NORMALISATIONS
+from safenet.measure.points import sample
 from safenet.networks import METHODS, build, method
 from safenet.networks.methods import EMBEDDINGS, WEIGHTINGS
 from safenet.networks.perceptron import ACTIVATIONS
-from safenet.training.adam import Adam
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.status import Status, evaluate
-from safenet.training.weighting import weighting
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.status import Status, evaluate
+from safenet.train.weighting import weighting
 
 PAPER = ("wave", "reaction", "convection", "heat2d", "burgers", "diffusion", "allen-cahn", "nh-heat")
 PRECISIONS = ("float32", "float64")

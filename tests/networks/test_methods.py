@@ -26,7 +26,7 @@ from safenet.networks import (
 )
 from safenet.networks.methods import DESCRIPTIONS
 from safenet.networks.perceptron import trainable
-from safenet.training.checkpoint import fill, leaves
+from safenet.run.checkpoint import fill, leaves
 
 WAVE = library.wave()
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from safenet import library
-from safenet.derivatives import jets
+from safenet.fields.derivatives import jets
+from safenet.fields.modes import waves
 from safenet.networks import METHODS, ModalForm, network_spec, skeleton
-from safenet.networks.modes import waves
 from safenet.problem import loads
-from safenet.problem.waves import families, forced
-from safenet.training.checkpoint import fill, leaves
+from safenet.problem.facts.waves import families, forced
+from safenet.run.checkpoint import fill, leaves
 
 JORDAN = loads("""
 unknowns = ["u", "v"]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from safenet.networks.basis import AxisBasis
-from safenet.networks.linear_form import LinearForm
-from safenet.training.collocation import widen
+from safenet.fields.basis import AxisBasis
+from safenet.fields.series import LinearForm
+from safenet.measure.rows.series import widen
 
 LOWER, UPPER = -0.5, 1.5
 KINDS = ("fourier", "periodic", "sine", "cosine", "chebyshev")

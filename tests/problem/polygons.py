@@ -2,7 +2,7 @@
 
 import shapely
 
-from safenet.problem.shapes import Box, Difference, Disc, Polygon
+from safenet.problem.geometry.shapes import Box, Difference, Disc, Polygon
 
 QUARTER = 128  # sides of a quarter of a circle: off by 2e-5 of its radius
 

@@ -4,10 +4,10 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError, SafeNetWarning
-from safenet.problem.agreement import clashes, corners
-from safenet.problem.balance import imbalance
-from safenet.problem.posedness import doubts
-from safenet.problem.structure import axis_kinds
+from safenet.problem.facts.agreement import clashes, corners
+from safenet.problem.facts.balance import imbalance
+from safenet.problem.facts.posedness import doubts
+from safenet.problem.facts.structure import axis_kinds
 
 
 def heat(*conditions, equations=("u_t = u_xx/10",)):

@@ -7,7 +7,7 @@ import sympy as sp
 from safenet import library
 from safenet.errors import SafeNetError
 from safenet.problem import loads
-from safenet.problem.dispersion import symbol
+from safenet.problem.facts.dispersion import symbol
 
 K = sp.Symbol("k_x", positive=True)
 

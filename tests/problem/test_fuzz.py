@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import safenet.problem
 from safenet.errors import SafeNetError
 from safenet.problem import loads
-from safenet.problem.text import Names, parse_expression, parse_relation
+from safenet.problem.language.text import Names, parse_expression, parse_relation
 
 INPUTS = int(os.environ.get("SAFENET_FUZZ", "3000"))
 SECONDS = 1.0

@@ -4,7 +4,7 @@ import pytest
 
 from safenet import library
 from safenet.problem import Problem, loads
-from safenet.problem.structure import middle_parities
+from safenet.problem.facts.structure import middle_parities
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import sympy as sp
 
 from safenet.errors import SafeNetError
 from safenet.problem import Problem, dumps, loads
+from safenet.problem.facts.posedness import left_free
+from safenet.problem.geometry.shapes import Box, Disc, Polygon
 from safenet.problem.pieces import On, split_piece
-from safenet.problem.posedness import left_free
-from safenet.problem.shapes import Box, Disc, Polygon
 
 x, y, t = sp.symbols("x y t")
 u, v, p = (sp.Function(name) for name in "uvp")

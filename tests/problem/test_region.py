@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from polygons import polygon
 
 from safenet.errors import SafeNetError
-from safenet.problem.edges import Arc, Segment, area, signed_distance
-from safenet.problem.region import Region
-from safenet.problem.shapes import Box, Disc, Polygon
+from safenet.problem.geometry.edges import Arc, Segment, area, signed_distance
+from safenet.problem.geometry.region import Region
+from safenet.problem.geometry.shapes import Box, Disc, Polygon
 
 UNIT = Box(x=(0, 1), y=(0, 1))
 STEP = Box(x=(0, 4), y=(0, 2)) - Box(x=(0, 2), y=(1, 2), name="step")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polygons import polygon
 
 from safenet.errors import SafeNetError
-from safenet.problem.shapes import Box, Difference, Disc, Polygon, Shape, Union
+from safenet.problem.geometry.shapes import Box, Difference, Disc, Polygon, Shape, Union
 
 UNIT = Box(x=(0, 1), y=(0, 1))
 TRIANGLE = Polygon([(0, 0), (1, 0), (0, 2)], name="ramp")

@@ -7,8 +7,9 @@ import pytest
 import sympy as sp
 
 from safenet import library
-from safenet.problem import loads, structure
-from safenet.problem.structure import axis_kinds, breaks, named_frequencies
+from safenet.problem import loads
+from safenet.problem.facts import structure
+from safenet.problem.facts.structure import axis_kinds, breaks, named_frequencies
 
 HEAT = "u_t = u_xx"
 START = "u(x, 0) = sin(pi*x)"

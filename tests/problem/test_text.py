@@ -9,10 +9,10 @@ from sympy import Derivative, Function, Rational, Subs
 from safenet.errors import SafeNetError
 from safenet.problem import Problem
 from safenet.problem.jets import coordinate
-from safenet.problem.names import MAX_NAMES
-from safenet.problem.notation import FUNCTIONS, written
-from safenet.problem.text import MAX_ORDER, Names, parse_expression, parse_relation
-from safenet.problem.tokens import MAX_DEPTH, MAX_LENGTH, MAX_TOKENS
+from safenet.problem.language.names import MAX_NAMES
+from safenet.problem.language.notation import FUNCTIONS, written
+from safenet.problem.language.text import MAX_ORDER, Names, parse_expression, parse_relation
+from safenet.problem.language.tokens import MAX_DEPTH, MAX_LENGTH, MAX_TOKENS
 
 x, y, t, c = (coordinate(name) for name in "xytc")
 u, v = Function("u"), Function("v")

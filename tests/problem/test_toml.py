@@ -13,7 +13,7 @@ from sympy import Eq, Function, Rational, pi, sin, symbols
 
 from safenet.errors import SafeNetError
 from safenet.problem import Problem, dumps, loads, read, write
-from safenet.problem.lines import lines
+from safenet.problem.language.lines import lines
 from safenet.problem.toml import MAX_BYTES
 
 WAVE = """\

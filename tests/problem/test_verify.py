@@ -8,8 +8,8 @@ from sympy import Eq, Function, cos, cosh, exp, log, pi, sech, sin, sqrt, symbol
 
 from safenet.errors import SafeNetError
 from safenet.problem import Problem
+from safenet.problem.facts.verify import MAX_TERMS, exact_jet, proven
 from safenet.problem.jets import Jet
-from safenet.problem.verify import MAX_TERMS, exact_jet, proven
 
 x, y, t, c, k = symbols("x y t c k")
 u, v = Function("u"), Function("v")

@@ -6,7 +6,7 @@ import pytest
 from safenet import library
 from safenet.errors import SafeNetError
 from safenet.problem import loads
-from safenet.problem.waves import families, forced, open_axes, shifted
+from safenet.problem.facts.waves import families, forced, open_axes, shifted
 
 
 def test_the_wave_equation_between_held_ends_has_one_sine_for_each_harmonic_and_direction_of_time():

@@ -15,8 +15,8 @@ from sympy import And, Eq, Function, Ne, Or, Piecewise, Rational, symbols
 from safenet.errors import SafeNetError
 from safenet.problem import Problem, loads
 from safenet.problem.evaluate import evaluate
-from safenet.problem.text import Names, parse_expression
-from safenet.problem.where import Where, without_piecewise
+from safenet.problem.language.text import Names, parse_expression
+from safenet.problem.language.where import Where, without_piecewise
 
 x, t = symbols("x t", real=True)
 HALF = Rational(1, 2)

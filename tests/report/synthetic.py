@@ -11,7 +11,7 @@ from safenet import library
 from safenet.bench import Row, tables
 from safenet.bench.case import Case
 from safenet.bench.history import packed
-from safenet.training.recipes import make_plan
+from safenet.train.recipes import make_plan
 
 stated = cache(library.problem)
 DECADES = np.linspace(-8, 6, 60)

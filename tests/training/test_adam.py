@@ -10,8 +10,8 @@ import numpy as np
 import optax
 import pytest
 
-from safenet.training.adam import Adam
-from safenet.training.status import CAPACITY, Status, sentence
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.status import CAPACITY, Status, sentence
 
 jax.config.update("jax_enable_x64", True)
 

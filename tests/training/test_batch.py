@@ -6,17 +6,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from safenet.solving.door.door import solve, solve_many
 from test_run import DECAY, FINITE_AT_FIRST, Watch, compiled_once  # noqa: F401
 
 from safenet import library
 from safenet.networks import method
-from safenet.solving import solve, solve_many
-from safenet.training.adam import Adam
-from safenet.training.batch import train_many
-from safenet.training.lbfgs import LBFGS
-from safenet.training.recipes import Plan
-from safenet.training.run import train
-from safenet.training.weighting import NTK
+from safenet.train.batch import train_many
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.recipes import Plan
+from safenet.train.run import train
+from safenet.train.weighting import NTK
 
 WAVE = library.problem("wave")
 SEEDS = (0, 3)

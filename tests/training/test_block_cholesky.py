@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import LinAlgError
 
-from safenet.training.block_cholesky import BlockCholesky, elimination
+from safenet.measure.rows.block_cholesky import BlockCholesky, elimination
 
 WIDTH = 3
 GRAPHS = {

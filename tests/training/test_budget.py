@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import safenet as sn
-from safenet import library, solving
-from safenet.describe import result_text
+from safenet import library
+from safenet.direct.direct import LeastSquares, Marching
 from safenet.errors import SafeNetError
-from safenet.training import budget
-from safenet.training.budget import Deadline, Spent, multiplications_per_second, seconds, within
-from safenet.training.direct import LeastSquares, Marching
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.recipes import MARCHES, Plan, make_plan
+from safenet.run import budget
+from safenet.run.budget import Deadline, Spent, multiplications_per_second, seconds, within
+from safenet.solving.door import door as solving
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.recipes import MARCHES, Plan, make_plan
+from safenet.views.describe import result_text
 
 
 @pytest.mark.parametrize(

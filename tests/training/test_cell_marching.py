@@ -5,16 +5,16 @@ import pytest
 
 import safenet as sn
 from safenet import library
+from safenet.direct.direct import Direct
+from safenet.direct.march_on_cells import CellMarching
+from safenet.measure.heldout import held_out
+from safenet.measure.rows.cells import CellRows
+from safenet.measure.rows.newton import newton
 from safenet.problem import loads
+from safenet.run.progress import Monitor
 from safenet.solution import errors
-from safenet.training.cell_marching import CellMarching
-from safenet.training.cell_rows import CellRows
-from safenet.training.choice import CELL_MARCHES
-from safenet.training.direct import Direct
-from safenet.training.heldout import held_out
-from safenet.training.newton import newton
-from safenet.training.progress import Monitor
-from safenet.training.recipes import make_plan
+from safenet.train.choice import CELL_MARCHES
+from safenet.train.recipes import make_plan
 
 # u_t + u u_x = ν u_xx: a front of width 8ν that travels at speed 1/2.
 FRONT = """

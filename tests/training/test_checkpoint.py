@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from safenet.errors import SafeNetError
-from safenet.training.checkpoint import fill, leaves, pack, unpack, write_atomically
+from safenet.run.checkpoint import fill, leaves, pack, unpack, write_atomically
 
 ARRAYS = {
     "double": np.array([[1 / 3, -0.0], [np.inf, 5e-324]]),

@@ -7,10 +7,10 @@ import pytest
 import sympy as sp
 
 from safenet import library
+from safenet.measure.rows.newton import newton
+from safenet.measure.rows.series import CONDITION_WEIGHT, Collocation, kronecker, widen
 from safenet.networks import AxisBasis
 from safenet.problem import loads
-from safenet.training.collocation import CONDITION_WEIGHT, Collocation, kronecker, widen
-from safenet.training.newton import newton
 
 PAIR = loads("""
 unknowns = ["u", "v"]

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import ndtr
 
 import safenet as sn
+from safenet.measure.heldout import HeldOut
 from safenet.problem import loads
-from safenet.training.heldout import HeldOut
 
 
 @pytest.mark.parametrize(

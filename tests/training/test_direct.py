@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from safenet import library
+from safenet.direct.direct import LeastSquares, Marching, axis_bases, first_modes
+from safenet.measure.heldout import grid, held_out
+from safenet.measure.rows.newton import newton
+from safenet.measure.rows.series import Collocation
 from safenet.networks import AxisBasis, LinearForm, Piecewise
 from safenet.problem import loads
-from safenet.training.collocation import Collocation
-from safenet.training.direct import LeastSquares, Marching, axis_bases, first_modes
-from safenet.training.heldout import grid, held_out
-from safenet.training.newton import newton
-from safenet.training.progress import Monitor
+from safenet.run.progress import Monitor
 
 
 def finished(phase, problem):

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from safenet.direct import march as marching
+from safenet.direct.cells import Subdivision
+from safenet.direct.direct import LeastSquares
+from safenet.direct.ending import failure
 from safenet.errors import SafeNetWarning
-from safenet.problem.posedness import doubts
-from safenet.training import marching, progress
-from safenet.training.choice import CELL_MARCHES
-from safenet.training.direct import LeastSquares
-from safenet.training.ending import failure
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.recipes import make_plan
-from safenet.training.run import train
-from safenet.training.subdivision import Subdivision
+from safenet.problem.facts.posedness import doubts
+from safenet.run import progress
+from safenet.train.choice import CELL_MARCHES
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.recipes import make_plan
+from safenet.train.run import train
 
 ROUGH = dataclasses.replace(CELL_MARCHES[0], shortest=5e-3, narrowest=5e-3)
 SQUARE = """

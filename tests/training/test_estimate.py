@@ -6,15 +6,15 @@ import sympy as sp
 
 import safenet as sn
 from safenet import library
-from safenet.networks.cells import CellForm
+from safenet.direct.cells import Subdivision
+from safenet.direct.direct import LeastSquares, Marching
+from safenet.direct.march_on_cells import CellMarching
+from safenet.fields.cells import CellForm
+from safenet.measure import estimate
+from safenet.measure.estimate import estimated, estimated_error
 from safenet.problem import Disc, On, Problem
+from safenet.run.progress import Monitor
 from safenet.solution import errors
-from safenet.training import estimate
-from safenet.training.cell_marching import CellMarching
-from safenet.training.direct import LeastSquares, Marching
-from safenet.training.estimate import estimated, estimated_error
-from safenet.training.progress import Monitor
-from safenet.training.subdivision import Subdivision
 
 x, y = sp.symbols("x y")
 u = sp.Function("u")(x, y)

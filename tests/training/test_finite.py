@@ -8,8 +8,8 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError
-from safenet.training.cell_rows import CellRows
-from safenet.training.finite import check_finite
+from safenet.measure.finite import check_finite
+from safenet.measure.rows.cells import CellRows
 
 
 def rod(equation, start="sin(pi*x)", x="[0, 1]"):

@@ -7,8 +7,8 @@ import pytest
 import sympy as sp
 
 from safenet import library
+from safenet.measure.heldout import grid, held_out
 from safenet.problem import loads
-from safenet.training.heldout import grid, held_out
 
 
 class Formula:

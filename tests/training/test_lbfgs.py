@@ -13,9 +13,9 @@ import pytest
 import scipy.optimize
 from jax import lax
 
-from safenet.training.checkpoint import fill, leaves
-from safenet.training.lbfgs import LBFGS, PATIENCE, quasi_newton
-from safenet.training.status import Status
+from safenet.run.checkpoint import fill, leaves
+from safenet.train.optimisers.lbfgs import LBFGS, PATIENCE, quasi_newton
+from safenet.train.optimisers.status import Status
 
 jax.config.update("jax_enable_x64", True)
 

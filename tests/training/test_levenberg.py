@@ -12,8 +12,8 @@ import pytest
 import scipy.optimize
 
 from safenet import SafeNetError
-from safenet.training.levenberg import SCALE_FLOOR, LevenbergMarquardt
-from safenet.training.status import Status
+from safenet.train.optimisers.levenberg import SCALE_FLOOR, LevenbergMarquardt
+from safenet.train.optimisers.status import Status
 
 jax.config.update("jax_enable_x64", True)
 

@@ -8,13 +8,13 @@ import pytest
 from test_levenberg import Network, Toy, network, solve
 from test_levenberg import linearised as rows_of
 
+from safenet.measure.points import sample
 from safenet.networks import build, method
 from safenet.problem import loads
-from safenet.training import objective as objective_module
-from safenet.training.levenberg import LevenbergMarquardt, linearised
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.status import Status
+from safenet.train import objective as objective_module
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.levenberg import LevenbergMarquardt, linearised
+from safenet.train.optimisers.status import Status
 
 DECAY = loads("""
 name = "decay"

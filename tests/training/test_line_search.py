@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from safenet.training.line_search import Sample, cubic_minimum, line_search, product
-from safenet.training.status import evaluate
+from safenet.train.optimisers.line_search import Sample, cubic_minimum, line_search, product
+from safenet.train.optimisers.status import evaluate
 
 
 class OneDimensional(eqx.Module):

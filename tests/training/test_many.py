@@ -13,15 +13,15 @@ from test_batch import SEEDS, SMALL
 from test_run import DECAY, Watch, compiled_once  # noqa: F401
 
 from safenet import SafeNetError, library, load, resume, solve, solve_many
+from safenet.measure.residuals import PointResidual, opened
 from safenet.networks import METHODS, method
 from safenet.problem import loads
 from safenet.problem.evaluate import evaluate
-from safenet.training import batch
-from safenet.training.adam import Adam
-from safenet.training.batch import alike, train_many
-from safenet.training.progress import Monitor
-from safenet.training.residuals import PointResidual, opened
-from safenet.training.run import Run, train
+from safenet.run.progress import Monitor
+from safenet.train import batch
+from safenet.train.batch import alike, train_many
+from safenet.train.optimisers.adam import Adam
+from safenet.train.run import Run, train
 
 TINY = {"method": "pinn", "recipe": "paper-4", "scale": 5e-4, "precision": "float64"}
 TINY |= {"interior": 8, "condition": 2, "width": 3, "depth": 1}

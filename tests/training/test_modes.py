@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from safenet import library
+from safenet.direct.direct import Direct
+from safenet.direct.modal_rows import decoupled
+from safenet.direct.modes import Modes, modes_obstacle
 from safenet.errors import SafeNetError
+from safenet.measure.heldout import grid, held_out
 from safenet.networks import ModalForm
 from safenet.problem import loads
-from safenet.training.direct import Direct
-from safenet.training.heldout import grid, held_out
-from safenet.training.modal_rows import decoupled
-from safenet.training.modes import Modes, modes_obstacle
-from safenet.training.progress import Monitor
-from safenet.training.recipes import make_plan
-from safenet.training.run import train
+from safenet.run.progress import Monitor
+from safenet.train.recipes import make_plan
+from safenet.train.run import train
 
 
 def finished(problem, phase=Modes()):  # noqa: B008 - a frozen dataclass

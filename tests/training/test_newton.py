@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from safenet.measure.rows.newton import least_squares, newton
+from safenet.measure.rows.series import Collocation
 from safenet.networks import AxisBasis
 from safenet.problem import loads
-from safenet.training.collocation import Collocation
-from safenet.training.newton import least_squares, newton
 
 
 def system(rows, columns, condition, seed=0):

@@ -11,9 +11,9 @@ import pytest
 from test_lbfgs import Liar, Only, Quadratic, Toy, assert_the_same_split, network, rosenbrock, singly, solve
 
 from safenet.errors import SafeNetError
-from safenet.training.lbfgs import LBFGS
-from safenet.training.nncg import NNCG, conjugate_gradients, nystrom, precondition
-from safenet.training.status import Status
+from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.optimisers.nncg import NNCG, conjugate_gradients, nystrom, precondition
+from safenet.train.optimisers.status import Status
 
 MU = 1e-3
 

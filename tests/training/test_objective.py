@@ -8,11 +8,11 @@ import pytest
 from jaxtyping import Array
 
 from safenet import library
+from safenet.measure.points import Points, sample
 from safenet.networks import build, method
 from safenet.problem import loads
-from safenet.training import objective
-from safenet.training.objective import physics_loss, term_names
-from safenet.training.points import Points, sample
+from safenet.train import objective
+from safenet.train.objective import physics_loss, term_names
 
 
 class Known(eqx.Module):

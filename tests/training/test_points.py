@@ -6,8 +6,8 @@ from scipy.stats import qmc
 
 from safenet import library
 from safenet.errors import SafeNetError
+from safenet.measure.points import SAMPLERS, sample
 from safenet.problem import loads
-from safenet.training.points import SAMPLERS, sample
 
 PLATE = loads("""
 unknowns = ["u"]

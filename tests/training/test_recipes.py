@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from safenet import library
+from safenet.direct.cells import Subdivision
+from safenet.direct.direct import LeastSquares
+from safenet.direct.march_on_cells import CellMarching
+from safenet.direct.modes import Modes
 from safenet.errors import SafeNetError
 from safenet.networks import METHODS
 from safenet.problem import Problem, loads
-from safenet.training.adam import Adam
-from safenet.training.cell_marching import CellMarching
-from safenet.training.choice import default_schedule, marching_obstacle
-from safenet.training.direct import LeastSquares
-from safenet.training.lbfgs import LBFGS
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.modes import Modes
-from safenet.training.recipes import RECIPES, SCHEDULES, Plan, make_plan
-from safenet.training.subdivision import Subdivision
+from safenet.train.choice import default_schedule, marching_obstacle
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.recipes import RECIPES, SCHEDULES, Plan, make_plan
 
 POISSON = loads("""
 name = "poisson"

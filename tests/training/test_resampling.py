@@ -9,13 +9,13 @@ import pytest
 from jaxtyping import Array
 
 import safenet as sn
-from safenet.training import run as training
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.recipes import make_plan
-from safenet.training.resampling import adaptive_points
-from safenet.training.run import train
+from safenet.measure.points import sample
+from safenet.train import run as training
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.recipes import make_plan
+from safenet.train.resampling import adaptive_points
+from safenet.train.run import train
 
 GROWTH = sn.loads("""
 name = "growth"

@@ -11,16 +11,16 @@ import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
 from safenet import library
+from safenet.direct.direct import LeastSquares, Marching
 from safenet.networks import LinearForm, Perceptron, Piecewise, method
 from safenet.problem import loads
-from safenet.training import run
-from safenet.training.adam import Adam
-from safenet.training.direct import LeastSquares, Marching
-from safenet.training.lbfgs import LBFGS
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.progress import Monitor
-from safenet.training.recipes import Plan, make_plan
-from safenet.training.run import train
+from safenet.run.progress import Monitor
+from safenet.train import run
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.recipes import Plan, make_plan
+from safenet.train.run import train
 
 DECAY = loads("""
 name = "decay"

@@ -8,12 +8,13 @@ import pytest
 from test_run import DECAY, Watch, compiled_once, looks_often  # noqa: F401
 
 import safenet as sn
-from safenet import candidates, solving
 from safenet.networks import METHODS
-from safenet.training.adam import Adam
-from safenet.training.lbfgs import LBFGS
-from safenet.training.recipes import Plan, make_plan
-from safenet.training.run import PhaseRecord, Trained, train
+from safenet.solving.door import candidates
+from safenet.solving.door import door as solving
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.recipes import Plan, make_plan
+from safenet.train.run import PhaseRecord, Trained, train
 
 TINY = {"interior": 8, "condition": 1, "width": 3, "depth": 1, "sampler": "sobol"}
 

@@ -23,9 +23,9 @@ import equinox as eqx, numpy as np
 import safenet as sn
 from safenet.networks import build, method
 from safenet.training import objective
-from safenet.training.adam import Adam
-from safenet.training.points import sample
-from safenet.training.weighting import weighting
+from safenet.train.optimisers.adam import Adam
+from safenet.measure.points import sample
+from safenet.train.weighting import weighting
 
 objective.CACHED = 8
 problem, chosen = sn.library.convection(), method("rba-pinn", width=5, depth=1)

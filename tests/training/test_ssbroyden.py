@@ -21,9 +21,9 @@ from test_lbfgs import (
 )
 
 from safenet.errors import SafeNetError
-from safenet.training.lbfgs import LBFGS
-from safenet.training.ssbroyden import SSBroyden, self_scaled
-from safenet.training.status import Status
+from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.optimisers.ssbroyden import SSBroyden, self_scaled
+from safenet.train.optimisers.status import Status
 
 FAMILIES = ["broyden", "bfgs"]
 

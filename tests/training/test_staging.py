@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from safenet.measure.heldout import held_out
+from safenet.measure.points import sample
 from safenet.networks import build, method
 from safenet.networks.staged import Staged
-from safenet.training import run as training
-from safenet.training.heldout import held_out
-from safenet.training.levenberg import LevenbergMarquardt
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.progress import Monitor
-from safenet.training.recipes import Plan, make_plan
-from safenet.training.run import Run, train
-from safenet.training.staging import Stage, dominant_frequencies, error_sizes
+from safenet.run.progress import Monitor
+from safenet.train import run as training
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.recipes import Plan, make_plan
+from safenet.train.run import Run, train
+from safenet.train.staging import Stage, dominant_frequencies, error_sizes
 from test_resume import Interrupter
 
 POISSON = sn.loads("""

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from safenet.direct.cells import Subdivision, first_cells, split
+from safenet.direct.direct import Direct
+from safenet.measure.heldout import grid, held_out
+from safenet.measure.rows.cells import CellRows
+from safenet.measure.rows.newton import newton
 from safenet.problem import Box, Disc, On, Polygon, Problem, loads
-from safenet.training.cell_rows import CellRows
-from safenet.training.direct import Direct
-from safenet.training.heldout import grid, held_out
-from safenet.training.newton import newton
-from safenet.training.progress import Monitor
-from safenet.training.subdivision import Subdivision, first_cells, split
+from safenet.run.progress import Monitor
 
 x, y, t = sp.symbols("x y t")
 u, v, p = (sp.Function(name) for name in "uvp")

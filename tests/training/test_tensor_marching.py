@@ -5,18 +5,18 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 
-from safenet.networks.linear_form import Piecewise
+from safenet.direct.cells import Subdivision
+from safenet.direct.march_on_grid import TensorMarching
+from safenet.fields.series import Piecewise
+from safenet.measure.heldout import held_out
+from safenet.measure.rows.grid import TensorRows, beginning
+from safenet.measure.rows.grid_lines import radau
+from safenet.measure.rows.newton import newton
 from safenet.problem import Problem
 from safenet.problem.toml import loads
+from safenet.run.progress import Monitor
 from safenet.solution import errors
-from safenet.training.choice import default_schedule, grid_marching_obstacle
-from safenet.training.heldout import held_out
-from safenet.training.newton import newton
-from safenet.training.progress import Monitor
-from safenet.training.subdivision import Subdivision
-from safenet.training.tensor_lines import radau
-from safenet.training.tensor_marching import TensorMarching
-from safenet.training.tensor_rows import TensorRows, beginning
+from safenet.train.choice import default_schedule, grid_marching_obstacle
 
 x, y, t = sp.symbols("x y t")
 u, v, p = (sp.Function(name)(x, y, t) for name in "uvp")

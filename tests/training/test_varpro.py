@@ -9,12 +9,12 @@ from jax.flatten_util import ravel_pytree
 
 import safenet as sn
 from safenet.errors import SafeNetError
+from safenet.measure.heldout import held_out
+from safenet.measure.points import sample
 from safenet.networks import build, method
-from safenet.training.heldout import held_out
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.recipes import make_plan
-from safenet.training.varpro import Projected, VariableProjection, last_layer
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.varpro import Projected, VariableProjection, last_layer
+from safenet.train.recipes import make_plan
 
 # u = sin(2.7 (x − 2t)): no harmonic of the box.
 CONVECTION = sn.loads("""

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from safenet import library
+from safenet.measure.points import sample
 from safenet.networks import METHODS, build, method
 from safenet.problem import loads
-from safenet.training.adam import Adam
-from safenet.training.objective import physics_loss
-from safenet.training.points import sample
-from safenet.training.status import Status
-from safenet.training.weighting import NTK, RBA, Fixed, balance, weighting
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.status import Status
+from safenet.train.weighting import NTK, RBA, Fixed, balance, weighting
 
 # Two equations, a condition on a face, one at a point.
 SYSTEM = loads("""

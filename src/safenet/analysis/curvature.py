@@ -16,9 +16,9 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from ..errors import SafeNetError, nearest
-from ..training.objective import PhysicsLoss, Term
-from ..training.residuals import together
-from ..training.weighting import Weighting
+from ..measure.residuals import together
+from ..train.objective import PhysicsLoss, Term
+from ..train.weighting import Weighting
 
 OPERATORS = ("hessian", "gauss-newton")
 BLOCK = 2048  # points multiplied at once, and

@@ -20,10 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..training.heldout import HeldOut
-from ..training.objective import PhysicsLoss
-from ..training.phases import DIRECT, DOUBLE
-from ..training.recipes import Plan
+from ..measure.heldout import HeldOut
+from ..train.objective import PhysicsLoss
+from ..train.phases import DIRECT, DOUBLE
+from ..train.recipes import Plan
 from .gram import fourier_products_of, perceptron_of
 from .kernel import ITERATIONS, Kernel
 

@@ -21,11 +21,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..features import Features, FourierProducts, Joined
+from ..measure.points import sample
 from ..networks import Constrained, Perceptron, Staged
 from ..networks.frozen import FrozenFeatures
 from ..problem import Problem
-from ..training.points import sample
-from ..training.progress import Monitor
+from ..run.progress import Monitor
 from .curvature import widened
 
 NODES = 16  # Gauss points of an axis at first, beside those that the frequencies need

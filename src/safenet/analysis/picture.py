@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plot import COLOURS, INK
+from ..views.plot import COLOURS, INK
 from .density import WIDTH
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from ..training.lbfgs import LBFGS, LBFGSState, quasi_newton
-from ..training.levenberg import SCALE_FLOOR
-from ..training.objective import PhysicsLoss
-from ..training.status import CAPACITY, Status
+from ..train.objective import PhysicsLoss
+from ..train.optimisers.lbfgs import LBFGS, LBFGSState, quasi_newton
+from ..train.optimisers.levenberg import SCALE_FLOOR
+from ..train.optimisers.status import CAPACITY, Status
 from .curvature import Curvature, curvature
 
 

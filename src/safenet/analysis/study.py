@@ -19,18 +19,18 @@ from jaxtyping import Array, Float
 
 from .. import library
 from ..errors import SafeNetError, nearest
+from ..measure.heldout import held_out
+from ..measure.points import Points, sample
 from ..networks import Constrained, LinearForm, Perceptron, Staged
 from ..networks.methods import build
 from ..problem import Problem
-from ..problem.structure import named_frequencies
+from ..problem.facts.structure import named_frequencies
 from ..solution import Solution
-from ..solving import solve
-from ..training.choice import OBSTACLES
-from ..training.heldout import held_out
-from ..training.objective import PhysicsLoss, physics_loss, term_names
-from ..training.points import Points, sample
-from ..training.recipes import Plan, make_plan
-from ..training.weighting import NTK, weighting
+from ..solving.door import solve
+from ..train.choice import OBSTACLES
+from ..train.objective import PhysicsLoss, physics_loss, term_names
+from ..train.recipes import Plan, make_plan
+from ..train.weighting import NTK, weighting
 from .curvature import DENSE, curvature, widened
 from .density import Spectrum, eigenvalue_spectrum, quadrature_spectrum
 from .diagnosis import Advice, FrequencyShares, diagnose, faint, frequency_shares

@@ -13,7 +13,7 @@ from .. import library
 from ..networks.methods import METHODS, Method
 from ..problem import Problem
 from ..problem.toml import loads
-from ..training.recipes import Plan, make_plan
+from ..train.recipes import Plan, make_plan
 from .naming import called, setting, statement
 
 # Raised when the same configuration would give another result: what was measured before then no longer counts.

@@ -85,7 +85,7 @@ class Suite:
     def _product(
         self, part: Mapping[str, Any], problems: list[Problem], names: Mapping[str, str]
     ) -> Iterator[Case]:
-        from ..training.recipes import make_plan
+        from ..train.recipes import make_plan
         from .case import Case
 
         seeds = part["seeds"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SafeNetError
-from ..training.checkpoint import write_atomically
+from ..run.checkpoint import write_atomically
 from .naming import parameters
 from .store import Row, Store
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..training.batch import batches
+from ..train.batch import batches
 from .case import Case
 from .store import FAILED, Row
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import SafeNetError, nearest
-from ..training.batch import batches
-from ..training.recipes import SCOUT
+from ..train.batch import batches
+from ..train.recipes import SCOUT
 from .case import Case
 from .catalogue import Suite
 from .catalogue import suite as read_suite

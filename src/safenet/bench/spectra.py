@@ -15,9 +15,9 @@ import numpy as np
 from ..analysis.curvature import curvature
 from ..analysis.density import quadrature_spectrum
 from ..analysis.study import loss_of
+from ..measure.points import sample
+from ..run.checkpoint import pack, unpack, write_atomically
 from ..solution import load
-from ..training.checkpoint import pack, unpack, write_atomically
-from ..training.points import sample
 from .case import Case
 
 FILE = "spectrum.npz"

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..problem import Problem
 from ..problem.toml import dumps
+from ..run.checkpoint import write_atomically
+from ..run.progress import Monitor
 from ..solution import Solution, evaluate_network, reference_values, relative_error
-from ..training.checkpoint import write_atomically
-from ..training.progress import Monitor
 
 SHARE = 0.05  # of the time may go into looking at the error
 NOTES, SUMMARY = "notes.jsonl", "watched.json"

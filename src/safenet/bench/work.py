@@ -23,12 +23,12 @@ import numpy as np
 import safenet
 
 from ..backend import cores, device_name
-from ..candidates import SEARCH, write_search
 from ..errors import SafeNetError, SafeNetWarning
+from ..run.checkpoint import unpack
 from ..solution import POOLED, Solution, load
-from ..solving import carry_out, carry_out_many, prepare, resume
-from ..training.checkpoint import unpack
-from ..training.recipes import SCOUT
+from ..solving.candidates import SEARCH, write_search
+from ..solving.door import carry_out, carry_out_many, prepare, resume
+from ..train.recipes import SCOUT
 from .case import Case
 from .history import packed, thinned
 from .spectra import spectrum

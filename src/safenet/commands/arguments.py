@@ -83,7 +83,7 @@ def _truth(text: str, option: str) -> bool:
 
 def number(text: str, label: str) -> Any:
     """A number or a formula of numbers."""
-    from ..problem.text import Names, parse_expression
+    from ..problem.language.text import Names, parse_expression
 
     try:
         return parse_expression(text, Names((), (), ()), label)

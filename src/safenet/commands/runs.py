@@ -40,7 +40,7 @@ def evaluate(
     """
     from math import isfinite, nan
 
-    from ..problem.names import Names
+    from ..problem.language.names import Names
     from ..solution import OUTSIDE, OutsideError, load
 
     solution = load(run)

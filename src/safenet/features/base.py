@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from ..derivatives import (
+from ..fields.derivatives import (
     Jets,
     Orders,
     added,

@@ -20,7 +20,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, expanded, matmul
+from ..fields.derivatives import Jets, Orders, expanded, matmul
 from ..problem import Problem
 from .base import Features, turned_image
 from .sincos import sin_cos

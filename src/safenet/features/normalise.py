@@ -17,7 +17,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 from scipy.stats import qmc
 
-from ..derivatives import Jets, Orders, added, by_rule, composed, elementwise, knows, product
+from ..fields.derivatives import Jets, Orders, added, by_rule, composed, elementwise, knows, product
 from ..problem import Problem
 from .base import Features, Frozen, Joined, image, table
 

@@ -18,9 +18,9 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Complex, Float
 
 from ..problem import Problem
-from ..problem.dispersion import Symbol, symbol
 from ..problem.evaluate import evaluate
-from ..problem.waves import Factors, families, open_axes
+from ..problem.facts.dispersion import Symbol, symbol
+from ..problem.facts.waves import Factors, families, open_axes
 from .base import Features, Frozen
 
 NEWTON = 4  # steps from the root at the start to that at the present k: exact where P is linear in s

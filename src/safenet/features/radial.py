@@ -18,7 +18,7 @@ from jax import lax
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, added, composed, linear, product
+from ..fields.derivatives import Jets, Orders, added, composed, linear, product
 from .base import Features, stacked, table
 
 

@@ -15,9 +15,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, composed
+from ..fields.derivatives import Jets, Orders, composed
 from ..problem import Problem
-from ..problem.structure import axis_kinds
+from ..problem.facts.structure import axis_kinds
 from .base import Features, box, stacked, straight, unit
 from .sincos import sin_cos
 

@@ -1,10 +1,10 @@
 """Features → fields: the linear form, SAFE-NET and every baseline as a declaration."""
 
-from .basis import AxisBasis
+from ..fields.basis import AxisBasis
+from ..fields.modes import ModalForm
+from ..fields.series import LinearForm, Piecewise
 from .constrained import Constrained
-from .linear_form import LinearForm, Piecewise
 from .methods import METHODS, Method, build, method, network_spec, skeleton
-from .modes import ModalForm
 from .perceptron import Perceptron, perceptron
 from .staged import Staged
 

@@ -21,9 +21,9 @@ import jax.numpy as jnp
 import sympy as sp
 from jaxtyping import Array, Float
 
-from ..derivatives import Field, Jets, Orders, added, product, propagated
 from ..features import Features
 from ..features.base import Frozen
+from ..fields.derivatives import Field, Jets, Orders, added, product, propagated
 from ..problem import Condition, Problem
 from ..problem.evaluate import KINKS, evaluate
 from .perceptron import Perceptron

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, propagated
 from ..features import Features
 from ..features.base import Frozen, image, table
+from ..fields.derivatives import Jets, Orders, propagated
 
 
 class FrozenMap(Frozen):

@@ -31,13 +31,13 @@ from ..features import (
 from ..features.base import Frozen
 from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS
 from ..features.normalise import NORMALISATIONS
+from ..fields.basis import AxisBasis
+from ..fields.cells import CellForm, cell_skeleton
+from ..fields.modes import ModalForm, modal_skeleton
+from ..fields.series import LinearForm, Piecewise
 from ..problem import Problem
-from .basis import AxisBasis
-from .cells import CellForm, cell_skeleton
 from .constrained import Constrained, constrained
 from .frozen import FrozenFeatures, FrozenMap
-from .linear_form import LinearForm, Piecewise
-from .modes import ModalForm, modal_skeleton
 from .perceptron import ACTIVATIONS, Perceptron, perceptron
 from .staged import Staged
 

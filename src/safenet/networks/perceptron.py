@@ -19,10 +19,10 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 from numpy.polynomial import Polynomial
 
-from ..derivatives import Jets, Orders, added, composed, elementwise, linear
 from ..features import Features, Frozen
 from ..features.base import image
 from ..features.sincos import sin_cos
+from ..fields.derivatives import Jets, Orders, added, composed, elementwise, linear
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "tanh": jnp.tanh,

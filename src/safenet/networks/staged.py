@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from ..derivatives import Jets, Orders, added, propagated
 from ..features.base import Frozen
+from ..fields.derivatives import Jets, Orders, added, propagated
 from .frozen import FrozenMap
 
 

@@ -1,9 +1,9 @@
 """What is solved: symbols, equations, conditions, parameters, domain; from SymPy, text or a TOML file."""
 
+from .geometry.shapes import Box, Disc, Polygon
 from .pieces import On
 from .problem import Problem
 from .relation import Axis, Condition, Relation
-from .shapes import Box, Disc, Polygon
 from .toml import dumps, loads, read, write
 
 __all__ = [

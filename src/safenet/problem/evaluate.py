@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
-from .where import Where
+from .language.where import Where
 
 if TYPE_CHECKING:
     from .jets import Jet

@@ -15,7 +15,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from ..errors import SafeNetError
-from .notation import written
+from .language.notation import written
 
 Orders = tuple[int, ...]
 Place = tuple[sp.Expr | None, ...]

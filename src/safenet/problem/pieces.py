@@ -17,12 +17,12 @@ import sympy as sp
 
 from ..errors import SafeNetError, nearest
 from .evaluate import evaluate
-from .names import RESERVED, Names
-from .notation import written
-from .region import REST, Region
+from .geometry.region import REST, Region
+from .geometry.shapes import Box, Shape
+from .language.names import RESERVED, Names
+from .language.notation import written
+from .language.text import parse_expression
 from .relation import TIME, Axis
-from .shapes import Box, Shape
-from .text import parse_expression
 
 PIECE = r"[A-Za-z][\w-]*"
 _ON = re.compile(rf"(?P<relation>.*\S)\s+on\s+(?P<piece>{PIECE})\s*", re.DOTALL)

@@ -14,16 +14,16 @@ import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
-from .agreement import check_agreement
-from .beginning import check_beginning
 from .evaluate import JUMPS, computable, constant
+from .facts.agreement import check_agreement
+from .facts.beginning import check_beginning
+from .geometry.shapes import Shape
 from .jets import JetTable, coordinate
-from .names import check_spelling
-from .notation import written
+from .language.names import check_spelling
+from .language.notation import written
 from .pieces import On, box_of, check_piece, normal_names, region_of, selector_text
 from .reading import axis_of, ends_of, expression_of, name_of, number_of, rebuilt, statement_of, unknowns_of
 from .relation import TIME, Condition, Relation
-from .shapes import Shape
 
 
 class Problem:
@@ -129,7 +129,7 @@ class Problem:
         check_beginning(self)
         self.exact = self._exact(exact)
         if self.exact is not None:
-            from .verify import verify
+            from .facts.verify import verify
 
             verify(self)
 
@@ -411,7 +411,7 @@ class Problem:
 
     def reference(self, **coordinates: Any) -> Any:
         """The fields at points, from the exact solution or the reference: an array, or a dict of arrays."""
-        from .verify import exact_values
+        from .facts.verify import exact_values
 
         self.broadcast(coordinates)
         if self._reference is not None:

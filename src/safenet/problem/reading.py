@@ -12,10 +12,10 @@ from sympy.logic.boolalg import BooleanAtom
 from ..errors import SafeNetError
 from .evaluate import constant
 from .jets import coordinate, exact_numbers
-from .names import Names
+from .language.names import Names
+from .language.text import parse_expression
+from .language.where import without_piecewise
 from .relation import Axis
-from .text import parse_expression
-from .where import without_piecewise
 
 
 def name_of(symbol: Any) -> str:

@@ -19,15 +19,15 @@ from typing import Any, NoReturn
 import sympy as sp
 
 from ..errors import SafeNetError, nearest
-from . import lines
 from .evaluate import constant
+from .geometry.shapes import Shape
 from .jets import JetTable, coordinate
-from .names import Names
-from .notation import written
+from .language import lines
+from .language.names import Names
+from .language.notation import written
+from .language.text import parse_expression, parse_relation
 from .pieces import On, normal_names, split_piece
 from .problem import Problem, Relation
-from .shapes import Shape
-from .text import parse_expression, parse_relation
 
 # A problem file is a page; a mebibyte is a mistake or an attack.
 MAX_BYTES = 2**20

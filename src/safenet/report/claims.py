@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..bench.printed import Claim
-from ..training.recipes import SCOUT
+from ..train.recipes import SCOUT
 from .results import View
 from .verdicts import GAINS, NOT, NOTHING, PARTLY, REPRODUCED, SHARES, Finding, at_least, by_share
 from .words import lower, percent

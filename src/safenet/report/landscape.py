@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import library
-from ..training.objective import term_names
+from ..train.objective import term_names
 from . import words
 from .ablations import lambda_max
 from .claims import OURS, PROBLEMS

@@ -24,7 +24,7 @@ from ..bench.naming import called
 from ..bench.store import FAILED, Row, Store
 from ..errors import SafeNetError
 from ..networks.methods import METHODS
-from ..training.recipes import SCHEDULES
+from ..train.recipes import SCHEDULES
 
 Configuration = tuple[str, str, str, Mapping[str, Any]]  # problem, method, recipe, options
 DIVERGED = "diverged"

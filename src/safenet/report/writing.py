@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SafeNetError
-from ..training.checkpoint import write_atomically
+from ..run.checkpoint import write_atomically
 from .fields import fields
 from .judging import Entry, ledger
 from .panels import figures

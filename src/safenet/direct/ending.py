@@ -1,0 +1,97 @@
+"""max|u|, max|u_t| and max|∇u| early and at the end of a march: did the solution end, or only the method?
+
+A solution that blows up changes ever faster and grows; one that turns into a jump changes ever faster and does not.
+Either is seen in slabs that only ever get shorter, and no other method gets past it. What was zero to all digits and
+grows without bound may be no solution at all, but the error of a problem that magnifies it: ε exp(1000 t).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..fields.cells import CellForm
+from ..fields.derivatives import along, jets
+from ..measure.heldout import interior_points
+from ..problem import Problem
+
+FASTER = 30.0  # times the rate of change in the first half: no longer a matter of the method
+GROWN = 2.0  # times the largest value there
+NOTHING = 1e-5  # of the largest value: a first march is hardly more accurate
+NEAR = 0.02  # of an axis: cells that show one and the same jump
+
+
+def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
+    """Why no slab that begins at t succeeds, and whether the solution itself ends there."""
+    unclear = f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond"
+    axis = problem.axes[-1]
+    if form is None or t <= axis.lo:
+        return unclear, False
+    hair = 1e-9 * axis.length  # a march knows its slabs from within
+    start, middle, (large, fast, steep) = (
+        _largest(problem, form, s) for s in (axis.lo + hair, (axis.lo + t) / 2, t - hair)
+    )
+    size, rate, slope = map(max, start, middle)  # what starts at zero has grown infinitely since
+    if not fast > FASTER * rate:
+        return unclear, False
+
+    def before(share: float) -> str:
+        return f"solve to an earlier end, e.g. {axis.name} = [{axis.lower}, {axis.lo + share * (t - axis.lo):.3g}]"
+
+    fields, has = " and ".join(problem.unknowns), "has" if len(problem.unknowns) == 1 else "have"
+    if large > GROWN * size:
+        place = _out_of_nothing(problem, form, t - hair, NOTHING * size)
+        if place:
+            told = f"{place} {fields} {has} grown out of nothing to {large:.2g} by t = {t:.4g}"
+            return f"{told}: that may be the error, which this problem magnifies; {before(0.5)}", True
+        grown = f"from {size:.2g} to {large:.2g}, its rate of change from {rate:.2g} to {fast:.2g}"
+        return (
+            f"the solution seems to blow up near t = {t:.4g}: {fields} {has} grown {grown}; {before(0.95)}",
+            True,
+        )
+    if steep > FASTER * slope:
+        steeper = f"its slope has grown from {slope:.2g} to {steep:.2g}"
+        remedy = f"{before(0.95)}, or add a little diffusion"
+        return f"{fields} seems to turn into a jump near t = {t:.4g}: {steeper}; {remedy}", True
+    return unclear, False
+
+
+def _largest(problem: Problem, form: Any, t: float) -> tuple[float, float, float]:
+    """max|u|, max|u_t|, max|∂u/∂x| at time t."""
+    points = interior_points(problem, 1024)
+    points[:, -1] = t
+    axes = len(problem.axes)
+    value, slopes = (0,) * axes, [along(i, axes) for i in range(axes)]
+    found = {orders: float(np.abs(jet).max()) for orders, jet in jets(form, points, [value, *slopes]).items()}
+    *space, rate = (found[orders] for orders in slopes)
+    return found[value], rate, max(space, default=0.0)
+
+
+def _out_of_nothing(problem: Problem, form: Any, t: float, small: float) -> str:
+    """«near x = 4.2», where |u| is largest at time t, if it was below `small` there after an eighth of that time."""
+    points = interior_points(problem, 1024)
+    points[:, -1] = t
+    value = (0,) * len(problem.axes)
+    size = np.abs(jets(form, points, [value])[value])
+    row, field = np.unravel_index(int(size.argmax()), size.shape)
+    there = points[row : row + 1].copy()
+    there[:, -1] += (problem.axes[-1].lo - t) * 7 / 8
+    if len(value) == 1 or np.abs(jets(form, there, [value])[value])[0, field] > small:
+        return ""
+    names = problem.axis_names[:-1]
+    return "near " + ", ".join(f"{name} = {x:.3g}" for name, x in zip(names, there[0], strict=False))
+
+
+def jump(problem: Problem, slab: CellForm, count: int) -> str:
+    """What `count` of the shortest slabs in a row say: where the cells are narrowest, u jumps."""
+    axis, fields = problem.axes[0], " and ".join(problem.unknowns)
+    ends = np.array([cell[0] for cell in slab.cells])
+    width = ends[:, 1] - ends[:, 0]
+    narrow = np.sort(ends[width <= 1.5 * width.min()].mean(axis=1))
+    places = np.split(narrow, np.flatnonzero(np.diff(narrow) > NEAR * axis.length) + 1)
+    listing = ", ".join(f"{place.mean():.3g}" for place in places[:3])
+    return (
+        f"no progress after {count} of the shortest slabs in a row: at t = {slab.cells[0][-1][0]:.4g} {fields} "
+        f"seems to jump near {axis.name} = {listing}; smooth the data, or add a little diffusion"
+    )

@@ -1,0 +1,170 @@
+"""min_a ‖F(u_a)‖ on cells in a slab [t₀, t₀ + h], slab after slab: the direct phase for fronts, layers and kinks.
+
+Space is cut where the amplitudes of a cell do not decay and joined again where those of the whole would. So the cells
+travel with what they resolve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..fields.cells import Cell, CellForm, interpolation
+from ..measure.rows.cells import CellRows
+from ..measure.rows.grid_lines import along
+from ..measure.rows.newton import newton
+from ..measure.rows.series import Handover
+from ..problem import Problem
+from ..problem.facts.structure import breaks
+from ..run.progress import Monitor
+from .cells import first_cells, halves
+from .ending import jump
+from .march import AIM, SPACE, Grid, Slab, SlabMarching, Span
+
+STEP = 6.0  # multiplications of a Newton step, in units of cells · width³
+
+
+@dataclass(frozen=True)
+class CellMarching(SlabMarching):
+    """Polynomials of degree `space` and `time` on cells that are cut and joined on the way; its grid is their list."""
+
+    space: int = 12
+    narrowest: float = 1e-5  # cell, relative to its axes: a jump is never resolved
+    name: str = "marching on cells"
+
+    def first(self, problem: Problem) -> Grid:
+        return list(dict.fromkeys(cell[:-1] for cell in first_cells(problem)))
+
+    def words(self, grid: Grid) -> str:
+        return f"{len(grid)} {'cell' if len(grid) == 1 else 'cells'}"
+
+    def slab(self, problem: Problem, monitor: Monitor, grid: Grid, span: Span, form: CellForm | None) -> Slab:
+        spaces = _cells(grid)
+        degrees = [*[self.space] * len(spaces[0]), self.time]
+        before = None if form is None else _ending(form, span[0])
+        handover = None if before is None else handed_over(before)
+        rows = CellRows(problem, [(*cell, span) for cell in spaces], degrees, 1.3, span, handover)
+        guess = np.zeros(rows.unknowns) if before is None else _extrapolated(before, rows, span)
+        result = newton(rows, guess, problem.linear, report=monitor.step)
+        solved = rows.form(result.amplitudes)
+        tails = _tails(solved)
+        # Cells that are as narrow as may be are as good as can be.
+        widths = np.diff(rows.box[:, :-1]).squeeze(2) / rows.lengths[:-1]
+        tails[:, :-1][widths <= self.narrowest] = 0.0
+        return Slab(solved, tails, result, result.iterations * len(spaces) * rows.width**3 * STEP)
+
+    def finer(self, grid: Grid, tails: np.ndarray) -> Grid:
+        """Cells halved along every axis that they do not resolve."""
+        found: list[Cell] = []
+        for cell, tail in zip(_cells(grid), tails, strict=True):
+            parts = [cell]
+            for axis in np.flatnonzero(tail > SPACE * self.tail):
+                parts = [half for part in parts for half in halves(part, int(axis))]
+            found += parts
+        return found
+
+    def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
+        """Neighbours of the same size joined where one polynomial serves both at the end of the slab."""
+        cells, form, seams = _cells(grid), slab.form, breaks(problem)
+        for axis in range(len(cells[0])):
+            pairs = [(a, b) for a, b in _pairs(cells, axis) if cells[a][axis][1] not in seams[axis]]
+            if not pairs:
+                continue
+            wholes = [_union(cells[a], cells[b]) for a, b in pairs]
+            state = _interpolated(form, wholes, form.degrees[:-1], t, 0)
+            smooth = _tails(CellForm(state, tuple(wholes), form.degrees[:-1]), _scales(form)).max(axis=1)
+            gone: set[int] = set()
+            joined = []
+            for pair, whole, tail in zip(pairs, wholes, smooth, strict=True):
+                if tail < AIM * SPACE * self.tail and not gone & set(pair):
+                    gone |= set(pair)
+                    joined.append(whole)
+            cells = sorted([*(cell for i, cell in enumerate(cells) if i not in gone), *joined])
+        return list(cells)
+
+    def joined(self, form: CellForm | None, slab: Slab, span: Span) -> CellForm:
+        if form is None:
+            return slab.form
+        amplitudes = np.concatenate([np.asarray(form.amplitudes), np.asarray(slab.form.amplitudes)])
+        return CellForm(amplitudes, form.cells + slab.form.cells, form.degrees)
+
+    def stuck(self, problem: Problem, slab: Slab, span: Span, count: int) -> str:
+        return jump(problem, slab.form, count)
+
+
+def _cells(grid: Grid) -> list[Cell]:
+    return [tuple((float(a), float(b)) for a, b in cell) for cell in grid]
+
+
+def _scales(form: CellForm) -> np.ndarray:
+    """The largest amplitude of each field in any cell."""
+    amplitudes = np.abs(np.asarray(form.amplitudes))
+    return np.maximum(amplitudes.max(axis=(0, *range(2, amplitudes.ndim))), 1e-300)
+
+
+def _tails(form: CellForm, scale: np.ndarray | None = None) -> np.ndarray:
+    """(cells, axes): the largest of the two highest amplitudes along each axis, relative to the field's."""
+    scale = _scales(form) if scale is None else scale
+    relative = np.abs(np.asarray(form.amplitudes)) / scale.reshape(-1, *[1] * len(form.degrees))
+    highest = (np.moveaxis(relative, i + 2, 1)[:, -2:] for i in range(len(form.degrees)))
+    return np.stack([part.reshape(len(relative), -1).max(axis=1) for part in highest], axis=1)
+
+
+def _pairs(cells: Sequence[Cell], axis: int) -> list[tuple[int, int]]:
+    """Cells of the same size, one behind the other along an axis."""
+    begins = {
+        tuple(ends if i != axis else ends[0] for i, ends in enumerate(c)): k for k, c in enumerate(cells)
+    }
+    found = []
+    for k, cell in enumerate(cells):
+        other = begins.get(tuple(ends if i != axis else ends[1] for i, ends in enumerate(cell)))
+        if other is not None and math.isclose(*(e[1] - e[0] for e in (cell[axis], cells[other][axis]))):
+            found.append((k, other))
+    return found
+
+
+def _union(cell: Cell, other: Cell) -> Cell:
+    return tuple((min(a, c), max(b, d)) for (a, b), (c, d) in zip(cell, other, strict=True))
+
+
+def _ending(form: CellForm, t: float) -> CellForm:
+    """The cells that end at t."""
+    here = [i for i, cell in enumerate(form.cells) if cell[-1][1] == t]
+    return CellForm(np.asarray(form.amplitudes)[here], tuple(form.cells[i] for i in here), form.degrees)
+
+
+def handed_over(before: CellForm) -> Handover:
+    def handover(index: int, k: int, points: np.ndarray) -> np.ndarray:
+        orders = (*(0,) * (points.shape[1] - 1), k)
+        return before.jets(points, [orders])[orders][:, index]
+
+    return handover
+
+
+def _interpolated(
+    form: CellForm, cells: Sequence[Cell], degrees: Sequence[int], t: float, k: int
+) -> np.ndarray:
+    """The amplitudes of ∂_t^k u at time t on cells of space: (cells, fields, degrees + 1 …)."""
+    _, nodes, inverses = zip(*map(interpolation, degrees), strict=True)
+    grid = np.stack([m.ravel() for m in np.meshgrid(*nodes, indexing="ij")], axis=1)
+    low, high = np.moveaxis(np.array(cells), 2, 0)[:, :, None]
+    points = (low + high) / 2 + (high - low) / 2 * grid
+    at = np.concatenate([points, np.full((*points.shape[:2], 1), t)], axis=2).reshape(-1, len(degrees) + 1)
+    orders = (*(0,) * len(degrees), k)
+    values = form.jets(at, [orders])[orders].reshape(len(cells), *map(len, nodes), -1)
+    for axis, inverse in enumerate(inverses, 1):
+        values = along(inverse, values, axis)
+    return np.moveaxis(values, -1, 1)
+
+
+def _extrapolated(before: CellForm, rows: CellRows, span: Span) -> np.ndarray:
+    """u + (t − t₀) u_t from the slab's start: the first guess."""
+    spaces = [cell[:-1] for cell in rows.cells]
+    value, slope = (_interpolated(before, spaces, rows.degrees[:-1], span[0], k) for k in range(2))
+    rise = (span[1] - span[0]) / 2 * slope
+    amplitudes = np.zeros((*value.shape, rows.degrees[-1] + 1))
+    amplitudes[..., 0], amplitudes[..., 1] = value + rise, rise
+    return amplitudes.ravel()

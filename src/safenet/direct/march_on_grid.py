@@ -1,0 +1,106 @@
+"""F(u) = 0 at the nodes of a tensor grid in a slab [t₀, t₀ + h], slab after slab: the direct phase for a plane or more.
+
+A Newton step costs about ten products of the grid with a small matrix for each axis; what that asks for are conditions
+that fix each unknown axis by axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..fields.series import Piecewise
+from ..measure.rows.grid import TensorRows, beginning, continued
+from ..measure.rows.newton import newton
+from ..problem import Problem
+from ..run.progress import Monitor
+from ..run.threads import one_thread
+from .direct import first_modes
+from .march import AIM, SPACE, Grid, Slab, SlabMarching, Span
+
+FINER, COARSER = 1.4, 1.3  # times as many nodes, or as few
+KINK, SHORTER = 1.0, 3  # tails that fall no faster than h, so many times: no polynomial in t, however short
+
+
+@dataclass(frozen=True)
+class TensorMarching(SlabMarching):
+    """Values at the nodes of each axis and at `time` nodes of Radau; its grid is their number along each space axis."""
+
+    least: int = 8
+    most: int = 400_000  # values in a slab: beyond that the grid is as fine as may be
+    widest: int = 400  # nodes along an axis, likewise
+    name: str = "marching on a grid"
+
+    def first(self, problem: Problem) -> Grid:
+        """What resolves the initial values."""
+        grid: Grid = [2 * modes + 1 for modes in first_modes(problem, self.least)[:-1]]
+        while True:
+            rows = TensorRows(problem, grid, self.time, problem.axes[-1].bounds, beginning(problem))
+            finer = self.finer(grid, rows.starting_tails[None])
+            if finer == grid or FINER * rows.unknowns > self.most:
+                return grid
+            grid = finer
+
+    def words(self, grid: Grid) -> str:
+        return f"{' × '.join(map(str, [*grid, self.time]))} nodes"
+
+    def slab(
+        self, problem: Problem, monitor: Monitor, grid: Grid, span: Span, form: Piecewise | None
+    ) -> Slab:
+        start = beginning(problem) if form is None else continued(form.pieces[-1], span[0])
+        with one_thread():
+            rows = TensorRows(problem, grid, self.time, span, start)
+            result = newton(rows, rows.guess(), linear=False, report=monitor.step)
+            solved = rows.form(result.amplitudes)
+        found = np.array(solved.tails())
+        full = FINER * rows.unknowns > self.most
+        found[:-1] = [
+            0.0 if full or count >= self.widest else tail for count, tail in zip(grid, found, strict=False)
+        ]
+        return Slab(solved, found[None], result, rows.work)
+
+    def finer(self, grid: Grid, tails: np.ndarray) -> Grid:
+        return [
+            _alike(count, max(count, min(FINER * count, self.widest))) if tail > SPACE * self.tail else count
+            for count, tail in zip(grid, tails[0], strict=True)
+        ]
+
+    def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
+        """Where amplitudes that go on decaying as they do would be small enough with fewer of them."""
+        return [
+            _alike(count, max(self.least, count / COARSER))
+            if tail ** (1 / COARSER) < AIM * SPACE * self.tail
+            else count
+            for count, tail in zip(grid, slab.tails[0], strict=False)
+        ]
+
+    def joined(self, form: Piecewise | None, slab: Slab, span: Span) -> Piecewise:
+        if form is None:
+            return Piecewise((slab.form,), span)
+        return Piecewise((*form.pieces, slab.form), (*form.breaks, span[1]))
+
+    def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
+        """Tails that are small already hardly fall with the slab's length, as of √t: data disagree at a corner.
+
+        No grid follows that, as cells do that are narrow there.
+        """
+        last = tried[-SHORTER - 1 :]
+        if len(last) <= SHORTER or last[0][1] * self.tail > 1e-2:
+            return False
+        (long, before), (short, after) = last[0], last[-1]
+        return math.log(before / after) < KINK * math.log(long / short)
+
+    def stuck(self, problem: Problem, slab: Slab, span: Span, count: int) -> str:
+        return (
+            f"no progress after {count} of the shortest slabs in a row: at t = {span[0]:.4g} the solution changes too "
+            "fast, or jumps; smooth the data, or add a little diffusion"
+        )
+
+
+def _alike(count: int, wanted: float) -> int:
+    """Near `wanted`, odd if `count` is: a period has a sine for each cosine, and the mean."""
+    found = math.ceil(wanted)
+    return found + (found - count) % 2

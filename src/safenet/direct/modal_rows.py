@@ -1,0 +1,250 @@
+"""The amplitudes of exact solutions, from the conditions: wave by wave where they allow it, otherwise all together.
+
+Between faces that every wave satisfies by symmetry, initial values act on each wave by itself: a small system for each,
+its right-hand side a fast Fourier, sine or cosine transform of the data. Other conditions tie the waves together: rows
+on the faces, one dimension less than the problem, and a least-squares solve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import sympy as sp
+from scipy import fft
+
+from ..fields.basis import AxisBasis
+from ..fields.modes import ModalForm, Waves, polynomial, waves
+from ..measure.rows.newton import least_squares
+from ..problem import Condition, Problem
+from ..problem.evaluate import evaluate
+from ..problem.facts.structure import axis_kinds
+from ..problem.facts.waves import Family, open_axes
+
+ROUNDING = float(np.finfo(float).eps)
+SINGULAR = 1e-13  # relative singular values below this are rounding
+# Nodes for each half or whole wave of an axis. Without symmetry the waves of one axis decay along the others within
+# 1/N² (heat): the nodes next to a face, at distances j²/N², must see that.
+OVERSAMPLING = {"sine": 2.0, "cosine": 2.0, "periodic": 4.0, "general": 8.0}
+
+
+def decoupled(problem: Problem) -> bool:
+    """Whether each condition holds by symmetry or acts, at fixed times and with constant coefficients, on each wave."""
+    if open_axes(problem) != [problem.time]:
+        return False
+    space = tuple(i for i in range(len(problem.axes)) if i != problem.time)
+    return all(
+        by_symmetry(problem, condition)
+        or (
+            condition.free == space
+            and all(problem.value(condition.coefficient(jet)).is_number for jet in condition.jets)
+            and len(_kinds(problem, condition)) == 1
+        )
+        for condition in problem.conditions
+    )
+
+
+def by_symmetry(problem: Problem, condition: Condition) -> bool:
+    """On the faces of an axis with a sine, cosine or Fourier series all that is asked for holds for every wave."""
+    fixed = [i for i in range(len(problem.axes)) if i not in condition.free]
+    if len(fixed) != 1 or fixed[0] == problem.time:
+        return False
+    kinds = {kinds[fixed[0]] for kinds in axis_kinds(problem).values()}
+    return kinds <= {"sine", "cosine"} or (kinds == {"periodic"} and condition.kind == "periodic")
+
+
+def _kinds(problem: Problem, condition: Condition) -> set[tuple[str, ...]]:
+    """The kinds of series that the jets of a condition are: an odd derivative turns sines into cosines."""
+    turned = {"sine": "cosine", "cosine": "sine"}
+    fields = axis_kinds(problem)
+    return {
+        tuple(turned.get(kind, kind) if n % 2 else kind for kind, n in zip(kinds, jet.orders, strict=True))
+        for jet in condition.jets.values()
+        for kinds in (fields[jet.field],)
+    }
+
+
+def amplitudes_of(family: Family) -> int:
+    """Real numbers to be found: one for a real mode, two for another, none for the conjugate of one."""
+    kept = _kept(family)
+    return int(np.sum(kept) + np.sum(kept & ~family.real))
+
+
+def _kept(family: Family) -> np.ndarray:
+    """Of two standing waves with conjugate exponents the one of positive frequency: the other is the same function."""
+    return ~family.standing | (family.exponents[:, family.along].imag >= 0)
+
+
+def wave_by_wave(
+    problem: Problem, found: Sequence[Family], known: ModalForm | None, counts: Sequence[int]
+) -> tuple[list[Waves], list[float]]:
+    """Σ_b a_b (condition c on φ_b) = data of c, for every wave; and the tail of the data along each axis."""
+    (family,) = found
+    space = [i for i in range(len(problem.axes)) if i != family.along]
+    rows, data = [], []
+    for condition in problem.conditions:
+        if by_symmetry(problem, condition):
+            continue
+        (kinds,) = _kinds(problem, condition)
+        points, weights = _nodes(problem, condition, counts)
+        spectrum = _missing(problem, condition, known, points).reshape([len(w) for w in weights])
+        for i in space:
+            spectrum = _projected(spectrum, kinds[i], i, family.lattice[i])
+        data.append(spectrum)
+        rows.append(_multipliers(problem, condition, family))
+    # The modes of a wave side by side: a small matrix for each wave, conditions × modes.
+    count = len(family.places)
+    order = np.concatenate([np.arange(n) for n in np.bincount(family.wave, minlength=count)])
+    matrix = np.zeros((count, len(rows), int(order.max(initial=0)) + 1), complex)
+    right = np.zeros((count, len(rows)), complex)
+    for c, (row, spectrum) in enumerate(zip(rows, data, strict=True)):
+        matrix[family.wave, c, order] = row
+        right[:, c] = spectrum[tuple(family.places.T)]
+    amplitudes = _small_systems(matrix, right)[family.wave, order]
+    # u is a real part: k stands for −k, too, and s for its conjugate.
+    both = ~family.standing | (family.exponents[:, family.along].imag > 0)
+    amplitudes = np.where(both, 2, 1) * np.where(_kept(family), amplitudes, 0)
+    sizes = np.abs(amplitudes) * np.abs(family.coefficients).max(axis=(1, 2), initial=0)
+    smallest = np.argsort(sizes, kind="stable")
+    dropped = smallest[np.cumsum(sizes[smallest]) <= ROUNDING * sizes.max(initial=0)]
+    kept = np.setdiff1d(np.arange(len(sizes)), dropped)
+    tails = [
+        max(_tail(s, family.lattice[i], i) for s in data) if i in space else 0.0 for i in range(len(counts))
+    ]
+    return [waves(family.take(kept, amplitudes))], tails
+
+
+def _nodes(
+    problem: Problem, condition: Condition, counts: Sequence[int]
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """A tensor grid of the condition's free axes, (points, axes), and the weights along each axis."""
+    kinds = next(iter(axis_kinds(problem).values()))
+    ticks, weights = [], []
+    for i, axis in enumerate(problem.axes):
+        if i in condition.free:
+            basis = AxisBasis("chebyshev" if kinds[i] == "general" else kinds[i], counts[i], axis.lo, axis.hi)
+            at, weight = basis.nodes(math.ceil(OVERSAMPLING[kinds[i]] * (counts[i] + 1)))
+        else:
+            at, weight = np.array([axis.lo]), np.ones(1)
+        ticks.append(at)
+        weights.append(weight)
+    return np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1), weights
+
+
+def _at(problem: Problem, points: np.ndarray, place: Sequence[sp.Expr | None]) -> np.ndarray:
+    """The points with the axes that a place fixes at their values."""
+    columns = [
+        points[:, i] if value is None else np.full(len(points), float(problem.value(value)))
+        for i, value in enumerate(place)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _missing(
+    problem: Problem, condition: Condition, known: ModalForm | None, points: np.ndarray
+) -> np.ndarray:
+    """What a condition's data lack when the `known` part of the solution is in."""
+    values = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)}
+    for symbol, jet in condition.jets.items():
+        at = _at(problem, points, jet.place)
+        jets = None if known is None else known.jets(at, [jet.orders])[jet.orders]
+        values[symbol] = np.zeros(len(at)) if jets is None else jets[:, problem.unknowns.index(jet.field)]
+    return -np.broadcast_to(evaluate(problem.value(condition.residual), values, np), len(points)).astype(
+        float
+    )
+
+
+def _projected(data: np.ndarray, kind: str, axis: int, harmonics: np.ndarray) -> np.ndarray:
+    """The amplitudes of e^{2πijs}, sin πjs or cos πjs, 0 ≤ s ≤ 1 along an axis, from data at its midpoints."""
+    data = np.moveaxis(data, axis, -1)
+    count = data.shape[-1]
+    if kind == "periodic":
+        # The first midpoint is half a step from the face.
+        spectrum = fft.fft(data)[..., harmonics] * np.exp(-1j * np.pi * harmonics / count) / count
+    elif kind == "cosine":
+        spectrum = fft.dct(data, type=2)[..., harmonics] * np.where(harmonics == 0, 0.5, 1.0) / count
+    else:
+        spectrum = fft.dst(data, type=2)[..., harmonics - 1] * (harmonics > 0) / count
+    return np.moveaxis(spectrum, -1, axis)
+
+
+def _multipliers(problem: Problem, condition: Condition, family: Family) -> np.ndarray:
+    """(modes,) with what factor a condition at fixed times acts on each wave."""
+    row = np.zeros(len(family.wave), complex)
+    for symbol, jet in condition.jets.items():
+        coefficient = float(problem.value(condition.coefficient(symbol)))
+        z = float(problem.value(jet.place[family.along])) - family.anchors[:, family.along]
+        c = waves(family).derivative(jet.orders).coefficients[:, problem.unknowns.index(jet.field)]
+        row += coefficient * polynomial(c, z) * np.exp(family.exponents[:, family.along] * z)
+    return row
+
+
+def _small_systems(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The least-squares solution of smallest norm of each system, with rows and columns of size one."""
+    rows = _sizes(matrix, axis=2)
+    matrix = matrix / rows
+    columns = _sizes(matrix, axis=1)
+    inverse = np.linalg.pinv(matrix / columns, rcond=SINGULAR)
+    return np.einsum("nbc,nc->nb", inverse, right / rows[:, :, 0]) / columns[:, 0]
+
+
+def _sizes(matrix: np.ndarray, axis: int) -> np.ndarray:
+    size = np.abs(matrix).max(axis=axis, keepdims=True)
+    return np.where(size > 0, size, 1.0)
+
+
+def _tail(spectrum: np.ndarray, harmonics: np.ndarray, axis: int) -> float:
+    """Share of the norm in the highest quarter of the harmonics along an axis."""
+    energy = np.sum(np.abs(np.moveaxis(spectrum, axis, 0).reshape(len(harmonics), -1)) ** 2, axis=1)
+    highest = np.abs(harmonics) > 0.75 * np.abs(harmonics).max()
+    return float(np.sqrt(energy[highest].sum() / max(energy.sum(), 1e-300)))
+
+
+def all_together(
+    problem: Problem, found: Sequence[Family], known: ModalForm | None, counts: Sequence[int]
+) -> tuple[list[Waves], list[float]]:
+    """min_a ‖conditions(Σ a_n φ_n) − data‖ in L² of the faces; which axis it is that lacks waves is not told."""
+    blocks, data = [], []
+    lengths = np.array([axis.length for axis in problem.axes])
+    for condition in problem.conditions:
+        points, weights = _nodes(problem, condition, counts)
+        highest = np.max([jet.orders for jet in condition.jets.values()], axis=0)
+        scale = np.prod(lengths**highest) * np.sqrt(_outer(weights))
+        columns = np.hstack([_columns(problem, condition, family, points) for family in found])
+        blocks.append(scale[:, None] * columns)
+        data.append(scale * _missing(problem, condition, known, points))
+    solution, _ = least_squares(np.asfortranarray(np.vstack(blocks)), -np.concatenate(data), orthogonal=False)
+    parts, start = [], 0
+    for family in found:
+        single = np.flatnonzero(_kept(family))
+        double = np.flatnonzero(_kept(family) & ~family.real)
+        amplitudes = np.zeros(len(family.wave), complex)
+        amplitudes[single] = solution[start : start + len(single)]
+        start += len(single)
+        amplitudes[double] += 1j * solution[start : start + len(double)]
+        start += len(double)
+        parts.append(waves(family.take(single, amplitudes)))
+    return parts, [1.0] * len(counts)
+
+
+def _outer(weights: Sequence[np.ndarray]) -> np.ndarray:
+    product = np.ones(1)
+    for each in weights:
+        product = np.outer(product, each).ravel()
+    return product
+
+
+def _columns(problem: Problem, condition: Condition, family: Family, points: np.ndarray) -> np.ndarray:
+    """Re φ of every mode under the condition, then −Im φ of those that are not real: Re (a + ib)φ = a Re φ − b Im φ."""
+    kept = _kept(family)
+    modes = waves(family.take(kept))
+    values = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)}
+    table = np.zeros((len(points), int(kept.sum())), complex)
+    for symbol, jet in condition.jets.items():
+        coefficient = evaluate(problem.value(condition.coefficient(symbol)), values, np)
+        jets = modes.derivative(jet.orders).table(
+            _at(problem, points, jet.place), problem.unknowns.index(jet.field)
+        )
+        table += np.reshape(coefficient, (-1, 1)) * jets
+    return np.hstack([table.real, -table[:, ~family.real[kept]].imag])

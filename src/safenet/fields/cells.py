@@ -1,0 +1,145 @@
+"""u(x) = Σ_k a_k^(c) T_{k₁}(x₁) T_{k₂}(x₂) … for x in cell c: one linear form on every box of a subdivision.
+
+Small cells where the solution is steep, large ones where it is smooth; together they cover the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .basis import AxisBasis
+from .derivatives import Orders
+from .series import contract
+
+Cell = tuple[tuple[float, float], ...]  # lower and upper end along each axis
+
+
+def cell_bases(cell: Cell, degrees: Sequence[int]) -> tuple[AxisBasis, ...]:
+    """Chebyshev polynomials along each axis of a cell."""
+    return tuple(
+        AxisBasis("chebyshev", degree, low, high) for degree, (low, high) in zip(degrees, cell, strict=True)
+    )
+
+
+def shared_faces(cells: Sequence[Cell], axis: int) -> Iterator[tuple[int, int, Cell]]:
+    """(a, b, face) for every two cells that meet across `axis`, a below b; the face is a box flat along the axis."""
+    box = np.asarray(cells)
+    low, length = box[:, axis, 0].min(), box[:, axis, 1].max() - box[:, axis, 0].min()
+    ticks = np.rint((box[:, axis] - low) / length * 2**40).astype(np.int64)  # places without their rounding
+    starts: dict[int, list[int]] = {}
+    for index, tick in enumerate(ticks[:, 0].tolist()):
+        starts.setdefault(tick, []).append(index)
+    for index, tick in enumerate(ticks[:, 1].tolist()):
+        for other in starts.get(tick, ()):
+            face = _overlap(cells[index], cells[other], axis)
+            if face is not None:
+                yield index, other, face
+
+
+def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
+    """The face that two cells share across `axis`; None if they only touch."""
+    face = []
+    for i, ((a, b), (c, d)) in enumerate(zip(cell, other, strict=True)):
+        low, high = (b, b) if i == axis else (max(a, c), min(b, d))
+        if i != axis and high - low <= 1e-9 * (b - a):
+            return None
+        face.append((low, high))
+    return tuple(face)
+
+
+class CellForm(eqx.Module):
+    """Amplitudes (cells, fields, degrees + 1 …); where no cell is, outside the domain, the value is nan."""
+
+    amplitudes: Float[Array | np.ndarray, ...]
+    cells: tuple[Cell, ...] = eqx.field(static=True)
+    degrees: tuple[int, ...] = eqx.field(static=True)
+
+    @property
+    def parameters(self) -> int:
+        return int(np.size(self.amplitudes))
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+        box = jnp.asarray(self.cells, point.dtype)
+        inside = jnp.all((box[:, :, 0] <= point) & (point <= box[:, :, 1]), axis=1)
+        which = jnp.argmax(inside)
+        value = jnp.asarray(self.amplitudes, point.dtype)[which]
+        for axis in range(point.shape[0]):
+            low, high = box[which, axis, 0], box[which, axis, 1]
+            unit = AxisBasis("chebyshev", self.degrees[axis], -1.0, 1.0)
+            functions = unit((2 * point[axis] - low - high) / (high - low), 0, jnp)
+            value = jnp.tensordot(value, functions, axes=((1,), (0,)))
+        return jnp.where(jnp.any(inside), value, jnp.nan)
+
+    def locate(self, points: np.ndarray) -> np.ndarray:
+        """The index of a cell that holds each point, −1 for none; a rounding outside still counts as inside."""
+        which = np.full(len(points), -1)
+        for index, cell in enumerate(self.cells):
+            box = np.asarray(cell)
+            slack = 1e-9 * (box[:, 1] - box[:, 0])
+            inside = np.all((points >= box[:, 0] - slack) & (points <= box[:, 1] + slack), axis=1)
+            which[inside & (which < 0)] = index
+        return which
+
+    def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
+        points = np.asarray(points, dtype=float)
+        which = self.locate(points)
+        fields = np.shape(self.amplitudes)[1]
+        found = {order: np.full((len(points), fields), np.nan) for order in orders}
+        for index in range(len(self.cells)):
+            here = np.flatnonzero(which == index)
+            if here.size:
+                for order in orders:
+                    found[order][here] = self.in_cell(index, points[here], order)
+        return found
+
+    def in_cell(self, index: int, points: np.ndarray, order: Orders) -> np.ndarray:
+        """∂^order of the polynomials of one cell, (n, fields), wherever the points are."""
+        # Fields last, so that one contraction serves them all.
+        amplitudes = np.moveaxis(np.asarray(self.amplitudes)[index], 0, -1)
+        bases = cell_bases(self.cells[index], self.degrees)
+        return contract(amplitudes, [basis(points[:, i], order[i]) for i, basis in enumerate(bases)])
+
+    def spec(self) -> dict[str, Any]:
+        return {
+            "kind": "cells",
+            "degrees": list(self.degrees),
+            "cells": [[list(ends) for ends in cell] for cell in self.cells],
+        }
+
+
+def cell_skeleton(fields: int, spec: dict[str, Any]) -> CellForm:
+    """A cell form of the structure `spec` describes, all amplitudes zero."""
+    cells = tuple(tuple((float(low), float(high)) for low, high in cell) for cell in spec["cells"])
+    # An earlier version had the same degree along every axis.
+    degrees = tuple(spec["degrees"]) if "degrees" in spec else (spec["degree"],) * len(cells[0])
+    shape = (len(cells), fields, *(degree + 1 for degree in degrees))
+    return CellForm(np.zeros(shape), cells, degrees)
+
+
+def interpolation(degree: int) -> tuple[AxisBasis, np.ndarray, np.ndarray]:
+    """The Chebyshev polynomials on [−1, 1], nodes as many as they are, and the map from values there to amplitudes."""
+    unit = AxisBasis("chebyshev", degree, -1.0, 1.0)
+    nodes = np.cos(np.pi * (np.arange(unit.size) + 0.5) / unit.size)
+    return unit, nodes, np.linalg.inv(unit(nodes))
+
+
+def restricted(form: CellForm, cells: Sequence[Cell]) -> CellForm:
+    """The same function on smaller cells: each is a part of one of the form's, where it is a polynomial."""
+    units, nodes, inverses = zip(*map(interpolation, form.degrees), strict=True)
+    middles = np.array([[(low + high) / 2 for low, high in cell] for cell in cells])
+    parents = form.locate(middles)
+    amplitudes = []
+    for cell, parent in zip(cells, parents, strict=True):
+        value = np.asarray(form.amplitudes)[parent]
+        for axis, ((low, high), (start, end)) in enumerate(zip(cell, form.cells[parent], strict=True)):
+            inner = (low + high) / 2 + (high - low) / 2 * nodes[axis]
+            change = inverses[axis] @ units[axis]((2 * inner - start - end) / (end - start))
+            value = np.moveaxis(np.tensordot(change, np.moveaxis(value, axis + 1, 0), axes=1), 0, axis + 1)
+        amplitudes.append(value)
+    return CellForm(np.stack(amplitudes), tuple(cells), form.degrees)

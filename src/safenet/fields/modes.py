@@ -1,0 +1,150 @@
+"""u_f(x) = Re Σ_n Σ_j c_nfj z^j/j! Π_i g_fi(κ_ni z_i), z = x − anchor: a sum of exact solutions of the equations.
+
+g is e^{κz} along an axis, or sin kz or cos kz for κ = ik. A derivative is a sum of the same kind with other
+coefficients: ∂ multiplies by κ, turns sines and cosines into each other and lowers the powers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Complex, Float
+
+from ..features.operator import wave_factor, wave_factors
+from ..problem.facts.waves import Factors, Family
+from .derivatives import Orders
+
+BLOCK = 4_000_000  # numbers in a table of points × modes
+
+
+class Waves(eqx.Module):
+    """The modes of one family with their amplitudes."""
+
+    coefficients: Complex[Array | np.ndarray, "modes fields powers"]
+    exponents: Complex[Array | np.ndarray, "modes axes"]
+    anchors: Float[Array | np.ndarray, "modes axes"]
+    factors: Factors = eqx.field(static=True)
+    along: int = eqx.field(static=True)
+
+    def derivative(self, order: Orders) -> Waves:
+        """∂^order: of e^{κz} the power κ^n, of sin kz and cos kz also each other, of z^j/j! by Leibniz' rule."""
+        kappa = np.asarray(self.exponents)
+        c = np.array(self.coefficients)
+        factors = [list(row) for row in self.factors]
+        for i, n in enumerate(order):
+            if i == self.along:
+                c = _lowered(c, kappa[:, i], n)
+                continue
+            c = c * (kappa[:, i] ** n)[:, None, None]
+            if n % 2:
+                for f, row in enumerate(factors):
+                    if row[i] != "exp":
+                        c[:, f] = c[:, f] * (-1j if row[i] == "sin" else 1j)
+                        row[i] = "cos" if row[i] == "sin" else "sin"
+        return Waves(c, self.exponents, self.anchors, tuple(map(tuple, factors)), self.along)
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+        precision = jnp.complex64 if point.dtype == jnp.float32 else jnp.complex128
+        c, kappa = jnp.asarray(self.coefficients, precision), jnp.asarray(self.exponents, precision)
+        z = point - jnp.asarray(self.anchors, point.dtype)
+        along = z[:, self.along].astype(precision)
+        modes = [
+            polynomial(c[:, f], along) * wave_factors(row, kappa, z) for f, row in enumerate(self.factors)
+        ]
+        return jnp.stack([jnp.sum(mode.real) for mode in modes])
+
+    def at(self, points: np.ndarray) -> np.ndarray:
+        """(points, fields), in blocks whose tables fit in memory."""
+        size = max(1, BLOCK // max(1, len(self.exponents)))
+        values = np.empty((len(points), len(self.factors)))
+        for start in range(0, len(points), size):
+            block = slice(start, start + size)
+            for f in range(len(self.factors)):
+                travelling, standing = self._tables(points[block], f)
+                values[block, f] = np.einsum("pm,pm->p", travelling.real, standing)
+        return values
+
+    def table(self, points: np.ndarray, field: int) -> np.ndarray:
+        """Every mode's complex value of one field, (points, modes)."""
+        travelling, standing = self._tables(points, field)
+        return travelling * standing
+
+    def _tables(self, points: np.ndarray, field: int) -> tuple[np.ndarray, np.ndarray]:
+        """The products of the exponentials with the coefficients, complex, and of sines and cosines, real."""
+        exponents, anchors = np.asarray(self.exponents), np.asarray(self.anchors)
+        travelling, standing = np.ones((), complex), np.ones((len(points), len(exponents)))
+        for i, factor in enumerate(self.factors[field]):
+            # On faces and grids coordinates repeat: a sine for each tick, not for each point.
+            ticks, which = np.unique(points[:, i], return_inverse=True)
+            z = ticks[:, None] - anchors[:, i]
+            value = wave_factor(factor, exponents[:, i], z, np)
+            if i == self.along:
+                value = value * polynomial(np.asarray(self.coefficients)[:, field], z)
+            if factor == "exp":
+                travelling = travelling * value[which]
+            else:
+                standing *= value[which]
+        return travelling, standing
+
+
+class ModalForm(eqx.Module):
+    """u = Σ of families of waves: those whose amplitudes meet the conditions, and a particular solution."""
+
+    parts: tuple[Waves, ...]
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+        return jnp.sum(jnp.stack([part(point) for part in self.parts]), axis=0)
+
+    def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
+        points = np.asarray(points, dtype=float)
+        return {order: sum(part.derivative(order).at(points) for part in self.parts) for order in orders}
+
+    def spec(self) -> dict[str, Any]:
+        parts = [
+            {"shape": list(np.shape(part.coefficients)), "factors": part.factors, "along": part.along}
+            for part in self.parts
+        ]
+        return {"kind": "modes", "parts": parts}
+
+    @property
+    def parameters(self) -> int:
+        """The modes, each with one amplitude."""
+        return sum(len(part.exponents) for part in self.parts)
+
+
+def polynomial(c: Any, z: Any) -> Any:
+    """Σ_j c_j z^j/j! of every mode, c (modes, powers), by Horner's rule."""
+    value = c[:, -1]
+    for j in range(c.shape[1] - 1, 0, -1):
+        value = value * z / j + c[:, j - 1]
+    return value
+
+
+def waves(family: Family) -> Waves:
+    return Waves(family.coefficients, family.exponents, family.anchors, family.factors, family.along)
+
+
+def modal_skeleton(axes: int, spec: dict[str, Any]) -> ModalForm:
+    """A sum of modes of the structure `spec` describes, all numbers zero."""
+    parts = []
+    for part in spec["parts"]:
+        modes, fields, powers = part["shape"]
+        arrays = np.zeros((modes, fields, powers), complex), np.zeros((modes, axes), complex)
+        factors = tuple(tuple(row) for row in part["factors"])
+        parts.append(Waves(*arrays, np.zeros((modes, axes)), factors, part["along"]))
+    return ModalForm(tuple(parts))
+
+
+def _lowered(c: np.ndarray, kappa: np.ndarray, order: int) -> np.ndarray:
+    """∂^n Σ_j c_j z^j/j! e^{κz} = Σ_j c′_j z^j/j! e^{κz},  c′_j = Σ_i C(n, i) κ^{n−i} c_{j+i}."""
+    powers = c.shape[2]
+    lowered = np.zeros_like(c)
+    for j in range(powers):
+        for i in range(min(order, powers - 1 - j) + 1):
+            lowered[:, :, j] += math.comb(order, i) * (kappa ** (order - i))[:, None] * c[:, :, j + i]
+    return lowered

@@ -1,0 +1,344 @@
+"""F(u, u_t, ∂^α u) = 0 at the nodes of a tensor grid in a slab of time: a square system that is never written down.
+
+Along an axis the values w at the inner nodes and the data g of the conditions on its faces fix the amplitudes,
+
+    a = E w + L g,   [E L] = [φ(nodes); B φ]⁻¹,
+
+and time is the axis whose data are the values at the slab's start, on the nodes of Radau. So ∂^α u at the nodes is a
+product of small matrices, one for each axis, and Newton's equation is solved by GMRES. Its preconditioner has the mean
+of every coefficient: D_t ⊗ 1 − Σ_i c_i ⊗ D_i is diagonal in the eigenvectors of each axis (fast diagonalisation), but
+for a small matrix over the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+import numpy as np
+import sympy as sp
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.linalg import LinearOperator, gmres
+
+from ...fields.basis import AxisBasis
+from ...fields.series import LinearForm
+from ...problem import Problem
+from ...problem.evaluate import evaluate
+from ...problem.jets import Jet
+from .grid_conditions import on_faces, periodic, pins
+from .grid_lines import Line, along, each, radau
+
+KRYLOV, RESTARTS = 40, 3  # vectors, and how often they are begun anew: a slab that needs more is too long
+FORCING, ENOUGH = 1e-5, 0.1  # by how much GMRES is to lower the residual of a Newton step, and has to
+DEGENERATE = 1e-12  # a mode that no equation sees, as the mean of a pressure: it stays where it is
+
+# (field, time order, nodes of each space axis) -> values at the slab's start on their grid.
+Start = Callable[[int, int, Sequence[np.ndarray]], np.ndarray]
+
+
+def beginning(problem: Problem) -> Start:
+    """The initial values, as the conditions say them."""
+
+    def start(field: int, k: int, nodes: Sequence[np.ndarray]) -> np.ndarray:
+        condition, symbol = next(
+            (condition, symbol)
+            for condition in problem.conditions
+            if condition.initial
+            for symbol, jet in condition.jets.items()
+            if jet.field == problem.unknowns[field] and jet.orders[-1] == k
+        )
+        mesh = np.meshgrid(*nodes, indexing="ij")
+        at = {axis.symbol: m for axis, m in zip(problem.axes, mesh, strict=False)}
+        value = problem.value(condition.source / condition.coefficient(symbol))
+        return np.broadcast_to(evaluate(value, at, np), [len(x) for x in nodes])
+
+    return start
+
+
+def continued(before: LinearForm, t: float) -> Start:
+    """The end of the slab before."""
+
+    def start(field: int, k: int, nodes: Sequence[np.ndarray]) -> np.ndarray:
+        *space, time = before.bases[field]
+        state = np.tensordot(np.asarray(before.amplitudes[field]), time(np.asarray(t), k), axes=1)
+        return each([basis(x) for basis, x in zip(space, nodes, strict=True)], state)
+
+    return start
+
+
+class TensorRows:
+    """The rows of a problem on `counts` nodes of each space axis and `stages` of time in `span`."""
+
+    def __init__(
+        self, problem: Problem, counts: Sequence[int], stages: int, span: tuple[float, float], start: Start
+    ) -> None:
+        self.problem, self.counts, self.span, self.products = problem, tuple(counts), span, 0
+        fields = range(len(problem.unknowns))
+        self.lines = [[self._line(f, axis, count) for axis, count in enumerate(counts)] for f in fields]
+        t0, length = span[0], span[1] - span[0]
+        self.times = t0 + length * radau(stages)
+        self.time_bases = [
+            AxisBasis("chebyshev", stages if problem.time_order(name) else stages - 1, *span)
+            for name in problem.unknowns
+        ]
+        # u_t = D u + d u₀ on polynomials through the start; u_tt by the same rule from u_t, as of a system.
+        whole = AxisBasis("chebyshev", stages, *span)
+        slope = whole(self.times, 1) @ np.linalg.inv(whole(np.append(self.times, t0)))
+        self.rate, self.rate_start = slope[:, :-1], slope[:, -1]
+        self.shape = (len(problem.unknowns), *self.counts, stages)
+        self.started = [self._started(f, start) for f in fields]
+        self.lifted = [self._lifted(f, self.times) for f in fields]
+        self.pins = pins(problem)
+        self.jets = {symbol: jet for equation in problem.equations for symbol, jet in equation.jets.items()}
+        self.equations = [
+            (problem.value(e.residual), {s: problem.value(e.coefficient(s)) for s in e.jets})
+            for e in problem.equations
+        ]
+        mesh = np.meshgrid(*self._nodes(self.lines[0]), indexing="ij")
+        self.coordinates = {a.symbol: m for a, m in zip(problem.axes, mesh, strict=True)}
+        self._rates, vectors = np.linalg.eig(self.rate)
+        self._stages, self._unstaged = vectors, np.linalg.inv(vectors)
+        found = [
+            [line.eigenvectors(problem.order(axis, name)) for axis, line in enumerate(self.lines[f])]
+            for f, name in enumerate(problem.unknowns)
+        ]
+        self._vectors = [[vectors for vectors, _ in axes] for axes in found]
+        self._inverses = [[inverse for _, inverse in axes] for axes in found]
+        self._oscillating = any(np.iscomplexobj(v) for axes in self._vectors for v in axes)
+        self._owner = self._owners()
+
+    @property
+    def unknowns(self) -> int:
+        return int(np.prod(self.shape))
+
+    @property
+    def work(self) -> float:
+        """Multiplications so far: of every product with the Jacobian, and of its preconditioner's."""
+        each_axis = self.unknowns * sum(self.shape[1:])
+        return self.products * each_axis * (8 + len(self.jets) / len(self.problem.unknowns))
+
+    def _line(self, field: int, axis: int, count: int) -> Line:
+        problem, name = self.problem, self.problem.unknowns[field]
+        low, high = problem.axes[axis].lo, problem.axes[axis].hi
+        if periodic(problem, axis):
+            return Line(AxisBasis("periodic", count // 2, low, high), count)
+        conditions = on_faces(problem, axis, name)
+        boundary = tuple(
+            tuple(
+                (float(problem.value(c.coefficient(s))), self._place(jet, axis), jet.orders[axis])
+                for s, jet in c.jets.items()
+            )
+            for c in conditions
+        )
+        return Line(AxisBasis("chebyshev", count + len(conditions) - 1, low, high), count, boundary)
+
+    def _place(self, jet: Jet, axis: int) -> float:
+        place = jet.place[axis]
+        assert place is not None
+        return float(self.problem.value(place))
+
+    def _lifted(self, field: int, times: np.ndarray, order: int = 0) -> np.ndarray:
+        """What the data on the faces add to the amplitudes at these times, or to their rate of change."""
+        lines, problem = self.lines[field], self.problem
+        total = np.zeros((*(line.basis.size for line in lines), len(times)))
+        for axis in reversed(range(len(lines))):
+            conditions = on_faces(problem, axis, problem.unknowns[field])
+            if not conditions:
+                continue
+            # Before this axis: values, to be extended; behind it: amplitudes, by as many nodes.
+            whole = [line.whole() for line in lines]
+            nodes = [line.nodes if i < axis else whole[i].nodes for i, line in enumerate(lines)]
+            nodes[axis] = np.zeros(1)
+            mesh = np.meshgrid(*nodes, times, indexing="ij")
+            at = {a.symbol: m for a, m in zip(problem.axes, mesh, strict=True)}
+            data = []
+            for condition in conditions:
+                source = problem.value(condition.source)
+                source = source.diff(problem.axes[-1].symbol, order) if order else source
+                data.append(np.broadcast_to(evaluate(source, at, np), mesh[0].shape))
+            matrices: list[np.ndarray | None] = [
+                line.extension if i < axis else whole[i].extension for i, line in enumerate(lines)
+            ]
+            matrices[axis] = lines[axis].lift
+            total += each(matrices, np.concatenate(data, axis=axis))
+        return total
+
+    def _started(self, field: int, start: Start) -> list[np.ndarray]:
+        """The amplitudes of u, and of u_t where the equation has u_tt, at the slab's start."""
+        lines, begin = self.lines[field], np.array(self.span[:1])
+        nodes = [line.dense[0] for line in lines]
+        tables = [line.basis(x) for line, x in zip(lines, nodes, strict=True)]
+        found = []
+        for k in range(self.problem.time_order(self.problem.unknowns[field])):
+            lifted = self._lifted(field, begin, k)[..., 0]
+            rest = np.asarray(start(field, k, nodes) - each(tables, lifted))
+            inner = each([line.extension @ line.dense[1] for line in lines], rest)
+            found.append(np.asarray(inner + lifted))
+        return found
+
+    @property
+    def starting_tails(self) -> np.ndarray:
+        """For each space axis the share of the initial values' amplitudes in its highest modes."""
+        begun = [(f, started[0]) for f, started in enumerate(self.started) if started]
+        return np.max(
+            [[line.basis.tail(a, i) for i, line in enumerate(self.lines[f])] for f, a in begun], axis=0
+        )
+
+    def guess(self) -> np.ndarray:
+        """u₀ at every node, and zero for what has no start."""
+        values = np.zeros(self.shape)
+        for f, started in enumerate(self.started):
+            if started:
+                tables: list[np.ndarray | None] = [line.table(0) for line in self.lines[f]]
+                values[f] = each(tables, started[0])[..., None]
+        return values.ravel()
+
+    def at_nodes(self, form: LinearForm) -> np.ndarray:
+        """The values of a form on the same slab."""
+        fields = zip(form.amplitudes, form.bases, self.lines, strict=True)
+        return np.stack(
+            [
+                each([basis(x) for basis, x in zip(bases, self._nodes(lines), strict=True)], np.asarray(a))
+                for a, bases, lines in fields
+            ]
+        ).ravel()
+
+    def _nodes(self, lines: Sequence[Line]) -> list[np.ndarray]:
+        return [*(line.nodes for line in lines), self.times]
+
+    def _amplitudes(self, values: np.ndarray) -> list[np.ndarray]:
+        """In space; in time still the values at the nodes."""
+        fields = values.reshape(self.shape)
+        return [
+            each([line.extension for line in lines], fields[f]) + self.lifted[f]
+            for f, lines in enumerate(self.lines)
+        ]
+
+    def _in_time(self, field: int, amplitudes: np.ndarray, order: int) -> np.ndarray:
+        for k in range(order):
+            amplitudes = (
+                along(self.rate, amplitudes, -1) + self.started[field][k][..., None] * self.rate_start
+            )
+        return amplitudes
+
+    def _values(self, values: np.ndarray) -> dict[sp.Symbol, np.ndarray]:
+        amplitudes, found = self._amplitudes(values), dict(self.coordinates)
+        for symbol, jet in self.jets.items():
+            f = self.problem.unknowns.index(jet.field)
+            tables: list[np.ndarray | None] = [
+                line.table(order) for line, order in zip(self.lines[f], jet.orders, strict=False)
+            ]
+            found[symbol] = each(tables, self._in_time(f, amplitudes[f], jet.orders[-1]))
+        return found
+
+    def _residual(self, at: dict[sp.Symbol, np.ndarray]) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.stack([np.broadcast_to(evaluate(r, at, np), self.shape[1:]) for r, _ in self.equations])
+
+    def residual(self, values: np.ndarray) -> np.ndarray:
+        return self._preconditioned(self._residual(self._values(values)))
+
+    def linearise(self, values: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
+        """The Jacobian as a product, and the residual, both behind the preconditioner of this place."""
+        at = self._values(values)
+        with np.errstate(all="ignore"):
+            slopes = [
+                {s: np.broadcast_to(evaluate(c, at, np), self.shape[1:]) for s, c in coefficients.items()}
+                for _, coefficients in self.equations
+            ]
+        self._factor = self._symbol([{s: float(c.mean()) for s, c in row.items()} for row in slopes])
+
+        def product(direction: np.ndarray) -> np.ndarray:
+            self.products += 1
+            fields = direction.reshape(self.shape)
+            moved = {symbol: self._moved(jet, fields) for symbol, jet in self.jets.items()}
+            rows = [reduce(np.add, (c * moved[s] for s, c in row.items())) for row in slopes]
+            return self._preconditioned(np.stack(rows))
+
+        operator = LinearOperator((self.unknowns, self.unknowns), matvec=product, dtype=float)
+        return operator, self._preconditioned(self._residual(at))
+
+    def _moved(self, jet: Jet, fields: np.ndarray) -> np.ndarray:
+        """∂^α at the nodes of a change of the values."""
+        f = self.problem.unknowns.index(jet.field)
+        matrices = [
+            line.derivative(order) if order else None
+            for line, order in zip(self.lines[f], jet.orders, strict=False)
+        ]
+        power = np.linalg.matrix_power(self.rate, jet.orders[-1]) if jet.orders[-1] else None
+        return each([*matrices, power], fields[f])
+
+    def solve(self, jacobian: LinearOperator, residual: np.ndarray) -> tuple[np.ndarray, float]:
+        """δ of Newton's step. It promises no minimum: the next step is taken unless this one was small."""
+        step, unfinished = gmres(jacobian, -residual, rtol=FORCING, restart=KRYLOV, maxiter=RESTARTS)
+        if unfinished and np.linalg.norm(jacobian @ step + residual) > ENOUGH * np.linalg.norm(residual):
+            return np.full_like(step, np.nan), 0.0
+        return step, 0.0
+
+    def _owners(self) -> list[int]:
+        """For each equation the unknown in whose eigenvectors its rows are taken: whose derivatives it is about."""
+        unknowns = self.problem.unknowns
+        score = np.zeros((len(unknowns), len(unknowns)))
+        for e, equation in enumerate(self.problem.equations):
+            for jet in equation.jets.values():
+                f = unknowns.index(jet.field)
+                score[e, f] = max(score[e, f], 100 * jet.orders[-1] + sum(jet.orders))
+        return [int(f) for f in linear_sum_assignment(-score)[1]]
+
+    def _symbol(self, means: list[dict[sp.Symbol, float]]) -> np.ndarray:
+        """The inverse of Σ_α c̄_α μ^α λ^α over the fields, for every mode in space and time."""
+        count = len(self.problem.unknowns)
+        matrix = np.zeros((*self.shape[1:], count, count), dtype=complex)
+        for e, row in enumerate(means):
+            owner = self._owner[e]
+            for symbol, mean in row.items():
+                jet = self.jets[symbol]
+                f = self.problem.unknowns.index(jet.field)
+                if self.lines[f] != self.lines[owner]:
+                    continue
+                factors = [
+                    np.einsum("ij,ji->i", self._inverses[f][i] @ self.lines[f][i].derivative(order), v)
+                    for i, (v, order) in enumerate(zip(self._vectors[f], jet.orders, strict=False))
+                ]
+                matrix[..., e, f] += mean * reduce(
+                    np.multiply.outer, [*factors, self._rates ** jet.orders[-1]]
+                )
+        size = np.abs(matrix).max(axis=(-2, -1), keepdims=True)
+        scaled = matrix / np.maximum(size, 1e-300)
+        blind = np.abs(np.linalg.det(scaled)) < DEGENERATE
+        if not np.isfinite(scaled).all():
+            return np.full_like(matrix, np.nan)
+        inverse = np.empty_like(matrix)
+        inverse[~blind] = np.linalg.inv(scaled[~blind])
+        inverse[blind] = np.linalg.pinv(scaled[blind], rcond=DEGENERATE)
+        return inverse / np.maximum(size, 1e-300)
+
+    def _preconditioned(self, rows: np.ndarray) -> np.ndarray:
+        there = [each([*self._inverses[self._owner[e]], self._unstaged], row) for e, row in enumerate(rows)]
+        modes = along(self._stages, np.einsum("...fe,e...->f...", self._factor, np.stack(there)), -1)
+        modes = modes if self._oscillating else modes.real
+        return np.stack([each(self._vectors[f], mode).real for f, mode in enumerate(modes)]).ravel()
+
+    def form(self, values: np.ndarray) -> LinearForm:
+        """The values as amplitudes, in time too."""
+        tensors, bases = [], []
+        for f, amplitudes in enumerate(self._amplitudes(values)):
+            if f in self.pins:
+                amplitudes[(0,) * len(self.counts)] += self._pin(f, amplitudes)
+            basis, times = self.time_bases[f], self.times
+            if self.started[f]:
+                amplitudes = np.concatenate([amplitudes, self.started[f][0][..., None]], axis=-1)
+                times = np.append(times, self.span[0])
+            tensors.append(along(np.linalg.inv(basis(times)), amplitudes, -1))
+            bases.append((*(line.basis for line in self.lines[f]), basis))
+        return LinearForm(tuple(tensors), tuple(bases))
+
+    def _pin(self, field: int, amplitudes: np.ndarray) -> np.ndarray:
+        """What the constant lacks at every time: the first function of every axis is 1."""
+        condition = self.pins[field]
+        ((symbol, jet),) = condition.jets.items()
+        here = amplitudes
+        for axis, line in enumerate(self.lines[field]):
+            here = np.tensordot(line.basis(np.asarray(self._place(jet, axis))), here, axes=1)
+        source = self.problem.value(condition.source / condition.coefficient(symbol))
+        return evaluate(source, {self.problem.axes[-1].symbol: self.times}, np) - here

@@ -1,0 +1,97 @@
+"""B u = g on the faces of a box, axis by axis: which conditions fix the values on a tensor grid, and which do not."""
+
+from __future__ import annotations
+
+from ...fields.series import LinearForm
+from ...problem import Condition, Problem
+from ...problem.facts.posedness import only_differences
+from ...problem.facts.structure import axis_kinds, breaks
+
+
+def tensor_obstacle(problem: Problem) -> str | None:
+    """Why the conditions of a problem with a time axis do not fix its values axis by axis, or None if they do."""
+    for name, places in zip(problem.axis_names[:-1], breaks(problem, conditions=False), strict=False):
+        if places:
+            return f"its formulas break at {name} = {places[0]:.3g}"
+    if len(problem.equations) != len(problem.unknowns):
+        return "it has not one equation for each unknown"
+    for name in problem.unknowns:
+        if problem.time_order(name) > 2:
+            return f"{name} has a time derivative of order {problem.time_order(name)}"
+        starts = [c for c in problem.conditions if c.initial and field_of(c) == name]
+        orders = sorted(next(iter(c.jets.values())).orders[-1] for c in starts)
+        if orders != list(range(problem.time_order(name))) or not all(
+            _simple(problem, c, -1) for c in starts
+        ):
+            return f"{name} has not one initial value of its own for each time derivative"
+    pinned = pins(problem).values()
+    for condition in problem.conditions:
+        if not condition.initial and len(condition.free) != len(problem.axes) - 1 and condition not in pinned:
+            return f"the condition {condition.text} does not hold on a whole side"
+    for axis in range(len(problem.axes) - 1):
+        if periodic(problem, axis):
+            continue
+        for condition in on_faces(problem, axis):
+            if not _simple(problem, condition, axis):
+                return f"the condition {condition.text} is not one on u and its normal derivatives alone"
+        for name in problem.unknowns:
+            count = len(on_faces(problem, axis, name))
+            if count != problem.order(axis, name):
+                return f"{name} has {count} conditions in {problem.axis_names[axis]}"
+    return None
+
+
+def pins(problem: Problem) -> dict[int, Condition]:
+    """p(x₀, t) = g, by field: what fixes the constant of an unknown of which all else says only derivatives."""
+    found = {}
+    for f, name in enumerate(problem.unknowns):
+        given = [
+            c
+            for c in problem.conditions
+            if set(c.free) <= {len(problem.axes) - 1} and field_of(c) == name and _simple(problem, c, -1)
+        ]
+        rest = (relation for relation in (*problem.equations, *problem.conditions) if relation not in given)
+        if len(given) == 1 and not problem.time_order(name) and all(only_differences(r, name) for r in rest):
+            found[f] = given[0]
+    return found
+
+
+def periodic(problem: Problem, axis: int) -> bool:
+    """Whether all unknowns are, so that a Fourier series has nothing left to fix on the faces.
+
+    A sine or cosine series promises as much, but only to data that keep the promise at the start: polynomials, with the
+    conditions beside them, do not mind.
+    """
+    return all(kinds[axis] == "periodic" for kinds in axis_kinds(problem).values())
+
+
+def on_faces(problem: Problem, axis: int, name: str | None = None) -> list[Condition]:
+    """The conditions on the two faces of an axis, all or an unknown's, that a basis does not fulfil by itself."""
+    if periodic(problem, axis):
+        return []
+    given = [c for c in problem.conditions if not c.initial and axis not in c.free]
+    return given if name is None else [c for c in given if field_of(c) == name]
+
+
+def field_of(condition: Condition) -> str:
+    """The one unknown that a condition is about; "" if there are several."""
+    names = {jet.field for jet in condition.jets.values()}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _simple(problem: Problem, condition: Condition, axis: int) -> bool:
+    """Σ_k c_k ∂^k u = g with numbers c_k and derivatives along one axis, of one unknown."""
+    jets = condition.jets.values()
+    numbers = (problem.value(condition.coefficient(symbol)) for symbol in condition.jets)
+    return (
+        bool(field_of(condition))
+        and all(sum(jet.orders) == jet.orders[axis] for jet in jets)
+        and all(number.is_number for number in numbers)
+        and (axis >= 0 or len(condition.jets) == 1)
+    )
+
+
+def node_counts(problem: Problem, form: LinearForm) -> list[int]:
+    """How many nodes each space axis of a form had: its functions, less the conditions on the faces."""
+    name = problem.unknowns[0]
+    return [basis.size - len(on_faces(problem, axis, name)) for axis, basis in enumerate(form.bases[0][:-1])]

@@ -1,0 +1,120 @@
+"""a = E w + L g along one axis, and products with a matrix along each of several: what a tensor grid is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy.special import roots_jacobi
+
+from ...fields.basis import AxisBasis
+
+
+@dataclass(frozen=True)
+class Line:
+    """One field along one axis: its functions, the nodes, and a = E w + L g.
+
+    `boundary` has for each condition on the axis' faces its terms (coefficient, place, order).
+    """
+
+    basis: AxisBasis
+    count: int
+    boundary: tuple[tuple[tuple[float, float, int], ...], ...] = ()
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """Equispaced, or the zeros of T_count: dense at the faces, and on none of them."""
+        basis = self.basis
+        if basis.kind == "periodic":
+            return basis.nodes(self.count)[0]
+        z = np.cos((np.arange(self.count) + 0.5) * np.pi / self.count)
+        return (basis.lower + basis.upper) / 2 - basis.length / 2 * z
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        rows = [sum(c * self.basis(np.asarray(x), order) for c, x, order in terms) for terms in self.boundary]
+        return np.linalg.inv(np.stack([*self.table(0), *rows]))
+
+    @property
+    def extension(self) -> np.ndarray:
+        return self._inverse[:, : self.count]
+
+    @property
+    def lift(self) -> np.ndarray:
+        return self._inverse[:, self.count :]
+
+    @property
+    def dense(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes of Gauss–Legendre, twice as many as functions; and u there → w of the nearest u in L² with g = 0.
+
+        The interpolant of data that disagree with the faces rings all the way inside; this one does at the faces only.
+        """
+        return _dense(self)
+
+    def table(self, order: int) -> np.ndarray:
+        """Amplitudes → ∂^order at the nodes."""
+        return _table(self, order)
+
+    def derivative(self, order: int) -> np.ndarray:
+        """Values at the nodes → ∂^order there, with nothing on the faces."""
+        return _derivative(self, order)
+
+    def whole(self) -> Line:
+        """The same functions fixed by values alone, at as many nodes."""
+        return Line(self.basis, self.basis.size)
+
+    def eigenvectors(self, order: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of the highest derivative, and their inverse; of the first on a period, where it says all others.
+
+        From one face to the other a first derivative has no eigenvectors to speak of: GMRES does without.
+        """
+        if self.basis.kind == "periodic":
+            return _eigenvectors(self, min(order, 1))
+        return _eigenvectors(self, order if order > 1 else 0)
+
+
+# The same lines serve slab after slab.
+@lru_cache(maxsize=64)
+def _table(line: Line, order: int) -> np.ndarray:
+    return line.basis(line.nodes, order)
+
+
+@lru_cache(maxsize=64)
+def _dense(line: Line) -> tuple[np.ndarray, np.ndarray]:
+    basis = line.basis
+    if basis.kind == "periodic":
+        return line.nodes, np.eye(line.count)
+    z, weights = np.polynomial.legendre.leggauss(2 * basis.size)
+    x, root = (basis.lower + basis.upper) / 2 + basis.length / 2 * z, np.sqrt(weights)
+    return x, np.linalg.lstsq(root[:, None] * (basis(x) @ line.extension), np.diag(root), rcond=None)[0]
+
+
+@lru_cache(maxsize=64)
+def _derivative(line: Line, order: int) -> np.ndarray:
+    return line.table(order) @ line.extension
+
+
+@lru_cache(maxsize=64)
+def _eigenvectors(line: Line, order: int) -> tuple[np.ndarray, np.ndarray]:
+    vectors = np.linalg.eig(line.derivative(order))[1] if order else np.eye(line.count)
+    return vectors, np.linalg.inv(vectors)
+
+
+def along(matrix: np.ndarray, array: np.ndarray, axis: int) -> np.ndarray:
+    """Σ_k matrix[j, k] array[…, k, …]."""
+    return np.moveaxis(np.tensordot(matrix, array, axes=((1,), (axis,))), 0, axis)
+
+
+def each(matrices: Sequence[np.ndarray | None], array: np.ndarray) -> np.ndarray:
+    """A matrix for each axis from the first on; None leaves it as it is."""
+    for axis, matrix in enumerate(matrices):
+        array = array if matrix is None else along(matrix, array, axis)
+    return array
+
+
+def radau(count: int) -> np.ndarray:
+    """The nodes of Radau's right quadrature on [0, 1]: the zeros of P^(1,0) and the end."""
+    inner = roots_jacobi(count - 1, 1, 0)[0] if count > 1 else np.zeros(0)
+    return np.append((inner + 1) / 2, 1.0)

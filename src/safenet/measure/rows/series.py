@@ -1,0 +1,249 @@
+"""r(a) and J = ∂r/∂a for a linear form on a tensor grid: the rows of a Newton step.
+
+    J = Σ_α (∂F/∂u_α)(x_p) · ∂^α Φ(x_p)
+
+The coefficients ∂F/∂u_α come from SymPy, the columns from the closed-form tables: nothing is differentiated
+numerically. Rows carry the square roots of quadrature weights, so their norm is the L² norm of the residual.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from ...fields.basis import AxisBasis
+from ...fields.series import Bases, LinearForm
+from ...problem import Problem, Relation
+from ...problem.evaluate import evaluate
+from ...problem.jets import Jet
+from ..heldout import largest, local_size
+from .newton import least_squares
+
+CONDITION_WEIGHT = 10.0  # the paper's λ = 100 for conditions against 1 for the equation, as row scales
+
+# (field, time order, points) -> values: what the previous piece hands over.
+Handover = Callable[[int, int, np.ndarray], np.ndarray]
+
+
+@dataclass
+class Linearised:
+    """A block's coordinates and jets, and ∂F/∂u_α, at every point."""
+
+    values: dict[sp.Symbol, np.ndarray]
+    slopes: dict[sp.Symbol, np.ndarray | float]
+
+    @property
+    def largest(self) -> np.ndarray:
+        """max_α |∂F/∂u_α · u_α|, the largest term at every point."""
+        with np.errstate(all="ignore"):
+            return largest([slope * self.values[symbol] for symbol, slope in self.slopes.items()])
+
+
+@dataclass
+class Block:
+    """The rows of one relation: residual and coefficients as expressions, one design matrix per jet."""
+
+    residual: sp.Expr
+    coefficients: dict[sp.Symbol, sp.Expr]
+    coordinates: dict[sp.Symbol, np.ndarray]
+    designs: dict[sp.Symbol, np.ndarray]
+    columns: dict[sp.Symbol, slice]
+    weights: np.ndarray
+    target: np.ndarray | float = 0.0
+    nonlinear: bool = False
+    local: np.ndarray | float = 1.0
+
+    def values(self, amplitudes: np.ndarray) -> dict[sp.Symbol, np.ndarray]:
+        jets = {s: design @ amplitudes[self.columns[s]] for s, design in self.designs.items()}
+        return {**self.coordinates, **jets}
+
+    def at(self, amplitudes: np.ndarray) -> Linearised:
+        """The jets and ∂F/∂u_α of each at the points, computed once for weighing and for the rows."""
+        values = self.values(amplitudes)
+        with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
+            slopes = {s: evaluate(expression, values, np) for s, expression in self.coefficients.items()}
+        return Linearised(values, slopes)
+
+    def rows(self, here: Linearised, jacobian: np.ndarray) -> np.ndarray:
+        """Write the weighted Jacobian into `jacobian` (zeroed) and return the weighted residual."""
+        for symbol, design in self.designs.items():
+            coefficient = self.local * self.weights * here.slopes[symbol]
+            jacobian[:, self.columns[symbol]] += coefficient[:, None] * design
+        return self.residuals(here.values)
+
+    def residuals(self, values: dict[sp.Symbol, np.ndarray]) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return self.local * self.weights * (evaluate(self.residual, values, np) - self.target)
+
+
+class Collocation:
+    """All rows of a problem for given bases: on the whole box, or on a slab of time with a `handover`."""
+
+    def __init__(
+        self, problem: Problem, bases: Bases, handover: Handover | None = None, oversampling: float = 1.5
+    ) -> None:
+        self.problem = problem
+        self.bases = bases
+        self.sizes = [math.prod(basis.size for basis in axes) for axes in bases]
+        ends = np.cumsum([0, *self.sizes])
+        self.columns = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
+        widest = [max((axes[i] for axes in bases), key=lambda b: b.size) for i in range(len(problem.axes))]
+        self.nodes = [basis.nodes(math.ceil(oversampling * basis.size)) for basis in widest]
+        self.lengths = [basis.length for basis in widest]
+        self.blocks = [self._block(e, range(len(problem.axes)), self._scale(e)) for e in problem.equations]
+        for condition in problem.conditions:
+            if handover is not None and condition.initial:
+                continue
+            self.blocks.append(self._block(condition, condition.free, CONDITION_WEIGHT))
+        if handover is not None:
+            self.blocks += self._continuation(handover)
+
+    @property
+    def unknowns(self) -> int:
+        return sum(self.sizes)
+
+    @property
+    def rows(self) -> int:
+        return sum(len(block.weights) for block in self.blocks)
+
+    @property
+    def orthogonal(self) -> bool:
+        """Whether every axis has a basis (rather than the redundant half-range harmonics)."""
+        return all(basis.kind != "fourier" for axes in self.bases for basis in axes)
+
+    def _scale(self, equation: Relation) -> float:
+        """The factor from residual to error in u: (duration)^q for q time derivatives, (length/π)^p when steady."""
+        time = self.problem.time
+        orders = [jet.orders for jet in equation.jets.values()]
+        if time is not None and max(order[time] for order in orders):
+            return self.lengths[time] ** max(order[time] for order in orders)
+        if time is not None:
+            return 1.0
+        return (min(self.lengths) / math.pi) ** max(sum(order) for order in orders)
+
+    def _grid(self, free: Sequence[int]) -> tuple[list[np.ndarray], np.ndarray]:
+        grids = [self.nodes[i][0] if i in free else np.zeros(1) for i in range(len(self.nodes))]
+        weights = np.ones(1)
+        for i in range(len(self.nodes)):
+            weights = np.outer(weights, self.nodes[i][1] if i in free else np.ones(1)).ravel()
+        return grids, weights
+
+    def _design(self, jet: Jet, grids: list[np.ndarray]) -> np.ndarray:
+        bases = self.bases[self.problem.unknowns.index(jet.field)]
+        tables = []
+        for i, basis in enumerate(bases):
+            place = jet.place[i]
+            points = grids[i] if place is None else np.array([float(self.problem.value(place))])
+            tables.append(basis(points, jet.orders[i]))
+        return kronecker(tables)
+
+    def _block(self, relation: Relation, free: Sequence[int], scale: float) -> Block:
+        grids, weights = self._grid(free)
+        mesh = np.meshgrid(*grids, indexing="ij")
+        coordinates = {a.symbol: m.ravel() for a, m in zip(self.problem.axes, mesh, strict=True)}
+        value = self.problem.value
+        return Block(
+            residual=value(relation.residual),
+            coefficients={symbol: value(relation.coefficient(symbol)) for symbol in relation.jets},
+            coordinates=coordinates,
+            designs={symbol: self._design(jet, grids) for symbol, jet in relation.jets.items()},
+            columns={s: self.columns[self.problem.unknowns.index(j.field)] for s, j in relation.jets.items()},
+            weights=np.sqrt(weights) * scale,
+            nonlinear=not relation.linear,
+        )
+
+    def _continuation(self, handover: Handover) -> list[Block]:
+        """∂_t^k u at the slab's start equals the previous piece's, for k below the time order of each field."""
+        time = self.problem.time
+        assert time is not None
+        start = self.bases[0][time].lower
+        free = [i for i in range(len(self.problem.axes)) if i != time]
+        grids, weights = self._grid(free)
+        grids[time] = np.array([start])
+        mesh = np.meshgrid(*grids, indexing="ij")
+        points = np.stack([m.ravel() for m in mesh], axis=1)
+        blocks = []
+        for index, name in enumerate(self.problem.unknowns):
+            for k in range(self.problem.time_order(name)):
+                orders = tuple(k if i == time else 0 for i in range(len(self.problem.axes)))
+                jet = Jet(name, orders, (None,) * len(orders))
+                symbol = sp.Symbol(jet.text(self.problem.axis_names), real=True)
+                blocks.append(
+                    Block(
+                        residual=symbol,
+                        coefficients={symbol: sp.Integer(1)},
+                        coordinates={},
+                        designs={symbol: self._design(jet, grids)},
+                        columns={symbol: self.columns[index]},
+                        weights=np.sqrt(weights) * CONDITION_WEIGHT * self.lengths[time] ** k,
+                        target=handover(index, k, points),
+                    )
+                )
+        return blocks
+
+    def linearise(self, amplitudes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The Jacobian (Fortran order, as LAPACK wants it) and the residual, both weighted."""
+        counts = [len(block.weights) for block in self.blocks]
+        jacobian = np.zeros((self.rows, self.unknowns), order="F")
+        residual = np.empty(self.rows)
+        row = 0
+        for block, count in zip(self.blocks, counts, strict=True):
+            here = block.at(amplitudes)
+            if block.nonlinear:
+                # Plain least squares would bend the solution upstream of a front, in all that flows into it, to
+                # make the remainder there smaller: every point counts relative to its own terms.
+                size = local_size(here.largest)
+                block.local = np.min(size) / size
+            residual[row : row + count] = block.rows(here, jacobian[row : row + count])
+            row += count
+        return jacobian, residual
+
+    def solve(self, jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, float]:
+        return least_squares(jacobian, residual, self.orthogonal)
+
+    def residual(self, amplitudes: np.ndarray) -> np.ndarray:
+        return np.concatenate([block.residuals(block.values(amplitudes)) for block in self.blocks])
+
+    def form(self, amplitudes: np.ndarray) -> LinearForm:
+        tensors = tuple(
+            amplitudes[columns].reshape([basis.size for basis in axes])
+            for columns, axes in zip(self.columns, self.bases, strict=True)
+        )
+        return LinearForm(tensors, self.bases)
+
+
+def kronecker(tables: Sequence[np.ndarray]) -> np.ndarray:
+    """⊗ T_i: rows run over the tensor grid, columns over the tensor of functions, last axis fastest."""
+    product = tables[0]
+    for table in tables[1:]:
+        rows, columns = product.shape[0] * table.shape[0], product.shape[1] * table.shape[1]
+        product = (product[:, None, :, None] * table[None, :, None, :]).reshape(rows, columns)
+    return product
+
+
+def widen(form: LinearForm, bases: Bases) -> np.ndarray:
+    """The amplitudes of `form` in larger bases of the same kinds: a warm start for the next level."""
+    flat = []
+    for amplitude, old, new in zip(form.amplitudes, form.bases, bases, strict=True):
+        tensor = np.asarray(amplitude)
+        for axis, (small, large) in enumerate(zip(old, new, strict=True)):
+            tensor = np.moveaxis(_pad(np.moveaxis(tensor, axis, 0), small, large), 0, axis)
+        flat.append(tensor.ravel())
+    return np.concatenate(flat)
+
+
+def _pad(values: np.ndarray, small: AxisBasis, large: AxisBasis) -> np.ndarray:
+    """Rows moved to the columns of the same functions in the larger basis; functions it lacks are dropped."""
+    padded = np.zeros((large.size, *values.shape[1:]))
+    for old, new, start, offset in (
+        (small.cosines, large.cosines, 0, 0),
+        (small.sines, large.sines, len(small.cosines), len(large.cosines)),
+    ):
+        _, where, there = np.intersect1d(old, new, return_indices=True)
+        padded[offset + there] = values[start + where]
+    return padded

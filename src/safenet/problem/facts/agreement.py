@@ -1,0 +1,131 @@
+"""b·B₁(u) − a·B₂(u) = g(x) with no unknown left in it: where g is not zero, no u meets both conditions.
+
+At one place that is a contradiction; where a face meets another or the beginning, u jumps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from ...errors import SafeNetError
+from ..evaluate import at_place, evaluate
+from ..jets import Jet, coordinate
+from ..relation import Condition
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+ROUNDING = 1e-9  # of the terms of a difference: the same value, written in two ways
+JUMP = 1e-6  # of the values that meet: less is not worth a word
+
+
+def check_agreement(problem: Problem) -> None:
+    """Raise where two conditions at one place give the same quantity two values; nothing is solved for it."""
+    for (i, first), (j, second) in combinations(enumerate(problem.conditions, 1), 2):
+        if _contradict(problem, first, second):
+            raise SafeNetError(
+                f"conditions {i} ({first.text}) and {j} ({second.text}) contradict each other",
+                "leave out one of them, or move it to the place where it holds",
+            )
+
+
+def _contradict(problem: Problem, first: Condition, second: Condition) -> bool:
+    alike = first.piece == second.piece and first.free == second.free and first.jets == second.jets
+    if not (alike and first.linear and second.linear):
+        return False
+    one = next(iter(first.jets))
+    products = second.coefficient(one) * first.residual, first.coefficient(one) * second.residual
+    left, right = map(problem.value, products)
+    difference = sp.expand(left - right)
+    if difference.free_symbols & first.jets.keys():
+        return False
+    nothing = dict.fromkeys(first.jets, 0.0)
+    values: Mapping[sp.Symbol, Any] = {**nothing, **_some_points(problem, first)}
+    with np.errstate(all="ignore"):  # what is not finite proves nothing
+        terms = [evaluate(term, values, np) for term in sp.Add.make_args(difference)]
+        return bool(np.any(np.abs(sum(terms)) > ROUNDING * sum(map(np.abs, terms))))
+
+
+@dataclass(frozen=True)
+class Clash:
+    """u(x, 0) = g and a condition on a face, of which g misses `gap` at the beginning."""
+
+    face: Condition
+    gap: float
+
+
+def clashes(problem: Problem) -> list[Clash]:
+    """The faces whose values, or equality at both ends, the initial values do not have: u jumps there at the start."""
+    if problem.time is None or problem.region is not None:
+        return []
+    begin, found = problem.axes[problem.time], []
+    starts = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
+    for face in problem.conditions:
+        known = all(not any(jet.orders) and jet.field in starts for jet in face.jets.values())
+        if face.initial or problem.time not in face.free or not known:
+            continue
+        at = {**_some_points(problem, face), begin.symbol: np.asarray(begin.lo)}
+        with _whatever_comes():
+            begun = {s: evaluate(starts[j.field], at_place(problem, j, at), np) for s, j in face.jets.items()}
+            residual = problem.value(face.residual)
+            gap, *sizes = (_largest(part, at | begun) for part in (residual, *sp.Add.make_args(residual)))
+            sizes += [_largest(starts[jet.field], at) for jet in face.jets.values()]
+            if JUMP * max(sizes) < gap < math.inf:
+                found.append(Clash(face, gap))
+    return found
+
+
+def corners(problem: Problem) -> list[tuple[Condition, Condition, float]]:
+    """Pairs of faces of space whose values of an unknown differ where they meet, and by how much."""
+    found = []
+    faces = [] if problem.region is not None else [v for v in _values(problem) if not v[0].initial]
+    for (first, one, left), (second, other, right) in combinations(faces, 2):
+        apart = any(a is not None and b is not None for a, b in zip(one.place, other.place, strict=True))
+        if one.field != other.field or apart:
+            continue
+        with _whatever_comes():
+            at = at_place(problem, one, at_place(problem, other, _some_points(problem, first)))
+            gap, *sizes = (_largest(side, at) for side in (left - right, left, right))
+            if JUMP * max(sizes) < gap < math.inf:
+                found.append((first, second, gap))
+    return found
+
+
+@contextmanager
+def _whatever_comes() -> Iterator[None]:
+    """A formula without a value there is no jump; others complain about it."""
+    with np.errstate(all="ignore"), suppress(SafeNetError):
+        yield
+
+
+def _largest(expression: sp.Expr, at: Mapping[sp.Symbol, Any]) -> float:
+    return float(np.max(np.abs(evaluate(expression, at, np))))
+
+
+def _values(problem: Problem) -> list[tuple[Condition, Jet, sp.Expr]]:
+    """The conditions u = g on a value itself, with g."""
+    found = []
+    for condition in problem.conditions:
+        (symbol, jet), *others = condition.jets.items()
+        if condition.linear and not others and not any(jet.orders):
+            found.append((condition, jet, problem.value(condition.source / condition.coefficient(symbol))))
+    return found
+
+
+def _some_points(problem: Problem, condition: Condition) -> dict[sp.Symbol, np.ndarray]:
+    """Points within a condition's place, away from its ends."""
+    share = np.array([0.137, 0.379, 0.618, 0.871])
+    values = {axis.symbol: axis.lo + axis.length * np.roll(share, i) for i, axis in enumerate(problem.axes)}
+    if condition.piece and problem.region is not None:
+        points, normals = problem.region.sample_piece(condition.piece, share)
+        values |= {axis.symbol: x for axis, x in zip(problem.axes, points.T, strict=False)}
+        values |= {coordinate(name): n for name, n in zip(problem.normals, normals.T, strict=True)}
+    return values

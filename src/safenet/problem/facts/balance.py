@@ -1,0 +1,83 @@
+"""∫ f dV = ∮ c ∂_n u dS for Σ c_i ∂_i² u = f with slopes on every side: what flows in must be what is used up."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sympy as sp
+
+from ..evaluate import evaluate
+from ..relation import Condition, Relation
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+NODES = (40, 57)  # of Gauss along each axis: where two counts disagree, neither is believed
+UNBALANCED = 1e-6  # of the parts
+
+
+def imbalance(problem: Problem) -> tuple[float, float] | None:
+    """Both sides of it where they differ, so that there is no u; None where they agree, or where it says nothing."""
+    rough, fine = (_sides(problem, nodes) for nodes in NODES)
+    if rough is None or fine is None:
+        return None
+    used, flow, size = fine
+    doubt = abs(used - flow - rough[0] + rough[1])
+    return (used, flow) if abs(used - flow) > max(UNBALANCED * size, 10 * doubt) else None
+
+
+def _sides(problem: Problem, nodes: int) -> tuple[float, float, float] | None:
+    """∫ f dV, ∮ c ∂_n u dS, and the same of all absolute values, by Gauss."""
+    boxed = problem.region is None and problem.time is None and len(problem.axes) <= 3
+    if not boxed or len(problem.unknowns) > 1:
+        return None
+    (equation, *others), axes = problem.equations, problem.axes
+    factors = [_factor(problem, equation, i, 2) for i in range(len(axes))]
+    if others or None in factors or len(equation.jets) != len(axes):
+        return None
+    used = _integrals(problem, problem.value(equation.source), list(range(len(axes))), {}, nodes)
+    flows, faces = [], set()
+    for condition in problem.conditions:
+        index = next((i for i in range(len(axes)) if i not in condition.free), 0)
+        slope = _factor(problem, condition, index, 1)
+        if slope is None or len(condition.jets) != 1 or len(condition.free) != len(axes) - 1:
+            return None
+        place = next(iter(condition.jets.values())).place[index]
+        assert place is not None
+        end = float(problem.value(place))
+        outwards = -1 if end == axes[index].lo else 1
+        data = outwards * problem.value(condition.source) * factors[index] / slope
+        flows.append(_integrals(problem, data, list(condition.free), {axes[index].symbol: end}, nodes))
+        faces.add((index, outwards))
+    if faces != set(itertools.product(range(len(axes)), (-1, 1))) or len(flows) != len(faces):
+        return None
+    flow, flowing = np.sum(flows, axis=0)
+    return float(used[0]), float(flow), float(used[1] + flowing)
+
+
+def _factor(problem: Problem, relation: Relation | Condition, axis: int, order: int) -> sp.Expr | None:
+    """The number before ∂_axis^order u, or None if there is none, or no number."""
+    wanted = tuple(order if i == axis else 0 for i in range(len(problem.axes)))
+    for symbol, jet in relation.jets.items():
+        if jet.orders == wanted:
+            number = problem.value(relation.coefficient(symbol))
+            return number if number.is_number and number != 0 else None
+    return None
+
+
+def _integrals(
+    problem: Problem, expression: sp.Expr, free: list[int], fixed: dict[sp.Symbol, float], nodes: int
+) -> np.ndarray:
+    """∫ g and ∫ |g| along the free axes."""
+    z, weights = np.polynomial.legendre.leggauss(nodes)
+    axes = [problem.axes[i] for i in free]
+    mesh = np.meshgrid(*(axis.lo + axis.length * (z + 1) / 2 for axis in axes), indexing="ij")
+    at = {axis.symbol: m for axis, m in zip(axes, mesh, strict=True)} | fixed
+    with np.errstate(all="ignore"):
+        values = np.broadcast_to(evaluate(expression, at, np), (nodes,) * len(axes))
+    both = np.stack([values, np.abs(values)])
+    for axis in reversed(axes):
+        both = both @ (weights * axis.length / 2)
+    return both

@@ -1,0 +1,206 @@
+"""Is anything left free, or asked twice? Warnings about problems that may have many solutions, or none.
+
+    u only in derivatives, everywhere    →  u + constant solves it too
+    fewer conditions on a piece than ½·(order in space) of each unknown asks  →  something is free there
+    some of u, u_x, … equal at both ends, fewer than the order   →  not periodic yet
+    more equations than unknowns         →  a solution only where they happen to agree
+    more conditions along a line than derivatives    →  likewise
+    linear, steady, and only zeros given →  u = 0, if nothing else
+    initial values that a face does not have →  u jumps where they meet
+    slopes all around that do not carry what the source needs →  no solution
+
+A count is not a proof: it speaks up for what is surely missing and stays silent about the rest.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from ..problem import Problem
+from ..relation import Condition, Relation
+from .agreement import clashes, corners
+from .balance import imbalance
+from .structure import axis_kinds
+
+
+def doubts(problem: Problem) -> tuple[str, ...]:
+    """One sentence for each reason why the problem may not have one solution, with what to change."""
+    found = (
+        _too_many(problem),
+        _overdetermined(problem),
+        _homogeneous(problem),
+        _clashing(problem),
+        _unbalanced(problem),
+    )
+    return (*(text for texts in found for text in texts), *left_free(problem))
+
+
+def left_free(problem: Problem) -> tuple[str, ...]:
+    """One sentence for each thing that the statement leaves free, with what to add."""
+    return (*_gauges(problem), *_boundary(problem))
+
+
+def _too_many(problem: Problem) -> list[str]:
+    """More equations than unknowns: u_x = y, u_y = x have a solution, two heat equations for one u do not."""
+    count, unknowns = len(problem.equations), len(problem.unknowns)
+    if count <= unknowns:
+        return []
+    listing = "; ".join(equation.text for equation in problem.equations)
+    return [
+        f"{count} equations for {unknowns} unknown{'s' * (unknowns > 1)} ({', '.join(problem.unknowns)}): {listing}. "
+        "There is a solution only where they agree; leave out what follows from the others."
+    ]
+
+
+def _overdetermined(problem: Problem) -> list[str]:
+    """Of ordinary equations: more conditions than the orders of the unknowns make up."""
+    orders = sum(problem.order(0, name) for name in problem.unknowns)
+    count = len(problem.conditions)
+    if len(problem.axes) > 1 or count <= orders:
+        return []
+    return [
+        f"{count} conditions for equations of order {orders} in all. There is a solution only where they agree; "
+        "leave out what is too much."
+    ]
+
+
+def _homogeneous(problem: Problem) -> list[str]:
+    """u = 0 solves what is linear and has no data, and is what a solver finds; where time begins it is all there is."""
+    relations = (*problem.equations, *problem.conditions)
+    if not problem.linear or problem.time is not None or any(relation.source != 0 for relation in relations):
+        return []
+    fields = ", ".join(f"{name} = 0" for name in problem.unknowns)
+    return [
+        f"all that is given is zero, and {fields} a solution; others, as at an eigenvalue, are not looked for."
+    ]
+
+
+def _clashing(problem: Problem) -> list[str]:
+    """u(x, 0) = 1 and u(0, t) = 0: meant or not, the residual shows it."""
+    said = []
+    if found := clashes(problem):
+        faces, gap = "; ".join(clash.face.text for clash in found), max(clash.gap for clash in found)
+        begin = problem.axes[-1]
+        said.append(
+            f"the initial values do not meet {faces}, by up to {gap:.3g}: the solution jumps there at {begin.name} = "
+            f"{begin.lo:g}, and the residual is mostly that of the jump."
+        )
+    if pairs := corners(problem):
+        meetings = "; ".join(f"{first.text} and {second.text}" for first, second, _ in pairs)
+        said.append(
+            f"values differ where sides meet ({meetings}), by up to {max(gap for *_, gap in pairs):.3g}: the solution "
+            "jumps there, and close to it errors are larger than any estimate."
+        )
+    return said
+
+
+def _unbalanced(problem: Problem) -> list[str]:
+    """u_xx + u_yy = 1 with no slope on any side."""
+    sides = imbalance(problem)
+    if sides is None:
+        return []
+    used, flow = sides
+    return [
+        f"there is no solution: the source integrates to {used:.4g} and the slopes on the sides to {flow:.4g}, which "
+        "must be the same. Change one of them, or give a value instead of a slope on some side."
+    ]
+
+
+def _gauges(problem: Problem) -> list[str]:
+    """Unknowns of which only derivatives appear, in the equations and in every condition."""
+    return [
+        f"{field} is free up to a constant: only its derivatives appear. "
+        f"Fix it, e.g. {field}({_some_place(problem, field)}) = 0."
+        for field in problem.unknowns
+        if all(only_differences(relation, field) for relation in (*problem.equations, *problem.conditions))
+    ]
+
+
+def _some_place(problem: Problem, field: str) -> str:
+    """A point of the domain, as arguments; at all times for what has no derivative in time."""
+    corner = [str(axis.lower) for axis in problem.axes]
+    if problem.region is not None:
+        corner[:2] = [f"{value:.4g}" for value in problem.region.edges[0].ends[0]]
+    if problem.time is not None and not problem.time_order(field):
+        corner[problem.time] = problem.axis_names[problem.time]
+    return ", ".join(corner)
+
+
+def only_differences(relation: Relation, field: str) -> bool:
+    """Whether u + c satisfies the relation wherever u does: u(0, t) = u(1, t) does not fix a constant."""
+    values = [s for s, jet in relation.jets.items() if jet.field == field and not any(jet.orders)]
+    return bool(sp.Add(*(relation.coefficient(symbol) for symbol in values)) == 0)
+
+
+def _boundary(problem: Problem) -> list[str]:
+    """Pieces (or faces) with fewer conditions than the unknowns' orders in space ask for."""
+    space = [i for i in range(len(problem.axes)) if i != problem.time]
+    if problem.region is not None:
+        orders = {name: max(problem.order(i, name) for i in space) for name in problem.unknowns}
+        pieces = {
+            name: [condition for condition in problem.conditions if condition.piece == name]
+            for name in problem.pieces
+        }
+        found = [_missing(f"the piece {name}", given, orders) for name, given in pieces.items()]
+        if problem.region.unnamed and any(order > 1 for order in orders.values()):
+            length = sum(edge.length for edge in problem.region.unnamed)
+            found.append(
+                f"a part of the boundary (length {length:.3g}) belongs to no piece and carries no condition. "
+                'Name it, e.g. walls = "rest".'
+            )
+        return [text for text in found if text]
+    found = []
+    for i in space:
+        if all(kinds[i] == "periodic" for kinds in axis_kinds(problem).values()):
+            continue
+        axis = problem.axes[i]
+        orders = {name: problem.order(i, name) for name in problem.unknowns}
+        others = tuple(k for k in range(len(problem.axes)) if k != i)
+        faces = [condition for condition in problem.conditions if condition.free == others]
+        open_ends = _periodic(problem, i, faces)
+        found += open_ends
+        # Conditions in the interior, or that tie two places together, may stand for one on a face: count them all.
+        if open_ends or len(faces) >= 2 * sum(order // 2 for order in orders.values()):
+            continue
+        for end in (axis.lower, axis.upper):
+            here = [c for c in faces if any(place[i] == end for place in c.places)]
+            found.append(_missing(f"the face {axis.name} = {end}", here, orders))
+    return [text for text in found if text]
+
+
+def _periodic(problem: Problem, index: int, faces: list[Condition]) -> list[str]:
+    """Unknowns of which some derivatives agree at both ends, too few for their order, and nothing else is given."""
+    axis, found = problem.axes[index], []
+    for field in problem.unknowns:
+        own = [c for c in faces if any(jet.field == field for jet in c.jets.values())]
+        tied = [next(iter(c.jets.values())).orders for c in own if c.kind == "periodic"]
+        matched = {orders[index] for orders in tied if sum(orders) == orders[index]}
+        order = problem.order(index, field)
+        if not matched or len(own) >= order:
+            continue
+        ends = [
+            ", ".join(str(end) if k == index else name for k, name in enumerate(problem.axis_names))
+            for end in (axis.lower, axis.upper)
+        ]
+        names = [f"{field}_{axis.name * k}" if k else field for k in range(order) if k not in matched]
+        listing = ", ".join(" = ".join(f"{name}({end})" for end in ends) for name in names)
+        found.append(
+            f"{field} is not periodic along {axis.name} yet: an equation of order {order} asks for {order} conditions. "
+            f"Add {listing}."
+        )
+    return found
+
+
+def _missing(where: str, given: list[Condition], orders: dict[str, int]) -> str:
+    wanted = {name: order // 2 for name, order in orders.items() if order >= 2}
+    needed = sum(wanted.values())
+    if len(given) >= needed:
+        return ""
+    have = "no condition" if not given else f"only {len(given)} condition{'s' * (len(given) > 1)}"
+    fixed = {jet.field for condition in given for jet in condition.jets.values()}
+    free = [name for name in wanted if name not in fixed] or list(wanted)
+    return (
+        f"{where} has {have}, and {needed} {'are' if needed > 1 else 'is'} needed there: "
+        f"{' and '.join(free) if needed > len(given) + 1 or len(free) == 1 else ' or '.join(free)} "
+        f"{'is' if len(free) == 1 else 'are'} free. Add what holds for {free[0]} there, or its slope."
+    )

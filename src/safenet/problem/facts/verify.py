@@ -1,0 +1,156 @@
+"""F(u*) = 0?: an exact solution is checked against every equation and condition before it may score a run.
+
+Numbers first (random points, float64, quick and decisive against), then SymPy (decisive for, where it can).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ...errors import SafeNetError
+from ..evaluate import at_place, evaluate
+from ..jets import Jet, Orders, coordinate
+from ..language.notation import written
+from ..problem import Problem, Relation
+
+POINTS = 64
+TOLERANCE = 1e-8
+# (a + b)(c + d)… is multiplied out only to name the terms that do not cancel.
+MAX_TERMS = 64
+
+Points = dict[sp.Symbol, np.ndarray]
+
+
+def verify(problem: Problem) -> None:
+    """Raise, naming the relation and its largest term, unless the exact solution satisfies all of them."""
+    random = np.random.default_rng(0)
+    box = {axis.symbol: random.uniform(axis.lo, axis.hi, POINTS) for axis in problem.axes}
+    for group, relations in (("equation", problem.equations), ("condition", problem.conditions)):
+        for index, relation in enumerate(relations):
+            points = _placed(problem, relation, box)
+            try:
+                terms = _term_values(problem, relation, points)
+            except SafeNetError as error:
+                raise SafeNetError(
+                    f"the exact solution cannot be checked against {group} {index + 1} ({relation.text}): "
+                    + error.message,
+                    error.remedy,
+                ) from None
+            with np.errstate(all="ignore"):
+                sums = np.sum(list(terms.values()), axis=0)
+                scale = max(1.0, *(np.abs(values).max() for values in terms.values()))
+                # A nan must not pass, and counts as the worst point.
+                residual = np.where(np.isfinite(sums), np.abs(sums), np.inf)
+            worst = int(np.argmax(residual))
+            if not (np.isfinite(residual[worst]) and residual[worst] <= TOLERANCE * scale):
+                place = ", ".join(f"{s} = {v[worst]:.4g}" for s, v in points.items())
+                listing = "; ".join(f"{name} → {values[worst]:.4g}" for name, values in terms.items())
+                raise SafeNetError(
+                    f"the exact solution does not satisfy {group} {index + 1}: {relation.text}",
+                    f"at {place} its terms are {listing}, which sum to {sums[worst]:.4g}",
+                )
+
+
+def _placed(problem: Problem, relation: Relation, box: Points) -> Points:
+    """Points where the relation holds: in the region, or on the condition's piece with the normal there."""
+    region = problem.region
+    if region is None:
+        return box
+    piece = getattr(relation, "piece", "")
+    unit = np.random.default_rng(1)
+    if piece:
+        at, normals = region.sample_piece(piece, unit.random(POINTS))
+    else:
+        at, normals = region.sample_interior(POINTS, lambda n: unit.random((n, 2))), np.empty((POINTS, 0))
+    plane = {axis.symbol: at[:, i] for i, axis in enumerate(problem.axes[:2])}
+    return {
+        **box,
+        **plane,
+        **{coordinate(n): column for n, column in zip(problem.normals, normals.T, strict=False)},
+    }
+
+
+def _term_values(problem: Problem, relation: Relation, points: Points) -> dict[str, np.ndarray]:
+    """Each term of the residual at the points, by its text."""
+    with np.errstate(all="ignore"):
+        values: Points = dict(points)
+        for symbol, jet in relation.jets.items():
+            formula = exact_derivative(problem, jet.field, jet.orders)
+            derivative = evaluate(formula, at_place(problem, jet, points), np)
+            values[symbol] = np.broadcast_to(derivative, (POINTS,))
+        found: dict[str, np.ndarray] = {}
+        for term in _terms(relation.residual):  # multiplied out, the same term may come up twice
+            value = np.broadcast_to(evaluate(problem.value(term), values, np), (POINTS,))
+            found[written(term)] = found.get(written(term), 0.0) + value
+        return found
+
+
+def _terms(residual: sp.Expr) -> list[sp.Expr]:
+    """The residual as a sum, products of sums multiplied out while there are few."""
+    terms: list[sp.Expr] = []
+    for part in sp.Add.make_args(residual):
+        count = prod(len(sp.Add.make_args(factor)) for factor in sp.Mul.make_args(part))
+        expanded = sp.expand_mul(part, deep=False) if count <= MAX_TERMS else part
+        terms += sp.Add.make_args(expanded)
+    return terms
+
+
+def proven(problem: Problem) -> bool:
+    """Whether SymPy itself reduces every residual of the exact solution to zero."""
+    relations: tuple[Relation, ...] = (*problem.equations, *problem.conditions)
+    return all(_vanishes(_substituted(problem, relation, relation.residual)) for relation in relations)
+
+
+def _vanishes(residual: sp.Expr) -> bool:
+    """Whether SymPy finds 0, by the quickest way first: sech and tanh cancel once all are exponentials."""
+    ways = (sp.expand, lambda r: sp.expand(sp.numer(sp.together(r.rewrite(sp.exp)))), sp.simplify)
+    return any(way(residual) == 0 for way in ways)
+
+
+def _substituted(problem: Problem, relation: Relation, expression: sp.Expr) -> sp.Expr:
+    values = {symbol: exact_jet(problem, jet) for symbol, jet in relation.jets.items()}
+    return problem.value(expression.xreplace(values))
+
+
+def exact_jet(problem: Problem, jet: Jet) -> sp.Expr:
+    """∂^α of the exact solution at the jet's place, as an expression of the free coordinates."""
+    expression = exact_derivative(problem, jet.field, jet.orders)
+    fixed = {
+        axis.symbol: value for axis, value in zip(problem.axes, jet.place, strict=True) if value is not None
+    }
+    return expression.subs(fixed) if fixed else expression
+
+
+def exact_values(
+    problem: Problem, coordinates: Mapping[str, Any], orders: Orders = ()
+) -> dict[str, np.ndarray]:
+    """∂^α of the exact solution at points, by unknown; where it is not finite, that is its value."""
+    if problem.exact is None:
+        if problem.has_reference:
+            raise SafeNetError(
+                f"the reference of {problem.name} has values only, and no derivatives",
+                "state the solution in symbols, exact = …; or compare u itself",
+            )
+        raise SafeNetError(f"{problem.name} has neither an exact solution nor a reference")
+    arrays = problem.broadcast(coordinates)
+    values = {axis.symbol: arrays[axis.name] for axis in problem.axes}
+    shape = next(iter(arrays.values())).shape
+    with np.errstate(all="ignore"):
+        return {
+            field: np.broadcast_to(evaluate(exact_derivative(problem, field, orders), values, np), shape)
+            for field in problem.unknowns
+        }
+
+
+def exact_derivative(problem: Problem, field: str, orders: Orders = ()) -> sp.Expr:
+    """∂^α of the exact solution."""
+    assert problem.exact is not None
+    expression = problem.value(problem.exact[field])
+    for axis, order in zip(problem.axes, orders, strict=False):
+        expression = expression.diff(axis.symbol, order) if order else expression
+    return expression

@@ -1,0 +1,343 @@
+"""∂Ω = γ₁ ∪ … ∪ γₙ: a domain of the plane, the named pieces of its boundary, its corners and its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import SafeNetError, nearest
+from .boundary import Corner, boundary, corner_between, middle, neighbours, probe_step, trace, where
+from .edges import (
+    ROUNDING,
+    Arc,
+    Bounds,
+    Edge,
+    Segment,
+    area,
+    breakpoints,
+    magnitude,
+    meetings,
+    runs,
+    signed_distance,
+)
+from .shapes import Combination, Difference, Shape
+
+Selector = Callable[[np.ndarray], np.ndarray] | str
+Draw = Callable[[int], np.ndarray]  # n -> (n, 2) points of the unit square, new ones at every call
+
+REST = "rest"
+LOOKS = 256  # places on an edge where a selector is asked: it may switch once between two of them
+NEAREST = 1e-4  # of the domain, to an end: nearer, «x = 0 to within 1e-5» holds on both edges of a corner
+ROUNDS = 64  # of rejection before sampling is given up
+
+
+class Region:
+    """The domain of a shape, with names for the pieces of its boundary.
+
+    A piece is chosen by a predicate on boundary points (n, 2), by the name of a shape, or by "rest": what no other
+    piece has chosen. `tolerance` is relative to the coordinates: closer points are the same.
+    """
+
+    def __init__(
+        self, shape: Shape, pieces: Mapping[str, Selector] | None = None, *, tolerance: float = ROUNDING
+    ) -> None:
+        self.shape = shape
+        self.tolerance = tolerance * magnitude(*(np.array(corner) for corner in shape.bounds))
+        _check_removed(shape, self.tolerance)
+        self.loops = trace(boundary(shape, self.tolerance), self.tolerance)
+        self.edges = tuple(edge for loop in self.loops for edge in loop)
+        _check_parts(shape, self.loops)
+        self.pieces, self.unnamed = _divide(self, dict(pieces or {}))
+
+    def __repr__(self) -> str:
+        return f"Region({self.shape!r}, pieces: {', '.join(self.pieces) or 'none'})"
+
+    @cached_property
+    def area(self) -> float:
+        """½ ∮ x dy − y dx."""
+        return area(self.edges)
+
+    @cached_property
+    def _boxes(self) -> np.ndarray:
+        """The bounds of each edge, (edges, 2, 2)."""
+        return np.array([edge.bounds for edge in self.edges])
+
+    def _near(self, lower: np.ndarray, upper: np.ndarray) -> list[Edge]:
+        """The edges whose bounds meet a rectangle's: the others cannot meet it."""
+        below = self._boxes[:, 0] <= upper + self.tolerance
+        above = self._boxes[:, 1] >= lower - self.tolerance
+        return [self.edges[i] for i in np.flatnonzero(np.all(below & above, axis=1))]
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """(lower, upper): the smallest box that holds the domain."""
+        lower, upper = self._boxes[:, 0].min(axis=0), self._boxes[:, 1].max(axis=0)
+        return (float(lower[0]), float(lower[1])), (float(upper[0]), float(upper[1]))
+
+    def length(self, name: str) -> float:
+        """∫ ds along a piece."""
+        return sum(edge.length for edge in self._piece(name))
+
+    def signed_distance(self, points: np.ndarray) -> np.ndarray:
+        """The distance to the boundary for points (n, 2), negative inside, 0 within the tolerance."""
+        distance = signed_distance(self.edges, points)
+        return np.where(np.abs(distance) <= self.tolerance, 0.0, distance)
+
+    def distance(self, points: np.ndarray) -> np.ndarray:
+        """min over ∂Ω of |p − γ|."""
+        points = np.asarray(points, float)
+        return np.min([edge.distance(points) for edge in self.edges], axis=0)
+
+    def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
+        """Whether points lie in the closed domain widened (slack > 0) or narrowed (slack < 0) by `slack`."""
+        return self.signed_distance(points) <= slack
+
+    @cached_property
+    def corners(self) -> tuple[Corner, ...]:
+        """The re-entrant corners, where the interior angle exceeds π: there solutions are singular."""
+        found = [corner_between(a, b) for loop in self.loops for a, b in neighbours(loop)]
+        return tuple(corner for corner in found if corner.angle > np.pi + 1e-6)
+
+    def sample_interior(self, count: int, draw: Draw) -> np.ndarray:
+        """`count` points of the domain (count, 2): those of draw(n), spread over the bounds, that lie inside."""
+        lower, upper = (np.array(corner) for corner in self.bounds)
+        share = self.area / float(np.prod(upper - lower))
+        found = np.empty((0, 2))
+        for _ in range(ROUNDS):
+            if len(found) >= count:
+                break
+            # A little more than needed on average: mostly one call, which keeps a sequence in one piece.
+            missing = count - len(found)
+            points = lower + (upper - lower) * draw(int(np.ceil(1.1 * missing / share)) + 8)
+            found = np.concatenate([found, points[self.contains(points)]])
+        if len(found) < count:
+            raise SafeNetError(
+                f"{ROUNDS} rounds of sampling found {len(found)} of {count} points in a domain that fills "
+                f"{share:.2g} of its bounds",
+                "draw new points of the whole unit square at every call",
+            )
+        return found[:count]
+
+    def sample_piece(self, name: str, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points and outward normals at the fractions `unit` in [0, 1) of a piece's length."""
+        return along(self._piece(name), unit)
+
+    def classify(self, lower: ArrayLike, upper: ArrayLike) -> np.ndarray:
+        """For each open rectangle lower < x < upper, given as (m, 2) and (m, 2): "inside", "outside" or "cut"."""
+        low, high = np.atleast_2d(np.asarray(lower, float)), np.atleast_2d(np.asarray(upper, float))
+        depth = signed_distance(self.edges, (low + high) / 2)
+        kinds = np.where(depth < 0, "inside", "outside")
+        # Farther than half a diagonal the boundary cannot reach in: only the others are looked at one by one.
+        for i in np.flatnonzero(np.abs(depth) <= np.hypot(*(high - low).T) / 2 + self.tolerance):
+            if self._cuts(low[i], high[i]):
+                kinds[i] = "cut"
+        return kinds
+
+    def overlap(self, lower: ArrayLike, upper: ArrayLike) -> float:
+        """|Ω ∩ R| of a rectangle R, exactly: Green's theorem on the boundary within R and on ∂R within Ω."""
+        low, high = np.asarray(lower, float), np.asarray(upper, float)
+        depth = float(signed_distance(self.edges, (low + high)[None, :] / 2)[0])
+        if abs(depth) > np.hypot(*(high - low)) / 2:
+            return float(np.prod(high - low)) if depth < 0 else 0.0
+        within = [part for edge in self._near(low, high) for part in edge.clip(low, high)]
+        border = [part for side in _sides(low, high) for part in self._part_inside(side)]
+        # Where ∂Ω runs along ∂R, it bounds the overlap if Ω lies on the side of R.
+        bounding = [part for part in within if self._beside(part, low, high)]
+        return area([*bounding, *border])
+
+    def _cuts(self, lower: np.ndarray, upper: np.ndarray) -> bool:
+        """Whether a part of the boundary runs through the open rectangle."""
+        within = (part for edge in self._near(lower, upper) for part in edge.clip(lower, upper))
+        # Only a segment can run along the border; an arc that touches it is inside on both sides of that point.
+        return any(
+            isinstance(part, Arc) or _strictly_within(middle(part)[0], lower, upper, self.tolerance)
+            for part in within
+        )
+
+    def _part_inside(self, side: Segment) -> list[Segment]:
+        """The parts of a segment in the open domain."""
+        near = self._near(*(np.array(corner) for corner in side.bounds))
+        cuts = [s for edge in near for s in side.parameter(meetings(side, edge, self.tolerance))]
+        marks = breakpoints(cuts)
+        inside = self.signed_distance(side.at((marks[1:] + marks[:-1]) / 2)[0]) < 0
+        return [side.part(s0, s1) for s0, s1 in runs(marks, inside)]
+
+    def _beside(self, part: Edge, lower: np.ndarray, upper: np.ndarray) -> bool:
+        """Whether the domain beside a part of the boundary in the closed rectangle is in the rectangle too."""
+        point, normal = middle(part)
+        inner = point - probe_step(self.bounds, self.tolerance) * normal
+        return isinstance(part, Arc) or _strictly_within(inner, lower, upper)
+
+    def _piece(self, name: str) -> tuple[Edge, ...]:
+        if name not in self.pieces:
+            raise SafeNetError(f"the boundary has no piece {name!r}", nearest(name, self.pieces))
+        return self.pieces[name]
+
+
+def along(edges: Sequence[Edge], unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """γ and its outward normals at the fractions `unit` of the length of a chain of edges."""
+    unit = np.asarray(unit, float)
+    stops = np.cumsum([0.0, *(edge.length for edge in edges)])
+    travelled = unit * stops[-1]
+    index = np.clip(np.searchsorted(stops, travelled, side="right") - 1, 0, len(edges) - 1)
+    points, normals = np.empty((len(unit), 2)), np.empty((len(unit), 2))
+    for i in np.unique(index):
+        here = index == i
+        s = np.clip((travelled[here] - stops[i]) / edges[i].length, 0.0, 1.0)
+        points[here], normals[here] = edges[i].at(s)
+    return points, normals
+
+
+# --- checks ---
+
+
+def _check_parts(shape: Shape, loops: Sequence[Sequence[Edge]]) -> None:
+    outer = [loop for loop in loops if area(loop) > 0]
+    if not outer:
+        raise SafeNetError(f"the domain {shape!r} is empty", "remove less, or start from a larger shape")
+    if len(outer) > 1:
+        places = ", ".join(where(middle(loop[0])[0]) for loop in outer)
+        raise SafeNetError(
+            f"the domain {shape!r} falls into {len(outer)} parts that do not touch along an edge (at {places})",
+            "join them, or solve a problem on each",
+        )
+
+
+def _check_removed(shape: Shape, tolerance: float) -> None:
+    """Every B of A − B − … must lie in A: a hole that leaves the domain is a slip of the pen."""
+    if not isinstance(shape, Difference):
+        return
+    base, *removed = shape.parts()
+    outline = boundary(base, tolerance)
+    for part in removed:
+        beyond = _sticks_out(boundary(part, tolerance), outline, tolerance)
+        if beyond > 8 * tolerance:
+            verb = "removed shapes" if isinstance(part, Combination) else "removed shape"
+            raise SafeNetError(
+                f"the {verb} {part!r} leaves {base!r} by {beyond:.3g}",
+                "move or shrink it; it may share edges with the outer shape, and end there",
+            )
+
+
+def _sticks_out(edges: Sequence[Edge], outline: Sequence[Edge], tolerance: float) -> float:
+    """The largest distance from the base at which the boundary of a removed shape lies, 0 if it stays within."""
+    farthest = 0.0
+    for edge in edges:
+        cuts = [s for other in outline for s in edge.parameter(meetings(edge, other, tolerance))]
+        marks = breakpoints(cuts)
+        # Both ends and the middle of each part between crossings, and some between.
+        s = np.unique(np.concatenate([np.linspace(a, b, 33) for a, b in pairwise(marks)]))
+        farthest = max(farthest, float(signed_distance(outline, edge.at(s)[0]).max()))
+    return farthest
+
+
+# --- pieces ---
+
+
+def _divide(
+    region: Region, selectors: dict[str, Selector]
+) -> tuple[dict[str, tuple[Edge, ...]], tuple[Edge, ...]]:
+    """The edges of each piece, and those of none."""
+    _check_selectors(region, selectors)
+    owned: dict[str, list[Edge]] = {name: [] for name in selectors}
+    unnamed: list[Edge] = []
+    rest = next(
+        (name for name, selector in selectors.items() if isinstance(selector, str) and selector == REST), None
+    )
+    size = float(np.max(np.subtract(*region.bounds[::-1])))
+    for edge in region.edges:
+        for part, name in _shared_out(edge, {n: s for n, s in selectors.items() if n != rest}, size):
+            (owned[name] if name else owned[rest] if rest else unnamed).append(part)
+    for name, parts in owned.items():
+        if not parts:
+            raise SafeNetError(
+                f"the piece {name!r} selects nothing of the boundary of {region.shape!r}",
+                "check its condition at points of the boundary; a condition such as x == 0 needs an edge at x = 0",
+            )
+    return {name: tuple(parts) for name, parts in owned.items()}, tuple(unnamed)
+
+
+def _check_selectors(region: Region, selectors: Mapping[str, Selector]) -> None:
+    names = {leaf.name for leaf in region.shape.primitives() if leaf.name}
+    if REST in names:
+        raise SafeNetError(
+            f"a shape is named {REST!r}", f"choose another name: {REST!r} is what no piece has chosen"
+        )
+    words = [selector for selector in selectors.values() if isinstance(selector, str)]
+    for word in words:
+        if word != REST and word not in names:
+            raise SafeNetError(f"no shape is named {word!r}", nearest(word, [*names, REST]))
+    if words.count(REST) > 1:
+        raise SafeNetError(f"two pieces are the {REST}", "name the boundary that is left once")
+
+
+def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> list[tuple[Edge, str]]:
+    """The edge cut where a selector switches, each part with its name or ""."""
+    looks = _looks(edge, size)
+    switches = {s for selector in selectors.values() for s in _switches(edge, selector, looks)}
+    marks = breakpoints(list(switches), slack=1e-12)
+    parts = []
+    for s0, s1 in pairwise(marks):
+        half = np.array([(s0 + s1) / 2])
+        chosen = [name for name, selector in selectors.items() if _selected(edge, selector, half)[0]]
+        if len(chosen) > 1:
+            place = where(edge.at(half)[0][0])
+            raise SafeNetError(
+                f"the pieces {chosen[0]!r} and {chosen[1]!r} both select the boundary at {place}",
+                "let each part of the boundary belong to one piece",
+            )
+        parts.append((edge.part(s0, s1), chosen[0] if chosen else ""))
+    return parts
+
+
+def _selected(edge: Edge, selector: Selector, s: np.ndarray) -> np.ndarray:
+    if isinstance(selector, str):
+        return np.full(len(s), edge.source == selector)
+    answer = np.asarray(selector(edge.at(s)[0]))
+    if answer.shape != s.shape:
+        raise SafeNetError(
+            f"a condition on {len(s)} boundary points answered with shape {answer.shape}",
+            "return one truth value for each row of points (n, 2), such as lambda p: p[:, 0] == 0",
+        )
+    return answer.astype(bool)
+
+
+def _looks(edge: Edge, size: float) -> np.ndarray:
+    """0 < s < 1, even inside and ever closer towards both ends: y < 1e-3 is a part of the sides, too.
+
+    Not at the ends: a corner belongs to two edges, and x == 0 there does not choose a part of the other one; nor does
+    an arc that touches x = 0, and leaves it as the root.
+    """
+    even = (np.arange(LOOKS) + 0.5) / LOOKS
+    nearest = NEAREST * (np.sqrt(edge.radius * size) if isinstance(edge, Arc) else size)
+    halvings = np.arange(1, max(0.0, np.log2(even[0] * edge.length / nearest)) + 1)
+    towards = even[0] * 0.5**halvings
+    return np.concatenate([towards[::-1], even, 1 - towards])
+
+
+def _switches(edge: Edge, selector: Selector, looks: np.ndarray) -> list[float]:
+    """Where a selector changes its answer along the edge, to 1e-13 by bisection."""
+    answers = _selected(edge, selector, looks)
+    found = []
+    for i in np.flatnonzero(answers[1:] != answers[:-1]):
+        low, high = looks[i], looks[i + 1]
+        while high - low > 1e-13:
+            half = (low + high) / 2
+            same = _selected(edge, selector, np.array([half]))[0] == answers[i]
+            low, high = (half, high) if same else (low, half)
+        found.append(float((low + high) / 2))
+    return found
+
+
+def _strictly_within(point: np.ndarray, lower: np.ndarray, upper: np.ndarray, margin: float = 0.0) -> bool:
+    return bool(np.all((point > lower + margin) & (point < upper - margin)))
+
+
+def _sides(lower: np.ndarray, upper: np.ndarray) -> list[Segment]:
+    (a, b), (c, d) = lower.tolist(), upper.tolist()
+    corners = [(a, b), (c, b), (c, d), (a, d)]
+    return [Segment(p, q) for p, q in zip(corners, [*corners[1:], corners[0]], strict=True)]

@@ -1,0 +1,395 @@
+"""A ∪ B, A ∖ B of boxes, discs and polygons: a plane domain as the user writes it.
+
+    Box(x=(0, 4), y=(0, 2)) - Box(x=(0, 2), y=(1, 2)) - Disc(center=(3, 1), radius=0.2, name="hole")
+
+A shape is a value: comparable, hashable, printed as it is written, and stored as plain data. What a solver asks of
+it (its boundary, pieces, samples) is in `region.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from ...errors import SafeNetError, nearest
+from .edges import ROUNDING, Arc, Bounds, Edge, Point, Segment, signed_distance
+
+
+def _shapely() -> Any:
+    """Compiled, and needed for polygons only: boxes and discs do without it."""
+    import shapely
+
+    return shapely
+
+
+class Shape(ABC):
+    """A closed set of the plane; `+` or `|` unites, `-` removes."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> Bounds:
+        """(lower, upper) corners of a box that holds the shape."""
+
+    @property
+    @abstractmethod
+    def axes(self) -> tuple[str, ...]:
+        """The names of the two axes in order, or () where no box has named them."""
+
+    @abstractmethod
+    def level(self, points: np.ndarray) -> np.ndarray:
+        """φ(p) ≤ 0 in the closed shape: the signed distance of a box, disc or polygon; min and max of them."""
+
+    @abstractmethod
+    def primitives(self) -> tuple[Primitive, ...]:
+        """The boxes, discs and polygons it is made of, as written from left to right."""
+
+    @abstractmethod
+    def to_data(self) -> dict[str, Any]:
+        """Plain data for JSON or TOML, such as {"disc": {"center": [0.3, 0.3], "radius": 0.1}}."""
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> Shape:
+        """The inverse of `to_data`."""
+        return _from_data(data)
+
+    def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
+        """φ(p) ≤ slack for points (n, 2).
+
+        A side that two shapes share may count as inside where both were removed along it; a `Region` knows better.
+        """
+        return self.level(np.asarray(points, float)) <= slack
+
+    def __add__(self, other: Shape) -> Union:
+        return Union(self, other) if isinstance(other, Shape) else NotImplemented
+
+    def __or__(self, other: Shape) -> Union:
+        return self + other
+
+    def __sub__(self, other: Shape) -> Difference:
+        return Difference(self, other) if isinstance(other, Shape) else NotImplemented
+
+
+class Primitive(Shape):
+    """A box, a disc or a polygon: a leaf, which may have a name."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def edges(self) -> tuple[Edge, ...]:
+        """The boundary, counterclockwise."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return ()
+
+    def primitives(self) -> tuple[Primitive, ...]:
+        return (self,)
+
+    def _named(self) -> dict[str, str]:
+        return {"name": self.name} if self.name else {}
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Box(Primitive):
+    """lower ≤ (x, y) ≤ upper, written Box(x=(0, 4), y=(0, 2)); the order of the keywords is that of the axes."""
+
+    labels: tuple[str, ...]
+    lower: Point
+    upper: Point
+    name: str
+
+    def __init__(self, *, name: str = "", **intervals: Sequence[float]) -> None:
+        if len(intervals) != 2:
+            given = ", ".join(intervals) or "none"
+            raise SafeNetError(f"a box has two axes, and got {given}", "write Box(x=(0, 1), y=(0, 2))")
+        ends = [_interval(axis, interval) for axis, interval in intervals.items()]
+        # A frozen dataclass is set once, here: its keywords are names that only the user knows.
+        object.__setattr__(self, "labels", tuple(intervals))
+        object.__setattr__(self, "lower", tuple(low for low, _ in ends))
+        object.__setattr__(self, "upper", tuple(high for _, high in ends))
+        object.__setattr__(self, "name", _name(name, "a box"))
+
+    def __repr__(self) -> str:
+        sides = [f"{axis}={_show(ends)}" for axis, ends in self._intervals()]
+        return f"Box({', '.join([*sides, *_shown_name(self.name)])})"
+
+    def _intervals(self) -> list[tuple[str, Point]]:
+        return list(zip(self.axes, zip(self.lower, self.upper, strict=True), strict=True))
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return self.labels
+
+    @property
+    def bounds(self) -> Bounds:
+        return self.lower, self.upper
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        (a, b), (c, d) = self.lower, self.upper
+        return _chain([(a, b), (c, b), (c, d), (a, d)], self.name)
+
+    def level(self, points: np.ndarray) -> np.ndarray:
+        # Two differences, not |p − middle| − half: a point with the coordinates of a side is on it to the bit.
+        beyond = np.maximum(self.lower - points, points - self.upper)
+        outside = np.maximum(beyond, 0.0)
+        return np.hypot(outside[:, 0], outside[:, 1]) + np.minimum(beyond.max(axis=1), 0.0)
+
+    def to_data(self) -> dict[str, Any]:
+        return {"box": {axis: _plain(ends) for axis, ends in self._intervals()} | self._named()}
+
+
+@dataclass(frozen=True, repr=False)
+class Disc(Primitive):
+    """|p − center| ≤ radius."""
+
+    center: Point
+    radius: float
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "center", _point(self.center, "the center of a disc"))
+        object.__setattr__(self, "radius", _number(self.radius, "the radius of a disc"))
+        object.__setattr__(self, "name", _name(self.name, "a disc"))
+        if self.radius <= 0:
+            raise SafeNetError(
+                f"the disc at {_show(self.center)} has radius {_show(self.radius)}",
+                "give it a positive radius",
+            )
+
+    def __repr__(self) -> str:
+        fields = [f"center={_show(self.center)}", f"radius={_show(self.radius)}"]
+        return f"Disc({', '.join([*fields, *_shown_name(self.name)])})"
+
+    @property
+    def bounds(self) -> Bounds:
+        (x, y), r = self.center, self.radius
+        return (x - r, y - r), (x + r, y + r)
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        return (Arc(self.center, self.radius, source=self.name),)
+
+    def level(self, points: np.ndarray) -> np.ndarray:
+        away = points - self.center
+        return np.hypot(away[:, 0], away[:, 1]) - self.radius
+
+    def to_data(self) -> dict[str, Any]:
+        return {"disc": {"center": _plain(self.center), "radius": _plain(self.radius)} | self._named()}
+
+
+@dataclass(frozen=True, repr=False)
+class Polygon(Primitive):
+    """The inside of v₀ v₁ … v₀, in either direction; the last side closes it."""
+
+    vertices: tuple[Point, ...]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        vertices = [_point(vertex, "a vertex of a polygon") for vertex in self.vertices]
+        if len(vertices) > 1 and vertices[0] == vertices[-1]:
+            vertices.pop()
+        object.__setattr__(self, "vertices", tuple(vertices))
+        object.__setattr__(self, "name", _name(self.name, "a polygon"))
+        _check_polygon(self)
+
+    def __repr__(self) -> str:
+        corners = ", ".join(_show(vertex) for vertex in self.vertices)
+        return f"Polygon({', '.join([f'[{corners}]', *_shown_name(self.name)])})"
+
+    @property
+    def bounds(self) -> Bounds:
+        (a, b), (c, d) = np.min(self.vertices, axis=0), np.max(self.vertices, axis=0)
+        return (float(a), float(b)), (float(c), float(d))
+
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        turned = _shapely().LinearRing(self.vertices).is_ccw
+        return _chain(self.vertices if turned else self.vertices[::-1], self.name)
+
+    def level(self, points: np.ndarray) -> np.ndarray:
+        return signed_distance(self.edges, points)
+
+    def to_data(self) -> dict[str, Any]:
+        return {"polygon": {"vertices": [_plain(vertex) for vertex in self.vertices]} | self._named()}
+
+
+@dataclass(frozen=True, repr=False)
+class Combination(Shape):
+    """Two shapes made one."""
+
+    first: Shape
+    second: Shape
+
+    def __post_init__(self) -> None:
+        a, b = self.first.axes, self.second.axes
+        if a and b and a != b:
+            raise SafeNetError(
+                f"the axes of {self.first!r} are {', '.join(a)}, those of {self.second!r} are {', '.join(b)}",
+                "name the axes of every box alike, in the same order",
+            )
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return self.first.axes or self.second.axes
+
+    def primitives(self) -> tuple[Primitive, ...]:
+        return self.first.primitives() + self.second.primitives()
+
+    def parts(self) -> tuple[Shape, ...]:
+        """(A, B, C) of A ∘ B ∘ C, which is (A ∘ B) ∘ C."""
+        first = self.first
+        return (*(first.parts() if isinstance(first, type(self)) else (first,)), self.second)
+
+    def _shown(self, sign: str) -> str:
+        second = f"({self.second!r})" if isinstance(self.second, Combination) else repr(self.second)
+        return f"{self.first!r} {sign} {second}"
+
+
+class Union(Combination):
+    """A ∪ B, written A + B or A | B."""
+
+    def __repr__(self) -> str:
+        return self._shown("+")
+
+    @property
+    def bounds(self) -> Bounds:
+        (a, b), (c, d) = self.first.bounds, self.second.bounds
+        return (min(a[0], c[0]), min(a[1], c[1])), (max(b[0], d[0]), max(b[1], d[1]))
+
+    def level(self, points: np.ndarray) -> np.ndarray:
+        return np.minimum(self.first.level(points), self.second.level(points))
+
+    def to_data(self) -> dict[str, Any]:
+        return {"union": [part.to_data() for part in self.parts()]}
+
+
+class Difference(Combination):
+    """A without the inside of B, written A - B."""
+
+    def __repr__(self) -> str:
+        return self._shown("-")
+
+    @property
+    def bounds(self) -> Bounds:
+        return self.first.bounds
+
+    def level(self, points: np.ndarray) -> np.ndarray:
+        return np.maximum(self.first.level(points), -self.second.level(points))
+
+    def to_data(self) -> dict[str, Any]:
+        return {"difference": [part.to_data() for part in self.parts()]}
+
+
+LEAVES: dict[str, type[Primitive]] = {"box": Box, "disc": Disc, "polygon": Polygon}
+WRITTEN = {
+    "box": "an interval for each axis: box = { x = [0, 1], y = [0, 2] }",
+    "disc": "center and radius: disc = { center = [0, 0], radius = 1 }",
+    "polygon": "its vertices: polygon = { vertices = [[0, 0], [1, 0], [0, 1]] }",
+}
+COMBINATIONS: dict[str, type[Combination]] = {"union": Union, "difference": Difference}
+
+
+def _from_data(data: Any) -> Shape:
+    if not isinstance(data, Mapping) or len(data) != 1:
+        raise SafeNetError(
+            f"a shape is one entry such as {{'disc': {{…}}}}, and got {data!r}",
+            f"use one of {', '.join([*LEAVES, *COMBINATIONS])}",
+        )
+    kind, content = next(iter(data.items()))
+    if kind in COMBINATIONS:
+        if not isinstance(content, Sequence) or isinstance(content, str) or len(content) < 2:
+            raise SafeNetError(f"a {kind} is a list of two shapes or more, and got {content!r}")
+        return reduce(COMBINATIONS[kind], [_from_data(part) for part in content])
+    if kind not in LEAVES:
+        raise SafeNetError(f"there is no shape {kind!r}", nearest(str(kind), [*LEAVES, *COMBINATIONS]))
+    if not isinstance(content, Mapping):
+        raise SafeNetError(
+            f"a {kind} is a table of its numbers, and got {content!r}", f"give {WRITTEN[kind]}"
+        )
+    try:
+        return LEAVES[kind](**content)
+    except TypeError as error:
+        told = f"a {kind} cannot be made of {dict(content)!r}"
+        raise SafeNetError(told, f"give {WRITTEN[kind]}") from error
+
+
+def _chain(vertices: Sequence[Point], source: str) -> tuple[Edge, ...]:
+    following = [*vertices[1:], vertices[0]]
+    return tuple(Segment(a, b, source) for a, b in zip(vertices, following, strict=True))
+
+
+def _number(value: Any, what: str) -> float:
+    try:
+        number = float("nan") if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise SafeNetError(f"{what} is {value!r}", "give a finite number")
+    return number
+
+
+def _point(value: Any, what: str) -> Point:
+    try:
+        x, y = value
+    except (TypeError, ValueError):
+        raise SafeNetError(f"{what} is {value!r}", "give two numbers, such as (0.3, 0.5)") from None
+    return _number(x, what), _number(y, what)
+
+
+def _interval(axis: str, value: Any) -> Point:
+    low, high = _point(value, f"the interval of {axis}")
+    if low < high:
+        return low, high
+    remedy = f"write {axis}={_show((high, low))}" if high < low else "give the box a positive width"
+    raise SafeNetError(f"the interval {axis}={_show((low, high))} of a box is empty", remedy)
+
+
+def _name(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise SafeNetError(f"the name of {what} is {value!r}", 'give a string, such as name="hole"')
+    return value
+
+
+def _check_polygon(shape: Polygon) -> None:
+    vertices = shape.vertices
+    if len(set(vertices)) < 3:
+        raise SafeNetError(f"{shape!r} has fewer than three different vertices", "give at least three")
+    if len(set(vertices)) < len(vertices):
+        repeated = next(vertex for i, vertex in enumerate(vertices) if vertex in vertices[:i])
+        raise SafeNetError(f"{shape!r} visits {_show(repeated)} twice", "give every vertex once")
+    outline = _shapely().Polygon(vertices)
+    lower, upper = shape.bounds
+    flat = outline.area <= ROUNDING * float(np.sum(np.subtract(upper, lower) ** 2))
+    # Two loops of opposite sense have no area either: of those the crossing is what matters.
+    if flat and outline.convex_hull.area <= ROUNDING * float(np.sum(np.subtract(upper, lower) ** 2)):
+        raise SafeNetError(f"{shape!r} has no area", "its vertices lie on one line: move one of them")
+    if not outline.is_valid:
+        where = _shapely().is_valid_reason(outline)
+        raise SafeNetError(
+            f"the sides of {shape!r} cross or touch each other: {where}",
+            "give the vertices in the order in which the boundary meets them",
+        )
+
+
+def _plain(value: float | Iterable[float]) -> Any:
+    """Numbers as one writes them: 2 for 2.0."""
+    if isinstance(value, Iterable):
+        return [_plain(entry) for entry in value]
+    return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
+def _show(value: float | Iterable[float]) -> str:
+    if isinstance(value, Iterable):
+        return f"({', '.join(_show(entry) for entry in value)})"
+    return repr(_plain(value))
+
+
+def _shown_name(name: str) -> list[str]:
+    return [f"name={name!r}"] if name else []

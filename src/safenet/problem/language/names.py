@@ -1,0 +1,98 @@
+"""u_xxt → (u, 2 in x and 1 in t): the names a statement may use, and how a derivative is spelt with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...errors import SafeNetError
+from .notation import DERIVATIVE, FUNCTIONS, JOINTS, PIECES, SPELLINGS
+from .tokens import NAME
+
+# Enough for any box one could sample, and for systems of a few dozen fields.
+MAX_NAMES = 64
+MAX_NAME = 64
+# The letters after u_: a derivative of a high order in axes with long names.
+MAX_SUFFIX = 256
+
+RESERVED = frozenset({*FUNCTIONS, *SPELLINGS, DERIVATIVE, PIECES, *JOINTS})
+
+
+@dataclass(frozen=True)
+class Names:
+    """The axes in the order of the unknowns' arguments, the unknowns, the parameters; on a piece of the boundary
+    also the components of its normal."""
+
+    axes: tuple[str, ...] = ()
+    unknowns: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    normals: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        groups = (("axis", self.axes), ("unknown", self.unknowns), ("parameter", self.parameters))
+        seen: dict[str, str] = {}
+        for group, members in groups:
+            if len(members) > MAX_NAMES:
+                raise SafeNetError(f"{len(members)} names of one kind ({group}), more than {MAX_NAMES}")
+            for name in members:
+                if len(name) > MAX_NAME or not re.fullmatch(NAME, name):
+                    raise SafeNetError(
+                        f"the {group} {name[:MAX_NAME]!r} is not a name",
+                        "a name is a letter followed by letters, digits or _, e.g. x, x1, nu",
+                    )
+                if name in RESERVED:
+                    raise SafeNetError(f"the {group} {name!r} has the name of a function", "rename it")
+                if name in seen:
+                    raise SafeNetError(
+                        f"{name!r} is named twice: {seen[name]} and {group}", "rename one of them"
+                    )
+                seen[name] = group
+        check_spelling(self.axes, self.unknowns, self.parameters)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        return (*self.axes, *self.unknowns, *self.parameters, *self.normals)
+
+    def derivative(self, name: str) -> tuple[str, tuple[int, ...]] | None:
+        """The unknown and the orders that `name` stands for, or None."""
+        if name in self.unknowns:
+            return name, (0,) * len(self.axes)
+        found = set(self._readings(name))
+        if len(found) > 1:
+            raise SafeNetError(
+                f"{name!r} can be read as more than one derivative",
+                "rename the axes so that none is made of others",
+            )
+        return found.pop() if found else None
+
+    def _readings(self, name: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+        for field in self.unknowns:
+            if name.startswith(field + "_"):
+                for orders in _splits(name[len(field) + 1 :], self.axes):
+                    yield field, orders
+
+
+def _splits(suffix: str, axes: Sequence[str]) -> set[tuple[int, ...]]:
+    """All ways to cut `suffix` into axis names, as orders in each axis."""
+    if not 0 < len(suffix) <= MAX_SUFFIX:
+        return set()
+    reached: dict[int, set[tuple[int, ...]]] = {0: {(0,) * len(axes)}}
+    for end in range(1, len(suffix) + 1):
+        for index, axis in enumerate(axes):
+            if suffix.endswith(axis, 0, end):
+                for orders in reached.get(end - len(axis), ()):
+                    longer = (*orders[:index], orders[index] + 1, *orders[index + 1 :])
+                    reached.setdefault(end, set()).add(longer)
+    return reached.get(len(suffix), set())
+
+
+def check_spelling(axes: Sequence[str], unknowns: Sequence[str], others: Sequence[str]) -> None:
+    """u_xx must mean one thing: no axis made of others, no name that spells a derivative of an unknown."""
+    for axis in axes:
+        if _splits(axis, [name for name in axes if name != axis]):
+            raise SafeNetError(f"the axis {axis!r} is spelt like several other axes in a row", "rename it")
+    for name in (*axes, *unknowns, *others):
+        for field in unknowns:
+            if name.startswith(field + "_") and _splits(name[len(field) + 1 :], axes):
+                raise SafeNetError(f"{name!r} already means a derivative of {field}", "rename it")

@@ -1,0 +1,62 @@
+"""A time budget: sizes are chosen from it once, then a clock is asked whether to stop.
+
+The same plan gives the same bits: the clock never changes a plan, it only ends a run early. A run that ended early can
+be resumed to its end.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import SafeNetError
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+LATE = 1.2  # no part is begun that would end beyond this many budgets
+
+
+def seconds(text: str) -> float:
+    """`60s`, `90`, `5m`, `2min`, `1h`, `1e-05` as seconds."""
+    match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in UNITS or not 0 < float(match[1]) < math.inf:
+        raise SafeNetError(f"the budget {text!r} is not a time", "write e.g. 60s, 5m or 1h")
+    return float(match[1]) * UNITS[match[2]]
+
+
+def multiplications_per_second() -> float:
+    """The rate of a Gram product in float64, what every direct solver mostly does: the best of five."""
+    matrix = np.random.default_rng(0).random((1200, 600))
+    best = math.inf
+    for _ in range(5):
+        began = time.perf_counter()
+        matrix.T @ matrix
+        best = min(best, time.perf_counter() - began)
+    return float(matrix.size * matrix.shape[1] / best)
+
+
+@dataclass
+class Budget:
+    """`total` seconds from `began` on; solvers ask `over()` wherever they could stop and keep what they have.
+
+    Nothing is stopped before there is something to keep (`found`). `spent` says that a solver was told to stop.
+    """
+
+    total: float = math.inf
+    began: float = field(default_factory=time.monotonic)
+    found: bool = False
+    spent: bool = False
+
+    @property
+    def left(self) -> float:
+        return self.total - (time.monotonic() - self.began)
+
+    def over(self, ahead: float = 0.0) -> bool:
+        """Whether to stop now; `ahead` is how long the next part is expected to take."""
+        late = self.left < 0 or ahead > self.left + (LATE - 1) * self.total
+        if late and self.found:
+            self.spent = True
+        return self.spent

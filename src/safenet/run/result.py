@@ -1,0 +1,131 @@
+"""What came of a run: a closed set of outcomes, the record of each phase, and all numbers that were measured.
+
+`Result` is what result.json holds; `Outcome` decides the exit status of a command.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+SOLVED_BELOW = (
+    0.1  # a residual on unseen points, or an estimated error, above this: the problem is not solved
+)
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    SOLVED = "solved"
+    NOT_SOLVED = "not solved"  # it came to its end, and misses its equations or conditions
+    GIVEN_UP = "given up"  # the solver saw that it would not succeed
+    DIVERGED = "diverged"  # the loss became infinite, NaN or far larger than at the start
+    OUT_OF_TIME = "out of time"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def exit_status(self) -> int:
+        """Of the command: 0 solved, 130 interrupted, 1 otherwise."""
+        return {Outcome.SOLVED: 0, Outcome.INTERRUPTED: 130}.get(self, 1)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its own end, by whatever result."""
+        return self not in (Outcome.OUT_OF_TIME, Outcome.INTERRUPTED)
+
+
+class Ending(StrEnum):
+    """How one phase of a run ended."""
+
+    FINISHED = "finished"
+    STALLED = "stalled"  # no step lowers the loss any further
+    DIVERGED = "diverged"
+    GIVEN_UP = "given up"
+
+
+@dataclass
+class PhaseRecord:
+    """What one phase did."""
+
+    name: str
+    iterations: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    stop_reason: str = ""
+    outcome: Ending = Ending.FINISHED
+    residual: float | None = None
+    phase: int = 0  # its place in the plan
+    final: bool = False  # it saw why no other phase would do better
+    suspect: bool = False  # it did, unless the next one gets past it
+    first_loss: float | None = None  # with which it began, where it may rise
+
+    def __post_init__(self) -> None:
+        self.outcome = Ending(self.outcome)  # JSON has texts
+
+
+@dataclass
+class Result:
+    """Every number here was measured, none is a setting.
+
+    `solver` is auto, modes, least-squares, march, cells or train; `method` and `recipe` are those of a network, else
+    None. `l2re` and `estimate` are a number, or for several unknowns one for each and `pooled` over all.
+    """
+
+    problem: str = ""
+    solver: str = ""
+    method: str | None = None
+    recipe: str | None = None
+    seed: int = 0
+    l2re: Any = None
+    max_error: float | None = None
+    reference_accuracy: float | None = None
+    estimate: Any = None
+    estimate_left: float | None = None  # the share of the residual that the estimate does not explain
+    estimate_since: float | None = None  # the time from which it counts, where data clash at the start
+    residual: float | None = None
+    parameters: int = 0
+    iterations: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    wall_seconds: float = 0.0
+    precision: str = "float64"
+    device: str = ""
+    outcome: Outcome = Outcome.NOT_SOLVED
+    stop_reason: str = ""
+    reasons: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    phases: list[PhaseRecord] = field(default_factory=list)
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    found: dict[str, dict[str, float | None]] = field(
+        default_factory=dict
+    )  # unknown numbers of an inverse problem
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Result:
+        """The result that `to_json` wrote; keys that this version does not know are left out."""
+        known = {item.name for item in fields(Result)}
+        values = {name: value for name, value in data.items() if name in known}
+        records = {item.name for item in fields(PhaseRecord)}
+        values["phases"] = [
+            PhaseRecord(**{name: value for name, value in record.items() if name in records})
+            for record in data.get("phases", ())
+        ]
+        values["outcome"] = Outcome(data["outcome"])
+        return Result(**values)
+
+
+def pooled(value: Any) -> float | None:
+    """Of an l2re or an estimate: the number over all fields."""
+    found = value["pooled"] if isinstance(value, Mapping) else value
+    return None if found is None else float(found)
+
+
+def finite_or_none(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,218 @@
+"""(theta_1, …, theta_n) → … : n runs as one program, by vmap of a phase's start and advance.
+
+Runs whose programs are alike differ in numbers only: where theta starts, where the points lie (their seeds), how fast
+they move (their rates), what they solve (the problem's parameters). Stacked they are one batch, and a GPU that one run
+does not fill carries several in the time of one. Alike are the losses with equal structures, so nothing is said here
+about what a parameter may change: where it moves a face or makes other features, the structures differ. What is
+recorded is not written a second time: when a phase is done, each `Run` is told what it did, as if by itself.
+
+Under vmap a `while_loop` runs until its last member is done, and a `cond` computes both branches. Adam goes in step, so
+nothing is lost unless a run stops early. A turn of L-BFGS is one evaluation, of whichever step a run is at. Weights by
+tangent kernels are recomputed under a `cond` once in 1000 iterations, which all runs enter together
+(`weighting.anywhere`). One after another run the direct phases, which no seed enters, and Levenberg–Marquardt, whose
+JᵀJ fills a device by itself.
+
+On a CPU all run one after another: its cores are full with one, and batched products are slower than single ones
+(measured: four seeds of a 4 × 50 network on 1000 points took 9 times as long as one, by Adam as by L-BFGS).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..problem import Problem
+from ..run.progress import Monitor
+from .objective import term_names
+from .optimisers.adam import Adam
+from .optimisers.lbfgs import LBFGS
+from .optimisers.status import CAPACITY, State, Status, Trace
+from .recipes import Plan
+from .run import Run, Trained
+from .spread import everywhere, here
+
+# The phases that run as a batch, and what of each is an argument of its program.
+NUMBERS: dict[type, tuple[str, ...]] = {Adam: ("iterations", "rate", "decay"), LBFGS: ("iterations",)}
+SAVE_EVERY = 20.0  # seconds: all runs are written one after another, while the device waits
+
+
+def train_many(
+    problems: Sequence[Problem],
+    plans: Sequence[Plan],
+    monitor: Monitor | None = None,
+    together: bool | None = None,
+    folders: Sequence[Path] = (),
+    watchers: Sequence[Monitor] = (),
+) -> list[Trained]:
+    """Carry out each plan for its problem: `together` those whose programs are alike; by default where it pays.
+
+    With a folder for each run they save there, and go on from what is saved there. `monitor` watches all of them,
+    one of the `watchers` each its own. An interruption is not caught: without folders, what was done is lost.
+    """
+    together = jax.default_backend() != "cpu" if together is None else together
+    monitor = monitor or Monitor()
+    places: Sequence[Path | None] = folders or [None] * len(plans)
+    runs = list(map(Run, problems, plans, watchers or [monitor] * len(plans), places))
+    for run in runs:
+        if run.folder is not None:
+            run.restore()
+    for batch in alike(runs) if together else ():
+        if not watchers:
+            for run in batch:
+                run.monitor = Monitor()  # the batch is told of as one
+        # A kill may have come between the saving of two runs: those behind go first.
+        while going := [run for run in batch if run.index < len(run.plan.phases) and not run._over()]:
+            _carry_out([run for run in going if run.index == min(r.index for r in going)], monitor)
+    ends = []
+    for run in runs:
+        ends.append(run.carry_out())
+        if ends[-1].interrupted:
+            raise KeyboardInterrupt
+    return ends
+
+
+def alike(runs: Sequence[Run]) -> list[list[Run]]:
+    """Those that can be one program, two or more each."""
+    found: dict[Hashable, list[Run]] = {}
+    for run in runs:
+        if batches(run.plan):
+            loss, theta = run._loss_and_theta()
+            leaves, structure = jax.tree.flatten((loss.weighted(None), theta))
+            shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+            key = structure, shapes, tuple(map(program, run.plan.phases))
+            found.setdefault(key, []).append(run)
+    return [batch for batch in found.values() if len(batch) > 1]
+
+
+def batches(plan: Plan) -> bool:
+    """Whether several runs of it can be one program."""
+    return all(type(phase) in NUMBERS for phase in plan.phases)
+
+
+def program(phase: Any) -> Any:
+    """The phase without its numbers: what is compiled."""
+    return replace(phase, **dict.fromkeys(NUMBERS[type(phase)], 0))
+
+
+def numbered(program: Any, numbers: dict[str, Any]) -> Any:
+    """The phase with numbers again, which are traced: `replace` would have them be of the types it declares."""
+    phase = copy(program)
+    vars(phase).update(numbers)
+    return phase
+
+
+@dataclass(frozen=True)
+class Told:
+    """A phase that was carried out before: it starts and ends as it did, in one piece."""
+
+    name: str
+    iterations: int
+    first: State
+    last: State
+    rows: np.ndarray
+
+    def start(self, objective: Any, theta: Any) -> State:
+        return self.first
+
+    def advance(self, objective: Any, state: State, count: int) -> tuple[State, Trace]:
+        return self.last, Trace(jnp.asarray(self.rows), jnp.asarray(len(self.rows), jnp.int32))
+
+
+@eqx.filter_jit
+def _start(program: Any, numbers: Any, loss: Any, theta: Any) -> Any:
+    def start(numbers: Any, loss: Any, theta: Any) -> Any:
+        return numbered(program, numbers).start(loss, theta)
+
+    return eqx.filter_vmap(start)(numbers, loss, theta)
+
+
+@eqx.filter_jit
+def _advance(program: Any, numbers: Any, loss: Any, state: Any) -> Any:
+    def advance(numbers: Any, loss: Any, state: Any) -> Any:
+        return numbered(program, numbers).advance(loss, state, CAPACITY)  # another count: another program
+
+    return eqx.filter_vmap(advance)(numbers, loss, state)
+
+
+def _carry_out(runs: list[Run], monitor: Monitor) -> None:
+    """The phase at which all runs stand, for all of them; then each is told its own part."""
+    began = time.monotonic()
+    phases: list[Any] = [run._phase() for run in runs]
+    common = program(phases[0])
+    numbers = {
+        name: everywhere(jnp.asarray([getattr(phase, name) for phase in phases]))
+        for name in NUMBERS[type(common)]
+    }
+    losses, thetas = zip(*(run._loss_and_theta() for run in runs), strict=True)
+    loss = everywhere(stacked(losses))
+    monitor.phase(common.name, f"{len(runs)} runs, compiling")
+    first = _start(common, numbers, loss, everywhere(jnp.stack(thetas)))
+    begins = [
+        run.state if isinstance(run.state, State) else jax.tree.map(itemgetter(i), first)
+        for i, run in enumerate(runs)
+    ]
+    state = everywhere(stacked(begins))
+    spent = [run._record(phase.name).seconds for run, phase in zip(runs, phases, strict=True)]
+    rows: list[list[np.ndarray]] = [[] for _ in runs]
+    names = [term_names(run.problem) for run in runs]
+    for run, phase in zip(runs, phases, strict=True):
+        run.monitor.phase(phase.name, "compiling")
+
+    def own(i: int) -> State:
+        return here(jax.tree.map(itemgetter(i), state))
+
+    while np.any(np.asarray(state.status) == Status.RUNNING):
+        state, trace = _advance(common, numbers, loss, state)
+        for i, (length, terms) in enumerate(
+            zip(np.asarray(trace.length), np.asarray(trace.terms), strict=True)
+        ):
+            rows[i].append(terms[:length])
+            if length:
+                run, now = runs[i], int(state.iteration[i])
+                total, *values = rows[i][-1][-1].tolist()
+                told = dict(zip(names[i], values, strict=True))
+                run.monitor.losses(now, phases[i].iterations, total, told)
+                run.monitor.gradient(float(state.gradient_norm[i]))
+                run.monitor.network(partial(losses[i].field, here(state.theta[i])))
+                if i == 0:
+                    monitor.losses(now, phases[i].iterations, total, told)
+        each = (time.monotonic() - began) / len(runs)
+        if runs[0].folder is not None and time.monotonic() - runs[0].saved > SAVE_EVERY:
+            for i, run in enumerate(runs):
+                if sum(map(len, rows[i])):  # else it has stopped, and waits for the others
+                    _save(run, own(i), np.concatenate(rows[i]), spent[i] + each)
+                    rows[i] = []
+    each = (time.monotonic() - began) / len(runs)
+    for i, (run, phase, mine) in enumerate(zip(runs, phases, rows, strict=True)):
+        history = np.concatenate(mine) if mine else np.empty((0, 1 + len(names[i])))
+        watcher, run.monitor = run.monitor, Monitor()  # it was told
+        run._optimise(Told(phase.name, phase.iterations, begins[i], own(i), history))
+        run.records[-1].seconds = spent[i] + each
+        run.monitor, run.index, run.state = watcher, run.index + 1, None
+
+
+def _save(run: Run, state: State, rows: np.ndarray, seconds: float) -> None:
+    """In the middle of a phase, as the run itself would: the rows with the state."""
+    record = run.records[-1]
+    record.seconds, record.iterations = seconds, int(state.iteration)
+    record.evaluations = int(state.evaluations)
+    end = sum(r.iterations for r in run.records)
+    run.history.append(np.column_stack([np.arange(end - len(rows) + 1, end + 1), rows]))
+    run.state = state
+    run.save(force=True)
+
+
+def stacked(trees: Sequence[Any]) -> Any:
+    """Like trees as one, with their arrays along a new first axis."""
+    return jax.tree.map(lambda *same: jnp.stack(same), *trees)

@@ -1,0 +1,173 @@
+"""theta ← theta − η_i m̂_i / (√v̂_i + ε), with the rate η_i = rate · decay^(i/every).
+
+Adam (Kingma and Ba, 2015) with the exponential decay of the paper, "by 0.9 every 2k iterations". Built on
+optax; here is only what a run needs around it: the best theta, and the reasons to stop.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int
+
+from safenet.train.optimisers.status import (
+    Objective,
+    State,
+    Status,
+    Trace,
+    adapt,
+    code,
+    evaluate,
+    first_evaluation,
+    iteration_count,
+    measure,
+    moved,
+    opening,
+    repeat,
+    weighted,
+)
+
+# Below this relative improvement of the best loss within the patience, a run is on a plateau.
+IMPROVEMENT = 1e-4
+
+
+class AdamState(State):
+    """The gradient at theta, the moments m and v, when the best loss last improved, and the objective's weights.
+
+    The gradient belongs to theta and not to its predecessor, so that total, terms and gradient_norm are
+    those of the theta beside them; a run of n iterations costs n + 1 evaluations. Where weights adapt, `total` has
+    those of its iteration; `judged` and every total it is compared with have the plan's (see `measure`).
+    """
+
+    gradient: Float[Array, " p"]
+    moments: optax.OptState
+    first_total: Float[Array, ""]
+    anchor_total: Float[Array, ""]
+    anchor_iteration: Int[Array, ""]
+    judged: Float[Array, ""]
+    weights: Any
+
+
+@dataclass(frozen=True)
+class Adam:
+    """η_i = rate · decay^(i/every), continuous in i, or constant over each `every` with `staircase`.
+
+    With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
+    in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value (or
+    1, if that is more).
+
+    Iterations, rate and decay are arguments of the program, and may be traced: another number is the same program, and
+    several of them are a batch.
+    """
+
+    iterations: int
+    rate: float | Float[Array, ""] = 1e-3
+    decay: float | Float[Array, ""] = 0.9
+    every: int = 2000
+    staircase: bool = False
+    patience: int = 0
+    divergence: float = 1e6
+    name: ClassVar[str] = "adam"
+
+    @property
+    def transformation(self) -> optax.GradientTransformation:
+        def rate(i: Int[Array, ""]) -> Float[Array, ""]:
+            # optax counts in int32, whose quotients are float32 even where theta is not; and its own
+            # exponential_decay asks in Python whether the decay is zero, which a traced one cannot answer.
+            periods = i.astype(float) / self.every
+            return self.rate * self.decay ** (jnp.floor(periods) if self.staircase else periods)
+
+        return optax.adam(rate)
+
+    def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
+        weights = _first_weights(objective, theta)
+        objective = weighted(objective, weights)
+        here = first_evaluation(objective, theta)
+        judged = measure(objective, here)
+        return AdamState(
+            **opening(theta, here, judged),
+            gradient=here.gradient,
+            moments=self.transformation.init(theta),
+            first_total=judged,
+            anchor_total=judged,
+            anchor_iteration=jnp.asarray(0, jnp.int32),
+            judged=judged,
+            weights=weights,
+        )
+
+    def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
+        program = replace(self, iterations=0, rate=0.0, decay=0.0)
+        iterations = jnp.asarray(self.iterations, jnp.int32)
+        rates = {"rate": jnp.asarray(self.rate, float), "decay": jnp.asarray(self.decay, float)}
+        return _advance(program, objective, state, iteration_count(count), iterations, rates)
+
+    def refresh(self, objective: Objective, state: AdamState) -> AdamState:
+        """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
+
+        Costs one evaluation. Without it the first step would follow the old objective's gradient, and the
+        best loss would be compared between two objectives. Weights that adapt go on from the objective's own.
+        """
+        anew = self.start(objective, state.theta)
+        return replace(
+            anew,
+            iteration=state.iteration,
+            anchor_iteration=state.iteration,
+            evaluations=state.evaluations + 1,
+            moments=state.moments,
+        )
+
+
+@eqx.filter_jit
+def _first_weights(objective: Objective, theta: Float[Array, " p"]) -> Any:
+    return adapt(objective, theta, getattr(objective, "weights", None), jnp.asarray(0, jnp.int32))
+
+
+@eqx.filter_jit
+def _advance(
+    program: Adam,
+    objective: Objective,
+    state: AdamState,
+    count: Int[Array, ""],
+    iterations: Int[Array, ""],
+    rates: dict[str, Any],
+) -> tuple[AdamState, Trace]:
+    phase = replace(program, **rates)
+    return repeat(lambda state: _step(phase, objective, state), state, count, iterations)
+
+
+def _step(phase: Adam, objective: Objective, state: AdamState) -> AdamState:
+    with jax.numpy_dtype_promotion("standard"):  # optax raises floats to the power of its int32 counter
+        update, moments = phase.transformation.update(state.gradient, state.moments)
+    theta = jnp.asarray(optax.apply_updates(state.theta, update))
+    weights = adapt(objective, theta, state.weights, state.iteration + 1)
+    objective = weighted(objective, weights)
+    there = evaluate(objective, theta)
+    judged = measure(objective, there)
+    after = replace(
+        moved(state, theta, there.total, there.terms, there.gradient_norm, judged),
+        gradient=there.gradient,
+        moments=moments,
+        judged=judged,
+        weights=weights,
+    )
+
+    # Measured from the last marked improvement instead of over a window: one number, not `patience` many.
+    improved = after.best_total < (1 - IMPROVEMENT) * state.anchor_total
+    after = replace(
+        after,
+        anchor_total=jnp.where(improved, after.best_total, state.anchor_total),
+        anchor_iteration=jnp.where(improved, after.iteration, state.anchor_iteration),
+    )
+    plateau = (phase.patience > 0) & (after.iteration - after.anchor_iteration >= phase.patience)
+    # A restart from a trained theta begins near zero and must be allowed Adam's first blind steps, hence
+    # the 1: the residuals' weights are chosen so that an untrained loss is of that order or above.
+    diverged = judged > phase.divergence * jnp.maximum(state.first_total, 1)
+    status = jnp.where(plateau, code(Status.PLATEAU), state.status)
+    after = replace(after, status=jnp.where(diverged, code(Status.DIVERGED), status))
+
+    stopped = replace(state, status=code(Status.NON_FINITE))
+    after = jax.tree.map(lambda new, old: jnp.where(there.finite, new, old), after, stopped)
+    return replace(after, evaluations=state.evaluations + 1)

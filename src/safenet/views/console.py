@@ -1,0 +1,87 @@
+"""A solve on the terminal: phase, iteration, loss terms, error where known, time left; plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
+
+from ..problem import Problem
+from ..run.progress import Lines
+
+ERROR_EVERY = 4.0  # seconds between looks at the error: it is for the eye only and should not cost much
+
+
+class TimeLeft(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        left = task.time_remaining if task.total else None
+        return Text(f"{left:.0f} s left" if left is not None else "", style="dim")
+
+
+class ConsoleMonitor(Lines):
+    """Shows a run on standard error, so that standard output stays free for results; in lines, without a terminal."""
+
+    def __init__(self, problem: Problem, quiet: bool = False) -> None:
+        super().__init__()
+        self.problem = problem
+        self.console = Console(stderr=True, quiet=quiet)
+        self.live = self.console.is_terminal and not quiet
+        self.progress = Progress(
+            SpinnerColumn(),
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[detail]}", markup=False),
+            TimeElapsedColumn(),
+            TimeLeft(),
+            console=self.console,
+            transient=True,
+        )
+        self.task = self.progress.add_task("starting", total=None, detail="")
+        self.looked = self.began
+
+    def __enter__(self) -> ConsoleMonitor:
+        if self.live:
+            self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            self.progress.stop()
+
+    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+        if name != self.name:
+            self.progress.reset(self.task, total=None)
+        super().phase(name, detail, fraction)
+
+    def network(self, current: Callable[[], Any]) -> None:
+        now = time.monotonic()
+        if self.problem.has_reference and now - self.looked > ERROR_EVERY:
+            from ..solution import errors, l2re_text
+
+            measured = errors(self.problem, current())
+            self.error = f" · L2RE {l2re_text(measured.l2re, measured.floor)}"
+            self.looked = time.monotonic()
+
+    def show(self, detail: str, completed: float | None = None, total: float | None = None) -> None:
+        if not self.live:
+            super().show(detail, completed, total)
+            return
+        fields: dict[str, Any] = {"description": self.name, "detail": detail}
+        if completed is not None:
+            fields |= {"completed": completed, "total": total}
+        self.progress.update(self.task, **fields)
+
+    def write(self, line: str) -> None:
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,220 @@
+"""A problem and a result in words: what `safenet show` and `safenet solve` print."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ..direct.direct import FAILED
+from ..features import domain_expressions, fourier_products
+from ..measure.estimate import ROUGH
+from ..networks.methods import METHODS, build
+from ..problem import Problem
+from ..problem.facts.posedness import doubts
+from ..problem.facts.structure import axis_kinds, named_frequencies
+from ..problem.facts.verify import proven
+from ..problem.language.notation import written
+from ..solution import Solution, l2re_text
+from ..solving.door import OUT_OF_TIME
+from ..train.recipes import make_plan
+from ..train.run import GIVEN_UP
+
+
+def describe(problem: Problem) -> dict[str, Any]:
+    """Everything the symbols say, as data."""
+    import jax
+    import numpy as np
+
+    plan = make_plan(problem)
+    literal = build(problem, METHODS["safe-net-literal"], key=jax.random.key(0))
+    network = build(problem, plan.network, key=jax.random.key(0))
+    harmonics = fourier_products(
+        problem, 128, "harmonic", "unit", key=jax.random.key(0), dtype=np.dtype(float)
+    )
+    omega = np.asarray(harmonics.omega)
+    return {
+        "name": problem.name,
+        "title": problem.title,
+        "unknowns": list(problem.unknowns),
+        "equations": [equation.text for equation in problem.equations],
+        "conditions": [{"text": c.text, "kind": c.kind} for c in problem.conditions],
+        "domain": {axis.name: [str(axis.lower), str(axis.upper)] for axis in problem.axes},
+        "region": _region(problem),
+        "warnings": list(doubts(problem)),
+        "parameters": {symbol.name: str(value) for symbol, value in problem.parameters.items()},
+        "exact": None if problem.exact is None else {k: written(v) for k, v in problem.exact.items()},
+        "exact_proven": None if problem.exact is None else proven(problem),
+        "reference_accuracy": problem.reference_accuracy,
+        "linear": problem.linear,
+        "axes": {
+            field: dict(zip(problem.axis_names, kinds, strict=True))
+            for field, kinds in axis_kinds(problem).items()
+        },
+        "features": [written(expression) for expression in domain_expressions(problem)],
+        "named_frequencies": dict(
+            zip(problem.axis_names, map(list, named_frequencies(problem)), strict=True)
+        ),
+        "literal_frequencies": {
+            name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)
+        },
+        "parameters_count": {"safe-net-literal": literal.parameters, "safe-net": network.parameters},
+        "plan": {"phases": [phase.name for phase in plan.phases], "reasons": list(plan.reasons)},
+    }
+
+
+def _region(problem: Problem) -> dict[str, Any] | None:
+    """The shape, its area, the length of each piece, the re-entrant corners; None for a plain box."""
+    region = problem.region
+    if region is None:
+        return None
+    return {
+        "shape": str(region.shape),
+        "area": region.area,
+        "pieces": {name: region.length(name) for name in region.pieces},
+        "reentrant_corners": [list(corner.point) for corner in region.corners],
+    }
+
+
+def description_text(facts: dict[str, Any]) -> str:
+    lines = [f"{facts['name']}" + (f": {facts['title']}" if facts["title"] else "")]
+
+    def section(title: str, entries: list[str]) -> None:
+        if entries:
+            lines.append(f"\n{title}")
+            lines.extend(f"  {entry}" for entry in entries)
+
+    section("equations", facts["equations"])
+    section("conditions", [f"{c['text']:<44} {c['kind']}" for c in facts["conditions"]])
+    section("domain", [f"{low} ≤ {name} ≤ {high}" for name, (low, high) in facts["domain"].items()])
+    region = facts["region"]
+    if region is not None:
+        corners = [f"({x:g}, {y:g})" for x, y in region["reentrant_corners"]]
+        section(
+            "region",
+            [
+                f"{region['shape']}, area {region['area']:.6g}",
+                "pieces: " + ", ".join(f"{k} (length {v:.4g})" for k, v in region["pieces"].items()),
+                *([f"re-entrant corners: {', '.join(corners)}"] if corners else []),
+            ],
+        )
+    section("warnings", facts["warnings"])
+    section("parameters", [f"{name} = {value}" for name, value in facts["parameters"].items()])
+    if facts["exact"] is not None:
+        how = "proven symbolically" if facts["exact_proven"] else "checked numerically"
+        section(
+            f"exact solution ({how}; used only to score)", [f"{k} = {v}" for k, v in facts["exact"].items()]
+        )
+    elif facts["reference_accuracy"] is not None:
+        section(
+            "reference", [f"independent, accurate to {facts['reference_accuracy']:.0e}; used only to score"]
+        )
+    section("features read off the conditions", facts["features"])
+    section(
+        "along each axis",
+        [
+            f"{field}: " + ", ".join(f"{axis} {kind}" for axis, kind in kinds.items())
+            for field, kinds in facts["axes"].items()
+        ],
+    )
+    section(
+        "frequencies in the data",
+        [
+            f"{axis}: {', '.join(f'{v:.6g}' for v in values)}"
+            for axis, values in facts["named_frequencies"].items()
+            if values
+        ],
+    )
+    literal = facts["literal_frequencies"]
+    section(
+        "frequencies of safe-net-literal",
+        [
+            f"{axis}: {values[0]:.6g}, {values[1]:.6g}, … {values[-1]:.6g} ({len(values)})"
+            if len(values) > 2
+            else f"{axis}: {', '.join(f'{v:.6g}' for v in values)}"
+            for axis, values in literal.items()
+        ],
+    )
+    section(
+        "parameters of the networks",
+        [f"{name}: {count}" for name, count in facts["parameters_count"].items()],
+    )
+    section(
+        "what `safenet solve` would do",
+        [*facts["plan"]["reasons"], "phases: " + _phases(facts["plan"]["phases"])],
+    )
+    return "\n".join(lines)
+
+
+def _phases(names: list[str]) -> str:
+    """Repeated phases as one: marching, marching → marching (in up to 2 passes)."""
+    runs = [(name, len(list(group))) for name, group in groupby(names)]
+    return ", then if needed ".join(
+        name if count == 1 else f"{name} (in up to {count} passes)" for name, count in runs
+    )
+
+
+def result_text(solution: Solution, folder: Path) -> str:
+    """The result of a solve for a person: warnings, the error, then how it came about and what to do next.
+
+    The errors are those that the solve has measured and recorded; measuring again would only take longer.
+    """
+    result = solution.result
+    lines = [f"{solution.problem.name}: {result['outcome']}"]
+    # Before the errors: of a solution that is one of many, they say little.
+    lines += [f"  warning         {text}" for text in result.get("warnings", ())]
+    lines.extend(_error_lines(solution))
+    if result.get("estimate") is not None:
+        # What a correction leaves of the residual is rougher than the correction can be.
+        rough = (result.get("estimate_left") or 0.0) > ROUGH
+        more, why = (" or more", "; the rest of the residual is too rough to tell") if rough else ("", "")
+        since = result.get("estimate_since")
+        after = "" if since is None else f" from t = {since:.3g} on"
+        size = f"{result['estimate']:.0e}" if result["estimate"] >= 1e-16 else "below 1e-16"
+        lines.append(
+            f"  error           {size}{more} (relative{after}, estimated without the reference{why})"
+        )
+    residual = result["residual"]
+    if residual is None:
+        lines.append(f"  residual        not known: {_gap(result)}")
+    else:
+        lines.append(f"  residual        {residual:.2e} (relative, on held-out points)")
+    if residual is not None and residual > FAILED:
+        lines.append(
+            "  warning         the problem is not solved: its own equations or conditions are missed by this much"
+        )
+    lines.append(
+        f"  work            {result['iterations']} iterations, {result['evaluations']} evaluations, "
+        f"{result['parameters']} parameters, {result['wall_seconds']:.1f} s"
+    )
+    for reason in result["reasons"]:
+        lines.append(f"  why             {reason}")
+    lines.append(f"  stopped         {result['stop_reason']}")
+    if result["outcome"] in ("interrupted", OUT_OF_TIME):
+        lines.append(f"  go on with      safenet solve --resume {folder}")
+    lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
+    return "\n".join(lines)
+
+
+def _error_lines(solution: Solution) -> list[str]:
+    """L2RE and the largest error; none without a reference. What is not finite is recorded as None."""
+    l2re, floor = solution.result["l2re"], solution.result["reference_accuracy"]
+    several = isinstance(l2re, dict)
+    if (l2re["pooled"] if several else l2re) is None:
+        return (
+            [f"  L2RE            not known: {_gap(solution.result)}"]
+            if solution.problem.has_reference
+            else []
+        )
+    lines = [f"  L2RE            {l2re_text(l2re, floor)}"]
+    if several:
+        lines.append(
+            "                  pooled: all fields as one vector, large ones weigh more; mean: of the fields' own"
+        )
+    return [*lines, f"  largest error   {solution.result['max_error']:.2e}"]
+
+
+def _gap(result: dict[str, Any]) -> str:
+    """Why there is no number."""
+    short = result["outcome"] in ("interrupted", OUT_OF_TIME, GIVEN_UP)
+    return "the run has not reached the whole domain" if short else "the solution is not finite everywhere"

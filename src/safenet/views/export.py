@@ -1,0 +1,217 @@
+"""u on a grid, for other programs: NumPy arrays, tables, an xarray Dataset, VTK files for ParaView.
+
+sol.export("wave.csv", x=201, t=[0, 0.5, 1], derivatives=["u_x"])      .csv, .npz, .nc, .vtr or .pvd
+ticks, fields = sol.grid(x=201, t=[0, 0.5, 1])      along each axis: how many points, or which
+sol.to_xarray().to_netcdf("wave.nc")
+sol.to_vtk("runs/heat")                             runs/heat.vtr, or runs/heat.pvd with one file for each time
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import SafeNetError, nearest
+from ..problem.language.names import Names
+from ..solution import Solution, field_key
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+COUNTS = {1: 101, 2: 101, 3: 41}  # points along each axis, by the number of axes
+MANY = 21  # and for four axes or more
+LARGEST = 10**8  # points of a grid: a gigabyte for each field
+FORMATS = (".csv", ".npz", ".nc", ".vtr", ".pvd")
+INSTALL = "pip install 'safenet[data]'"
+
+
+def grid_values(solution: Solution, **counts: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The ticks of each axis, and every field at their product, shaped (len(x), len(y), …).
+
+    `x=201` is 201 equally spaced points from end to end; `t=[0, 0.5, 1]` are these points.
+    """
+    ticks, fields, _ = _sampled(solution, counts)
+    return ticks, fields
+
+
+def _sampled(
+    solution: Solution, counts: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]:
+    """Ticks, fields, and which points of the grid are outside the region."""
+    problem = solution.problem
+    for name in counts:
+        if name not in problem.axis_names:
+            raise SafeNetError(f"{name!r} is not an axis", nearest(name, problem.axis_names))
+    usual = COUNTS.get(len(problem.axes), MANY)
+    ticks = {
+        axis.name: _ticks(axis.name, axis.lo, axis.hi, counts.get(axis.name, usual)) for axis in problem.axes
+    }
+    points = math.prod(map(len, ticks.values()))
+    if points > LARGEST:
+        raise SafeNetError(f"a grid of {points:.0e} points is too large", "take fewer along each axis")
+    mesh = np.meshgrid(*ticks.values(), indexing="ij", sparse=True)
+    fields, outside = solution.sampled(dict(zip(ticks, mesh, strict=True)))
+    return ticks, fields, outside
+
+
+def _table(
+    solution: Solution, derivatives: Sequence[str], counts: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]:
+    """The same with the derivatives beside the fields, each by its own name."""
+    ticks, fields, outside = _sampled(solution, counts)
+    found = {label(solution, name): values for name, values in fields.items()}
+    names = Names(solution.problem.axis_names, solution.problem.unknowns)
+    known: dict[tuple[int, ...], dict[str, np.ndarray]] = {}
+    for text in [derivatives] if isinstance(derivatives, str) else derivatives:
+        reading = names.derivative(text)
+        if reading is None:
+            axes, unknowns = ", ".join(names.axes), ", ".join(names.unknowns)
+            remedy = f"the unknowns are {unknowns}, the axes {axes}; e.g. {names.unknowns[0]}_{names.axes[0]}"
+            raise SafeNetError(f"{text!r} is not a derivative", remedy)
+        name, orders = reading
+        if orders not in known:
+            known[orders] = _sampled(replace(solution, orders=orders), counts)[1]
+        found[text] = known[orders][name]
+    return ticks, found, outside
+
+
+def export(solution: Solution, path: str | Path, derivatives: Sequence[str] = (), **counts: Any) -> Path:
+    """Write fields and derivatives over the grid in the format that the ending names; the file to open is returned.
+
+    .csv   a line for each point of the domain: its coordinates, then the fields
+    .npz   the ticks of each axis and every field on their product, by name; nan outside a region
+    .nc    the same as netCDF, as `to_xarray` makes it
+    .vtr   for ParaView, as `to_vtk` makes it; .pvd where there is time beside two or three axes of space
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise SafeNetError(f"cannot export to {path}", f"use a name that ends in {', '.join(FORMATS)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if ending in (".vtr", ".pvd"):
+            return to_vtk(solution, path, derivatives, **counts)
+        if ending == ".nc":
+            to_xarray(solution, derivatives, **counts).to_netcdf(path, engine="scipy")
+            return path
+        ticks, fields, outside = _table(solution, derivatives, counts)
+        if ending == ".npz":
+            arrays: dict[str, Any] = {**ticks, **fields}
+            with path.open("wb") as file:
+                np.savez(file, **arrays)
+            return path
+        columns = {**dict(zip(ticks, np.meshgrid(*ticks.values(), indexing="ij"), strict=True)), **fields}
+        rows = np.stack([column[~outside] for column in columns.values()], axis=1)
+        np.savetxt(path, rows, fmt="%.17g", delimiter=",", header=",".join(columns), comments="")
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None
+    return path
+
+
+def _ticks(name: str, low: float, high: float, points: Any) -> np.ndarray:
+    if np.ndim(points) == 0:
+        if not isinstance(points, (int, float, np.integer)) or not points % 1 == 0 or points < 2:
+            raise SafeNetError(
+                f"{name} = {points} is not a number of points", f"give at least 2, e.g. {name}=101"
+            )
+        return np.linspace(low, high, int(points))
+    ticks = np.asarray(points, dtype=float)
+    if ticks.ndim != 1 or not ticks.size or np.any(np.diff(ticks) <= 0):
+        raise SafeNetError(
+            f"the points along {name} do not rise", f"give a count, or a list like {name}=[0, 0.5, 1]"
+        )
+    return ticks
+
+
+def to_xarray(solution: Solution, derivatives: Sequence[str] = (), **counts: Any) -> Dataset:
+    """A Dataset with the axes as coordinates and one variable for each unknown; its attributes say what was solved
+    and how well. They are numbers and text, so that it can be written as netCDF."""
+    try:
+        import xarray
+    except ImportError:
+        raise SafeNetError("to_xarray needs xarray", INSTALL) from None
+
+    problem, result = solution.problem, solution.result
+    ticks, fields, _ = _table(solution, derivatives, counts)
+    # The errors are those of the solution; of its derivatives they say nothing.
+    differentiated = any(solution.orders)
+    l2re = None if differentiated else result.get("l2re")
+    own = l2re if isinstance(l2re, dict) else {}
+    facts = {
+        "problem": problem.name,
+        "title": problem.title,
+        "equations": "; ".join(equation.text for equation in problem.equations),
+        "conditions": "; ".join(condition.text for condition in problem.conditions),
+        "parameters": ", ".join(f"{symbol.name} = {value}" for symbol, value in problem.parameters.items()),
+        "method": result.get("method"),
+        "l2re": own.get("pooled") if own else l2re,
+        "residual": None if differentiated else result.get("residual"),
+    }
+    variables = {
+        name: (tuple(ticks), values, _present({"l2re": own.get(field_key(name))}))
+        for name, values in fields.items()
+    }
+    return xarray.Dataset(variables, coords=ticks, attrs=_present(facts))
+
+
+def _present(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: fact for name, fact in facts.items() if fact is not None and fact != ""}
+
+
+def label(solution: Solution, name: str) -> str:
+    """u, or u_xx for a solution that was differentiated."""
+    if not any(solution.orders):
+        return name
+    axes = zip(solution.problem.axis_names, solution.orders, strict=True)
+    return f"{name}_{''.join(axis * order for axis, order in axes)}"
+
+
+def to_vtk(solution: Solution, path: str | Path, derivatives: Sequence[str] = (), **counts: Any) -> Path:
+    """Write rectilinear grids that ParaView opens, and return the file to open there.
+
+    One to three axes make one `.vtr` file, x and t the plane (x, t). With time and two or three axes of space, each
+    time is a file of its own, and a `.pvd` file lists them.
+    """
+    try:
+        from pyevtk.hl import gridToVTK
+        from pyevtk.vtk import VtkGroup
+    except ImportError:
+        raise SafeNetError("to_vtk needs pyevtk", INSTALL) from None
+
+    axes = solution.problem.axes
+    series = solution.problem.time is not None and len(axes) > 2
+    if len(axes) - series > 3:
+        raise SafeNetError(
+            f"VTK has three axes of space, and {solution.problem.name} has {len(axes) - series}"
+        )
+    path = Path(path)
+    stem = path.with_suffix("") if path.suffix.lower() in (".vtr", ".pvd", ".vtk") else path
+    ticks, fields, _ = _table(solution, derivatives, counts)
+
+    def write(where: Path, ticks: list[np.ndarray], fields: dict[str, np.ndarray]) -> Path:
+        missing = 3 - len(ticks)
+        coordinates = [*ticks, *[np.zeros(1)] * missing]
+        shape = tuple(map(len, coordinates))
+        # VTK counts along the first axis first.
+        data = {name: np.asfortranarray(values.reshape(shape)) for name, values in fields.items()}
+        gridToVTK(str(where), *coordinates, pointData=data)
+        return where.with_name(f"{where.name}.vtr")
+
+    try:
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        if not series:
+            return write(stem, list(ticks.values()), fields)
+        *space, times = ticks.values()
+        group = VtkGroup(str(stem))
+        for k, time in enumerate(times):
+            at = stem.with_name(f"{stem.name}_{k:04d}")
+            group.addFile(str(write(at, space, {name: v[..., k] for name, v in fields.items()})), float(time))
+        group.save()
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None
+    return stem.with_name(f"{stem.name}.pvd")
