@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 SOLVED_BELOW = (
     0.1  # a residual on unseen points, or an estimated error, above this: the problem is not solved
 )
@@ -129,3 +131,31 @@ def pooled(value: Any) -> float | None:
 def finite_or_none(value: float | None) -> float | None:
     """JSON has no NaN and no infinity."""
     return value if value is not None and math.isfinite(value) else None
+
+
+@dataclass
+class Carried:
+    """What a plan led to: the best field, how the run went, and the loss history (rows: iteration, total, terms…)."""
+
+    field: Any
+    residual: float
+    history: np.ndarray
+    records: list[PhaseRecord] = field(default_factory=list)
+    interrupted: bool = False
+    stopped: bool = False  # by the clock
+    winner: int = -1
+
+    @property
+    def ending(self) -> Ending:
+        return self._telling.outcome if self.records else Ending.FINISHED
+
+    @property
+    def stop_reason(self) -> str:
+        if self.interrupted:
+            return "Interrupted by the user; the best so far is kept, and a run with a folder can be resumed."
+        return self._telling.stop_reason if self.records else ""
+
+    @property
+    def _telling(self) -> PhaseRecord:
+        """The phase whose end is the run's: that of the winner, or the one that ended it for all."""
+        return self.records[-1] if self.records[-1].final else self.records[self.winner]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,84 @@ import numpy as np
 
 from ..problem import Problem
 from ..problem.toml import dumps
+from ..run.budget import Budget
 from ..run.checkpoint import write_atomically
-from ..train.recipes import SCOUT, Plan
-from ..train.run import Trained
+from ..run.folder import SEARCH
+from ..run.progress import Monitor
+from ..run.result import Carried, Ending, finite_or_none
+from .batch import train_runs
+from .plan import SCOUT, Plan
+from .run import Run
+from .solver import Own
 
-SEARCH = "search.json"  # what came of the variants, beside a run of a seed that has not tried them itself
+Told = list[dict[str, Any]]  # what came of each candidate, as result.json has it
+
+
+@dataclass(frozen=True)
+class Job:
+    """A plan to be carried out for a problem; in a folder, going on from what is saved there."""
+
+    problem: Problem
+    plan: Plan
+    folder: Path | None = None
+    own: Own | None = None
+    watcher: Monitor | None = None  # of this run alone
+
+
+def carried_out(
+    jobs: Sequence[Job],
+    monitor: Monitor,
+    together: bool | None = None,
+    budget: Budget | None = None,
+) -> list[tuple[Carried, Told]]:
+    """What each plan led to, and what came of its candidates.
+
+    Plans that differ in their seed only are one search, in the folder of the seed that makes it, or of the first. An
+    interruption ends all: of a single job the best candidate so far comes back, of several none (their folders do).
+    """
+    told: dict[int, Told] = {}
+    ends: dict[int, Carried] = {}
+    hosts: dict[int, list[int]] = {}
+    for members in searches([job.problem for job in jobs], [job.plan for job in jobs]):
+        known = next((found for i in members if (found := known_search(jobs[i].folder, jobs[i].plan))), None)
+        if known:
+            told |= dict.fromkeys(members, known)
+        else:
+            hosts[next((i for i in members if jobs[i].plan.scouts), members[0])] = members
+
+    def run(entries: Sequence[tuple[int, str | int, Plan]]) -> list[Carried]:
+        runs = []
+        for i, name, plan in entries:
+            job = jobs[i]
+            folder = None if job.folder is None else candidate_folder(job.folder, job.plan, name)
+            runs.append(Run(job.problem, plan, job.watcher or monitor, folder, job.own, budget))
+        found = train_runs(runs, monitor, together, watched=any(job.watcher for job in jobs))
+        if len(jobs) > 1 and any(end.interrupted for end in found):
+            raise KeyboardInterrupt
+        return found
+
+    entries = [(i, number, plan) for i in hosts for number, plan in enumerate(jobs[i].plan.candidates, 1)]
+    trials: dict[int, list[Carried]] = {}
+    for (host, *_), end in zip(entries, run(entries), strict=False):  # an interruption leaves the rest out
+        trials.setdefault(host, []).append(end)
+    for host, members in hosts.items():
+        told |= dict.fromkeys(members, told_of(jobs[host].problem, jobs[host].plan, trials[host]))
+        last = trials[host][-1]
+        if jobs[host].plan.scouts or last.interrupted or last.stopped:
+            best = trials[host][chosen_index(told[host])]
+            ends[host] = replace(best, interrupted=last.interrupted, stopped=last.stopped)
+    rest = [i for i in range(len(jobs)) if i not in ends]
+    settled = []
+    for i in rest:
+        best_at, scouts = (
+            chosen_index(told[i]),
+            jobs[i].plan.scouts,
+        )  # a scout goes on where it was as a candidate
+        settled.append((i, best_at + 1 if scouts else "chosen", jobs[i].plan.settled[best_at]))
+        if not scouts:
+            write_search(jobs[i].folder, told[i])
+    ends |= dict(zip(rest, run(settled), strict=True))
+    return [(ends[i], told[i]) for i in range(len(jobs))]
 
 
 def searches(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[list[int]]:
@@ -65,22 +138,22 @@ def chosen_index(told: Sequence[dict[str, Any]]) -> int:
     return next((i for i, facts in enumerate(told) if facts["chosen"]), 0)
 
 
-def best_of(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> int:
+def best_of(problem: Problem, plan: Plan, trials: Sequence[Carried]) -> int:
     """Which of the candidates wins: by the final loss or the held-out residual, after any that diverged.
 
-    The reference is not asked, by construction: a `Trained` knows nothing of it.
+    The reference is not asked, by construction: a `Carried` knows nothing of it.
     """
 
     def rank(i: int) -> tuple[bool, float, float]:
         measures = final_loss(problem, plan.candidates[i], trials[i]), finite_or_none(trials[i].residual)
         loss, residual = (math.inf if value is None else value for value in measures)
         first, tie = (loss, residual) if plan.select == "loss" else (residual, loss)
-        return trials[i].outcome == "diverged", first, tie
+        return trials[i].ending == Ending.DIVERGED, first, tie
 
     return min(range(len(trials)), key=rank)
 
 
-def final_loss(problem: Problem, plan: Plan, trained: Trained) -> float | None:
+def final_loss(problem: Problem, plan: Plan, trained: Carried) -> float | None:
     """Σ λ_k L_k after the last iteration, with the plan's λ: where weights adapt, totals do not compare."""
     if not len(trained.history):
         return None
@@ -89,7 +162,7 @@ def final_loss(problem: Problem, plan: Plan, trained: Trained) -> float | None:
     return finite_or_none(float(np.dot(weights, trained.history[-1, 2:])))
 
 
-def told_of(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> list[dict[str, Any]]:
+def told_of(problem: Problem, plan: Plan, trials: Sequence[Carried]) -> list[dict[str, Any]]:
     """What came of each candidate, and which is chosen; nothing where there is no choice."""
     best = best_of(problem, plan, trials)
     return [
@@ -97,7 +170,7 @@ def told_of(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> list[dic
             **variant,
             "loss": final_loss(problem, candidate, trial),
             "residual": finite_or_none(trial.residual),
-            "outcome": trial.outcome,
+            "outcome": str(trial.ending),
             "stop_reason": trial.stop_reason,
             "iterations": sum(record.iterations for record in trial.records),
             "seconds": round(sum(record.seconds for record in trial.records), 3),
@@ -105,8 +178,3 @@ def told_of(problem: Problem, plan: Plan, trials: Sequence[Trained]) -> list[dic
         }
         for variant, candidate, trial in zip(plan.variants, plan.candidates, trials, strict=False)
     ]
-
-
-def finite_or_none(value: float | None) -> float | None:
-    """JSON has no NaN and no infinity."""
-    return value if value is not None and math.isfinite(value) else None

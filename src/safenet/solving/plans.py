@@ -1,0 +1,57 @@
+"""solver and problem → plan: what will be done, as data, with the reasons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..direct.plan import DirectPlan, plan_of
+from ..direct.solver import SOLVERS, Solver
+from ..errors import SafeNetError, nearest
+from ..problem import Problem
+from ..train.plan import Plan
+from ..train.solver import Train
+from .auto import Auto
+
+AnySolver = Auto | Solver | Train
+AnyPlan = DirectPlan | Plan
+NAMES = ("auto", *SOLVERS, "train")
+
+
+def solver_named(name: str) -> AnySolver:
+    """auto, modes, least-squares, march, cells or train, with its usual settings."""
+    if name not in NAMES:
+        raise SafeNetError(f"there is no solver {name!r}", nearest(name, NAMES))
+    return {"auto": Auto, "train": Train, **SOLVERS}[name]()
+
+
+def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float | None = None) -> AnyPlan:
+    """What a solver would do; a `budget`, in seconds, decides sizes of direct solvers and nothing of a training."""
+    chosen = solver_named(solver) if isinstance(solver, str) else solver
+    if isinstance(chosen, Train):
+        return chosen.plan(problem)
+    if isinstance(chosen, Auto):
+        solvers, reasons = chosen.choice(problem)
+        if not solvers:
+            plan = Train().plan(problem)
+            return replace(plan, reasons=(*reasons, *plan.reasons))
+        return plan_of(solvers, problem, Auto.name, reasons, budget)
+    if not hasattr(chosen, "passes"):
+        raise SafeNetError(
+            f"{solver!r} is not a solver",
+            "give sn.Auto(), sn.Modes(), sn.LeastSquares(), sn.March(), sn.Cells() or sn.Train()",
+        )
+    obstacle = chosen.obstacle(problem)
+    if obstacle:
+        raise SafeNetError(
+            f"the solver {chosen.name} does not suit {problem.name}: {obstacle}",
+            "leave the solver out, or use train",
+        )
+    return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
+
+
+def plan_named(problem: Problem, method: str, recipe: str, **options: Any) -> AnyPlan:
+    """Of a line in a suite: a network by method and recipe."""
+    interior, condition = options.pop("interior", None), options.pop("condition", None)
+    points = None if interior is None and condition is None else (interior, condition)
+    return Train(method, recipe, points=points, **options).plan(problem)
