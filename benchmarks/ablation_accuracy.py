@@ -101,7 +101,7 @@ def run(name: str, case: Case, seconds: float) -> dict[str, Any]:
     problem = sn.library.problem(name)
     _, options, phases = case
     direct = isinstance(phases[0], DIRECT)
-    plan = make_plan(problem, recipe="levenberg-marquardt", **POINTS, **(NETWORK | options))
+    plan = Train("safe-net", "levenberg-marquardt", **POINTS, **NETWORK | options).plan(problem)
     watch = Deadline(DIRECT_SECONDS if direct else seconds, direct)
     result = carry_out(problem, replace(plan, phases=phases), watch, None).result
     facts = ("l2re", "residual", "parameters", "iterations", "evaluations", "seconds", "outcome")

@@ -21,7 +21,7 @@ runs = {
 results = {}
 print(f"{'':18}{'L2RE':>9}{'iterations':>12}{'seconds':>9}{'parameters':>12}")
 for name, options in runs.items():
-    result = results[name] = sn.solve(two_scales, **options).result
+    result = results[name] = sn.solve(two_scales, sn.Train(**options)).result
     numbers = (
         f"{result['l2re']:9.1e}{result['iterations']:12}{result['seconds']:9.1f}{result['parameters']:12}"
     )

@@ -77,7 +77,7 @@ def test_the_optimisers_see_a_better_conditioned_problem():
 
 
 def test_the_loss_of_a_linear_form_is_quadratic_in_its_amplitudes():
-    solution = sn.solve(sn.loads(POISSON), recipe="least-squares")
+    solution = sn.solve(sn.loads(POISSON), sn.LeastSquares())
     analysis = sn.spectrum(solution, interior=64)
     assert "amplitudes" in analysis.what
     assert analysis.spectra["loss"].operator == "gauss-newton"
@@ -133,9 +133,7 @@ def test_the_command_prints_json_and_draws(tmp_path):
 
 
 def test_the_command_takes_a_run(tmp_path):
-    solution = sn.solve(
-        sn.loads(POISSON), method="pinn", recipe="paper-4", scale=1e-4, width=4, depth=1, **FEW
-    )
+    solution = sn.solve(sn.loads(POISSON), sn.Train("pinn", "paper-4", scale=1e-4, width=4, depth=1, **FEW))
     solution.save(tmp_path / "run")
     ran = run(
         "spectrum",

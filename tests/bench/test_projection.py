@@ -20,7 +20,7 @@ GPU = "gpu:made up"
 
 
 def case(problem="wave", method="pinn", recipe="paper-1", seed=0, spectrum=None, **options):
-    plan = make_plan(stated(problem), method_name=method, recipe=recipe, **options)
+    plan = Train(method, recipe, **options).plan(stated(problem))
     return Case(stated(problem), replace(plan, seed=seed), spectrum)
 
 

@@ -198,7 +198,7 @@ def test_csv_and_parquet_are_tables_of_the_same_numbers(store, tmp_path):
 def test_a_table_has_columns_for_parameters_and_options_filled_in_for_all_rows(store, tmp_path):
     def of(depth, beta):
         problem = library.problem("convection", beta=beta)
-        plan = make_plan(problem, method_name="pinn", recipe="paper-4", depth=depth, hard=depth == 2)
+        plan = Train("pinn", "paper-4", depth=depth, hard=depth == 2).plan(problem)
         return Case(problem, plan)
 
     cases = [of(2, 30), of(4, 0.5)]  # 4 is the method's own

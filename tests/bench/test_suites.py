@@ -202,7 +202,7 @@ def test_an_unknown_suite_or_scale_is_refused():
 
 
 def case(seed=0, method="pinn", recipe="paper-1", problem=WAVE, **options):
-    return Case(problem, make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options))
+    return Case(problem, Train(method, recipe, seed=seed, **options).plan(problem))
 
 
 def test_a_case_keeps_its_own_statement_beside_one_of_the_same_task():

@@ -169,7 +169,7 @@ def test_one_seed_tries_the_variants_and_the_others_learn_from_it(place, monkeyp
     assert sorted(trained) == [0, 0, 0, 1, 2]
     assert [row.seed for row in (first, *others)] == [0, 1, 2]
     for row in others:
-        assert row.result["candidates"] == first.result["candidates"]
+        assert row.result.candidates == first.result.candidates
         assert row.l2re != first.l2re
     assert not list((place / "runs").glob("*/candidate-*"))
 

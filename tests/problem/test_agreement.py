@@ -82,7 +82,7 @@ def test_more_equations_than_unknowns_are_a_doubt_before_the_solve():
     (text,) = doubts(problem)
     assert "2 equations for 1 unknown (u): u_t = u_xx; u_t = 2*u_xx" in text
     with pytest.warns(SafeNetWarning, match="2 equations for 1 unknown"):
-        sn.solve(problem, recipe="least-squares")
+        sn.solve(problem, sn.LeastSquares())
     assert doubts(heat("u(0, t) = 0")) == ()
 
 

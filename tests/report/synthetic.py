@@ -33,7 +33,7 @@ def row(
 ):
     """A row of this configuration; `options` are those of a suite, its scale among them. `of`: another problem."""
     given = of or stated(problem)
-    plan = make_plan(given, method_name=method, recipe=recipe, **options)
+    plan = Train(method, recipe, **options).plan(given)
     case = Case(given, replace(plan, seed=seed), spectrum)
     loss = np.array([[1, 10, 1, 1, 1, 1], [100, 1e-3, 1e-4, 1e-4, 1e-4, 1e-4]])
     more = {"gradient": np.array([[1, 5.0], [50, 1.0], [100, 0.1]])}

@@ -99,19 +99,19 @@ def test_a_seed_that_leaves_the_finite_stops_and_the_others_go_on():
 def test_solutions_of_seeds_are_those_of_solve():
     tiny = {"method": "w-pinn-grid", "recipe": "paper-1", "scale": 1e-3, "precision": "float64"}
     tiny |= {"interior": 8, "condition": 1, "width": 3, "depth": 1}
-    for seed, solution in zip(SEEDS, solve_many(DECAY, seeds=SEEDS, together=True, **tiny), strict=True):
-        alone = solve(DECAY, seed=seed, **tiny)
+    for seed, solution in zip(SEEDS, solve_many(DECAY, sn.Train(**tiny), seeds=SEEDS, together=True), strict=True):
+        alone = solve(DECAY, sn.Train(seed=seed, **tiny))
         assert solution.plan == alone.plan
-        assert solution.result["seed"] == seed
-        assert [c["chosen"] for c in solution.result["candidates"]] == [
-            c["chosen"] for c in alone.result["candidates"]
+        assert solution.result.seed == seed
+        assert [c["chosen"] for c in solution.result.candidates] == [
+            c["chosen"] for c in alone.result.candidates
         ]
         np.testing.assert_allclose(solution(t=0.3), alone(t=0.3), rtol=1e-9)
 
 
 def test_direct_phases_run_one_after_another():
     together = solve_many(DECAY, seeds=SEEDS, together=True)
-    assert [solution.result["phases"][0]["name"] for solution in together] == ["modes"] * 2
+    assert [solution.result.phases[0]["name"] for solution in together] == ["modes"] * 2
 
 
 def test_kernel_weights_of_seeds_together_are_those_of_each_alone():

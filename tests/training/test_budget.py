@@ -61,14 +61,14 @@ def test_the_first_march_is_never_given_up() -> None:
 
 
 def test_the_resolved_budget_is_part_of_the_plan_and_replays() -> None:
-    plan = make_plan(library.problem("burgers"), budget="30s")
+    plan = Train(budget="30s").plan(library.problem("burgers"))
     assert Plan.from_json(plan.to_json()) == plan
     assert any("30s" in reason for reason in plan.reasons)
 
 
 def test_a_paper_recipe_has_no_sizes_to_choose() -> None:
     with pytest.raises(SafeNetError, match="--scale"):
-        make_plan(library.problem("wave"), recipe="paper-1", budget="30s")
+        Train("safe-net", "paper-1", budget="30s").plan(library.problem("wave"))
 
 
 def test_the_machine_is_measured_in_multiplications() -> None:
@@ -113,11 +113,11 @@ def test_a_spent_budget_interrupts_the_plan_which_can_be_resumed_to_the_bit(
 
     resumed = sn.resume(tmp_path)
     assert (tmp_path / "plan.json").read_text() == plan
-    assert resumed.result["outcome"] == "finished"
-    assert resumed.result["wall_seconds"] > result["wall_seconds"]
+    assert resumed.result.outcome == "finished"
+    assert resumed.result.wall_seconds > result["wall_seconds"]
     whole = solving.carry_out(problem, Plan.from_json(plan), None, None)
     np.testing.assert_array_equal(resumed.network.amplitudes, whole.network.amplitudes)
-    assert resumed.result["residual"] == whole.result["residual"] < result["residual"]
+    assert resumed.result.residual == whole.result.residual < result["residual"]
 
 
 def test_a_budget_may_end_between_the_solution_and_its_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,5 +159,5 @@ def test_the_seconds_that_are_shown_are_those_of_the_whole_solve(monkeypatch: py
     began = time.monotonic()
     solution = sn.solve(sn.loads(FISHER.replace("u**3", "0")), monitor=sn.Monitor())
     passed = time.monotonic() - began
-    assert 0.8 < solution.result["wall_seconds"] <= passed
+    assert 0.8 < solution.result.wall_seconds <= passed
     assert f" {solution.result['wall_seconds']:.1f} s" in result_text(solution, Path("run"))

@@ -47,7 +47,7 @@ def test_a_rod_that_is_heated_at_one_end_of_a_sudden():
     assert np.linalg.norm(solution(x=x, t=t) - exact) < 1e-4 * np.linalg.norm(exact)  # modes alone: 2e-3
     true = np.linalg.norm(solution(x=x, t=t) - exact) / np.linalg.norm(exact)
     assert (
-        true / 10 < solution.result["estimate"] < 1e-3
+        true / 10 < solution.result.estimate < 1e-3
     )  # the jump at t = 0, which always stays, does not count
 
 
@@ -76,10 +76,10 @@ def test_a_plate_that_is_quenched():
     assert misses[0] < 0.05
     assert misses[1:].max() < 1e-6
     assert (
-        solution.result["residual"] < 0.1
+        solution.result.residual < 0.1
     )  # it was 0.5 with an interpolant at the start, and a network followed
-    assert solution.result["estimate_since"] == pytest.approx(0.001)
-    assert 1e-10 < solution.result["estimate"] < 1e-6
+    assert solution.result.estimate_since == pytest.approx(0.001)
+    assert 1e-10 < solution.result.estimate < 1e-6
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_a_payoff_that_bends_is_marched():
     exact = np.exp(x) * ndtr(d) - np.exp(-0.05 * t) * ndtr(d - 0.2 * np.sqrt(t))
     solution = sn.solve(option)
     np.testing.assert_allclose(solution(x=x, t=t), exact, rtol=0, atol=1e-6)
-    assert "has a bend or a jump at the start" in solution.result["reasons"][-1]
+    assert "has a bend or a jump at the start" in solution.result.reasons[-1]
 
 
 @pytest.mark.parametrize("k", [100, 10000])
@@ -124,4 +124,4 @@ def test_a_beam_on_springs_with_a_load_on_one_half(k):
     exact = (load * np.sin(n * np.pi * x) / ((n * np.pi) ** 4 + k)).sum(axis=0)
     solution = sn.solve(beam)
     assert np.abs(solution(x=x).ravel() - exact).max() < 1e-10 * np.abs(exact).max()  # of the series: 1e-12
-    assert solution.result["wall_seconds"] < 20
+    assert solution.result.wall_seconds < 20

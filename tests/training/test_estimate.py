@@ -71,15 +71,13 @@ def test_a_solution_that_was_spoilt_is_told_how_far():
 
 def test_a_trained_network_has_one_too():
     problem = library.problem("convection")
-    solution = sn.solve(problem, method="pinn", width=8, depth=1, recipe="levenberg-marquardt", scale=0.1)
-    assert 0.2 < estimated_error(problem, solution.network) / solution.error().l2re < 5
+    solution = sn.solve(problem, sn.Train("pinn", "levenberg-marquardt", width=8, depth=1, scale=0.1))
+    assert 0.2 < estimated_error(problem, solution.field) / solution.error().l2re < 5
 
 
 def test_none_where_there_is_no_way_to_tell():
     problem = disc(sp.exp(x))
-    network = sn.solve(
-        problem, method="pinn", width=4, depth=1, recipe="levenberg-marquardt", scale=0.01
-    ).network
+    network = sn.solve(problem, sn.Train("pinn", "levenberg-marquardt", width=4, depth=1, scale=0.01)).network
     assert not isinstance(network, CellForm)
     assert estimated_error(problem, network) is None
 
@@ -121,9 +119,9 @@ conditions = ["u(0) = 1", "u(1) = -1"]
 domain = {{ x = [0, 1] }}
 """)
     if held:
-        assert sn.solve(layer).result["estimate"] < 1e-10
+        assert sn.solve(layer).result.estimate < 1e-10
         return
     with pytest.warns(sn.SafeNetWarning, match="moved along its axis"):
         solution = sn.solve(layer)
-    assert solution.result["estimate"] is None
-    assert solution.result["residual"] < 1e-9  # which says nothing here
+    assert solution.result.estimate is None
+    assert solution.result.residual < 1e-9  # which says nothing here

@@ -72,8 +72,8 @@ def test_parameters_together_are_those_of_single_runs():
 def test_parameters_rates_and_seeds_together_are_solutions_in_the_order_asked(tmp_path):
     problems, rates = [advection(beta=beta) for beta in (3, 30)], (1e-3, 1e-2)
     asked = {"seeds": SEEDS, "rates": rates, **TINY}
-    solutions = solve_many(problems, together=True, out=tmp_path, **asked)
-    alone = solve_many(problems, together=False, **asked)
+    solutions = solve_many(problems, sn.Train(**asked), together=True, out=tmp_path)
+    alone = solve_many(problems, sn.Train(**asked), together=False)
     order = list(itertools.product(problems, rates, SEEDS))
     assert len(solutions) == len(alone) == len(order) == 8
     for i, (a, b, (problem, rate, seed)) in enumerate(zip(solutions, alone, order, strict=True)):
@@ -85,7 +85,7 @@ def test_parameters_rates_and_seeds_together_are_solutions_in_the_order_asked(tm
         assert saved.plan == b.plan
         assert (saved.plan.phases[0].rate, saved.plan.seed) == (rate, seed)
         np.testing.assert_allclose(saved(x=0.3, t=0.5), b(x=0.3, t=0.5), rtol=1e-9)
-    first = solve(problems[1], seed=SEEDS[0], **TINY)
+    first = solve(problems[1], sn.Train(seed=SEEDS[0], **TINY))
     np.testing.assert_allclose(first.history, alone[4].history, rtol=1e-12)  # 1e-3 is the recipe's own
 
 
@@ -93,12 +93,12 @@ def test_one_of_a_batch_goes_on_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(batch, "SAVE_EVERY", 0.0)
     asked = {"rates": (1e-3, 1e-2), **TINY, "scale": 6e-3}  # 600 iterations: a batch takes 512 at once
     with pytest.raises(KeyboardInterrupt):
-        solve_many(DECAY, together=True, out=tmp_path, monitor=Watch(3), **asked)
+        solve_many(DECAY, sn.Train(**asked), together=True, out=tmp_path, monitor=Watch(3))
     records = [json.loads((tmp_path / str(i) / "plan.json").read_text())["phases"] for i in range(2)]
     assert [phases[0]["rate"] for phases in records] == [1e-3, 1e-2]
     resumed = resume(tmp_path / "1")
-    whole = solve_many(DECAY, together=True, **asked)[1]
-    assert resumed.result["iterations"] == 600
+    whole = solve_many(DECAY, sn.Train(**asked), together=True)[1]
+    assert resumed.result.iterations == 600
     np.testing.assert_allclose(resumed.history, whole.history, rtol=1e-8, atol=0)
 
 
@@ -233,11 +233,11 @@ def test_residuals_are_those_with_the_parameters_in_place(name):
 )
 def test_rates_that_mean_nothing_are_refused(recipe, rate, message):
     with pytest.raises(SafeNetError, match=message):
-        solve_many(DECAY, rates=[rate], recipe=recipe)
+        solve_many(DECAY, sn.Train("safe-net", recipe), rates=[rate])
 
 
 def test_later_rates_stay_in_proportion_and_variants_stay():
     tiny = {**TINY, "method": "w-pinn-grid", "recipe": "paper-3d", "scale": 1e-9}
-    (solution,) = solve_many(DECAY, rates=[0.1], **tiny)
+    (solution,) = solve_many(DECAY, sn.Train(**tiny), rates=[0.1])
     assert [phase.rate for phase in solution.plan.phases if isinstance(phase, Adam)] == [0.1, 0.1]
-    assert len(solution.plan.variants) == len(solution.result["candidates"]) == 3
+    assert len(solution.plan.variants) == len(solution.result.candidates) == 3

@@ -226,7 +226,7 @@ def test_what_is_no_sum_of_modes_is_declined_with_a_reason(problem, complaint):
         )
     assert complaint in modes_obstacle(problem)
     with pytest.raises(SafeNetError, match="modes does not suit"):
-        make_plan(problem, recipe="modes")
+        plan_for(problem, "modes")
 
 
 def test_more_amplitudes_than_allowed_are_not_tried():
@@ -237,8 +237,8 @@ def test_more_amplitudes_than_allowed_are_not_tried():
 
 def test_the_recipe_trains_saves_and_is_measured(tmp_path):
     problem = library.problem("wave")
-    trained = train(problem, make_plan(problem, recipe="modes"), folder=tmp_path)
+    trained = train(problem, plan_for(problem, "modes"), folder=tmp_path)
     assert isinstance(trained.network, ModalForm)
     assert trained.residual == held_out(problem, trained.network).worst
-    again = train(problem, make_plan(problem, recipe="modes"), folder=tmp_path, resume=True)
-    np.testing.assert_array_equal(again.network.parts[0].coefficients, trained.network.parts[0].coefficients)
+    again = train(problem, plan_for(problem, "modes"), folder=tmp_path, resume=True)
+    np.testing.assert_array_equal(again.field.parts[0].coefficients, trained.network.parts[0].coefficients)

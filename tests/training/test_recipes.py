@@ -96,7 +96,7 @@ def test_the_default_follows_from_the_symbols_and_says_why(problem, expected, wo
     "options", [{"method_name": "pinn"}, {"method_name": "safe-net-literal"}, {"width": 7}]
 )
 def test_a_network_that_was_asked_for_is_the_one_trained(options):
-    plan = make_plan(library.problem("wave"), **options)
+    plan = Train(**options).plan(library.problem("wave"))
     assert kinds(plan.phases) == [LevenbergMarquardt]
     assert plan.network.width == options.get("width", METHODS[plan.method].width)
     assert "asked for" in plan.reasons[0]
@@ -119,7 +119,7 @@ def test_the_papers_schedules_are_as_printed():
         "paper-4": [(Adam, 100_000)],
     }
     assert printed == iterations
-    plan = make_plan(library.problem("wave"), recipe="paper-1", method_name="safe-net-literal")
+    plan = Train("safe-net-literal", "paper-1").plan(library.problem("wave"))
     assert (plan.interior, plan.condition, plan.sampler) == (20_000, 2_000, "uniform")
     assert (plan.residual_weight, plan.condition_weight) == (1, 100)
     first = plan.phases[0]
@@ -127,27 +127,27 @@ def test_the_papers_schedules_are_as_printed():
 
 
 def test_a_schedule_of_forty_thousand_ends_there_however_early_a_phase_stops():
-    twice = make_plan(library.problem("wave"), recipe="paper-2", method_name="pinn")
+    twice = Train("pinn", "paper-2").plan(library.problem("wave"))
     # L-BFGS stalls after 1234 steps: Adam goes on to 37 000 in all, and 3 000 of L-BFGS are always left.
     assert twice.phase(2, 3_000 + 1_234).iterations == 37_000 - 4_234
     assert twice.phase(2, 13_000).iterations == 24_000
     assert twice.phase(3, 37_000).iterations == 3_000
-    plateau = make_plan(library.problem("wave"), recipe="paper-3e", method_name="pinn")
+    plateau = Train("pinn", "paper-3e").plan(library.problem("wave"))
     assert plateau.phases[0].patience == 1_000
     assert plateau.phase(1, 8_765).iterations == 40_000 - 8_765
     # A hundredth of it is the same in small.
-    small = make_plan(library.problem("wave"), recipe="paper-3e", method_name="pinn", scale=0.01)
+    small = Train("pinn", "paper-3e", scale=0.01).plan(library.problem("wave"))
     assert (small.phases[0].iterations, small.phases[0].patience, small.until) == (400, 10, (0, 400))
 
 
 def test_every_schedule_is_described_and_every_description_has_a_schedule():
     assert {*SCHEDULES, "default"} <= RECIPES.keys()
-    assert all(make_plan(library.problem("wave"), recipe=name).phases for name in RECIPES)
+    assert all(Train("safe-net", name).plan(library.problem("wave")).phases for name in RECIPES)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_plans_survive_json(recipe):
-    plan = make_plan(library.problem("wave"), recipe=recipe, seed=7, scale=0.5, interior=11, sampler="latin")
+    plan = Train("safe-net", recipe, seed=7, scale=0.5, points=11, sampler="latin").plan(library.problem("wave"))
     text = plan.to_json()
     json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     assert Plan.from_json(text) == plan
@@ -156,12 +156,12 @@ def test_plans_survive_json(recipe):
 
 @pytest.mark.parametrize(("scale", "expected"), [(1.0, [30_000, 10_000]), (0.001, [30, 10]), (1e-9, [1, 1])])
 def test_scale_multiplies_the_iterations_of_optimisers(scale, expected):
-    plan = make_plan(library.problem("wave"), recipe="paper-1", scale=scale)
+    plan = Train("safe-net", "paper-1", scale=scale).plan(library.problem("wave"))
     assert [phase.iterations for phase in plan.phases] == expected
 
 
 def test_scale_leaves_direct_phases_alone():
-    plans = [make_plan(library.problem("reaction"), recipe="marching", scale=scale) for scale in (1.0, 0.01)]
+    plans = [plan_for(library.problem("reaction"), March(on="series")) for scale in (1.0, 0.01)]
     assert plans[0].phases == plans[1].phases
 
 
@@ -198,11 +198,11 @@ def test_what_cannot_be_planned_is_refused_with_a_remedy(options, pattern):
 
 def test_whole_numbers_of_numpy_are_as_good_and_can_be_written_down():
     asked = inspect.unwrap(make_plan)(library.problem("wave"), seed=np.int64(3), interior=np.int32(64))
-    assert Plan.from_json(asked.to_json()) == asked == make_plan(library.problem("wave"), seed=3, interior=64)
+    assert Plan.from_json(asked.to_json()) == asked == Train(seed=3, points=64).plan(library.problem("wave"))
 
 
 @pytest.mark.parametrize("problem", [POISSON, AHEAD], ids=["steady", "data at the end"])
 def test_what_has_no_beginning_is_not_marched(problem):
     assert marching_obstacle(problem)
     with pytest.raises(SafeNetError, match=r"marching does not suit .*\n.*least-squares"):
-        make_plan(problem, recipe="marching")
+        plan_for(problem, March(on="series"))

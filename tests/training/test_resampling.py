@@ -25,7 +25,7 @@ conditions = ["u(0) = 1"]
 domain = { t = [0, 1] }
 """)
 PLAN = dataclasses.replace(
-    make_plan(GROWTH, features=4, width=3, interior=12, condition=1),
+    Train(features=4, width=3, points=12, condition_points=1).plan(GROWTH),
     phases=(LevenbergMarquardt(11, resample=4, patience=0),),
 )
 

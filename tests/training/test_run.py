@@ -265,7 +265,7 @@ def test_adam_that_ends_far_above_where_the_run_began_has_diverged():
 
 def test_a_run_that_is_never_finite_ends_with_its_first_network():
     nowhere = loads(LOGISTIC.toml().replace("4*u*(1 - u)", "log(u - 9)"))
-    plan = make_plan(nowhere, interior=4, condition=2)
+    plan = Train(points=4, condition_points=2).plan(nowhere)
     plan = dataclasses.replace(plan, network=NETWORK)
     trained = train(nowhere, plan)
     assert [record.outcome for record in trained.records] == ["given up", "diverged"]
@@ -301,5 +301,5 @@ def test_no_recipe_reads_the_reference(problem, plan):
     def forbidden(**coordinates):
         raise AssertionError("the reference was read while training")
 
-    blind = train(problem.with_reference(forbidden), plan or make_plan(problem))
-    assert facts(blind) == facts(train(problem, plan or make_plan(problem)))
+    blind = train(problem.with_reference(forbidden), plan or plan_for(problem, "auto"))
+    assert facts(blind) == facts(train(problem, plan or plan_for(problem, "auto")))

@@ -21,7 +21,7 @@ TINY = {"interior": 8, "condition": 1, "width": 3, "depth": 1, "sampler": "sobol
 
 def plan(method="pinn", recipe="paper-2", **options):
     """A thousandth of the recipe, with two variants of it."""
-    made = make_plan(DECAY, method_name=method, recipe=recipe, scale=1e-3, **TINY, **options)
+    made = Train(method, recipe, scale=1e-3, **TINY, **options).plan(DECAY)
     return dataclasses.replace(made, variants=made.variants[:2])
 
 
@@ -50,14 +50,14 @@ def test_the_reference_is_not_read_before_the_choice_is_made(chosen, measure, mo
     seen = solving.carry_out(DECAY.with_reference(reference), chosen, None, None)
     blind = solving.carry_out(DECAY, chosen, None, None)
     assert made[0] == made[1]
-    assert seen.result["l2re"] is not None
+    assert seen.result.l2re is not None
     assert without_times(seen.result)["candidates"] == without_times(blind.result)["candidates"]
     # The winner is the one that the candidates' own numbers show.
-    told = seen.result["candidates"]
+    told = seen.result.candidates
     assert [candidate["chosen"] for candidate in told].count(True) == 1
     best = min(told, key=lambda candidate: candidate[measure])
     assert best["chosen"]
-    assert best["residual"] == seen.result["residual"]
+    assert best["residual"] == seen.result.residual
     json.dumps(seen.result, allow_nan=False)
 
 
@@ -101,7 +101,7 @@ def test_interrupted_anywhere_the_same_candidate_wins_with_the_same_bits(tmp_pat
     for stop in (3, len(watch.told) * 3 // 4, len(watch.told)):
         folder = solving.prepare(tmp_path / str(stop), DECAY, RATES, False)
         stopped = solving.carry_out(DECAY, RATES, Watch(stop), folder)
-        assert stopped.result["outcome"] == "interrupted"
+        assert stopped.result.outcome == "interrupted"
         resumed = sn.resume(folder)
         assert without_times(resumed.result) == expected
         np.testing.assert_array_equal(resumed.history, whole.history)
@@ -116,11 +116,11 @@ def test_interrupted_anywhere_the_same_candidate_wins_with_the_same_bits(tmp_pat
 def test_one_seed_chooses_for_all():
     first, other = (solving.carry_out(DECAY, dataclasses.replace(RATES, seed=n), None, None) for n in (0, 3))
     assert without_times(first.result)["candidates"] == without_times(other.result)["candidates"]
-    number = [facts["chosen"] for facts in first.result["candidates"]].index(True)
+    number = [facts["chosen"] for facts in first.result.candidates].index(True)
     alone = train(DECAY, dataclasses.replace(RATES.settled[number], seed=3))
     np.testing.assert_array_equal(other.history, alone.history)
     assert not np.array_equal(other.history, first.history)
-    assert (other.result["seed"], other.plan.seed) == (3, 3)
+    assert (other.result.seed, other.plan.seed) == (3, 3)
 
 
 def test_seeds_together_search_once(monkeypatch):
@@ -149,7 +149,7 @@ def test_a_seed_that_does_not_choose_can_be_interrupted_anywhere(tmp_path):
     assert names == {"candidate-1", "candidate-2", "candidate-chosen"}
     for stop in (3, len(watch.told) * 2 // 3 - 1, len(watch.told) * 5 // 6, len(watch.told)):
         folder = solving.prepare(tmp_path / str(stop), DECAY, other, False)
-        assert solving.carry_out(DECAY, other, Watch(stop), folder).result["outcome"] == "interrupted"
+        assert solving.carry_out(DECAY, other, Watch(stop), folder).result.outcome == "interrupted"
         resumed = sn.resume(folder)
         np.testing.assert_array_equal(resumed.history, whole.history)
         assert without_times(resumed.result) == without_times(whole.result)
@@ -191,21 +191,21 @@ def test_a_seed_that_chooses_goes_on_where_it_was_a_candidate(tmp_path, monkeypa
 
 
 def test_a_variant_changes_what_it_names_and_nothing_else():
-    full = make_plan(DECAY, method_name="pinn", recipe="paper-2")
+    full = Train("pinn", "paper-2").plan(DECAY)
     assert [variant["rate"] for variant in full.variants] == [1e-1, 1e-2, 1e-3, 1e-4, 1e-5]
     for rate, candidate in zip((1e-1, 1e-2, 1e-3, 1e-4, 1e-5), full.candidates, strict=True):
         first, _, second, _ = candidate.phases
         assert (first.rate, first.decay) == (rate, 1)
         assert (second.rate, second.decay, second.every) == (rate / 2, 0.9, 2000)
         assert dataclasses.replace(candidate, phases=full.phases, variants=full.variants) == full
-    weights = make_plan(DECAY, method_name="w-pinn-grid", recipe="paper-1")
+    weights = Train("w-pinn-grid", "paper-1").plan(DECAY)
     assert [plan.residual_weight for plan in weights.candidates] == list(METHODS["w-pinn-grid"].weight_grid)
     assert {plan.condition_weight for plan in weights.candidates} == {100}
-    assert len(make_plan(DECAY, method_name="w-pinn-grid", recipe="paper-2").candidates) == 15
+    assert len(Train("w-pinn-grid", "paper-2").plan(DECAY).candidates) == 15
 
 
 def test_a_plan_without_variants_is_its_own_candidate():
-    single = make_plan(DECAY, method_name="pinn", recipe="paper-1")
+    single = Train("pinn", "paper-1").plan(DECAY)
     assert single.candidates == (single,)
 
 

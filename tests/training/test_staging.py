@@ -47,7 +47,7 @@ SMALL = {"features": 8, "width": 4, "interior": 60, "condition": 10}
 
 
 def plan(problem, *phases, **options):
-    return replace(make_plan(problem, recipe="levenberg-marquardt", **(SMALL | options)), phases=phases)
+    return replace(Train("safe-net", "levenberg-marquardt", **SMALL | options).plan(problem), phases=phases)
 
 
 def assert_same(found, expected):

@@ -191,7 +191,7 @@ def test_a_march_goes_on_from_where_it_was_left():
     whole = list(phase.run(problem, Monitor()))
     left = whole[1]
     again = list(phase.run(problem, Monitor(), left))[-1]
-    for one, other in zip(whole[-1].network.pieces, again.network.pieces, strict=True):
+    for one, other in zip(whole[-1].network.pieces, again.field.pieces, strict=True):
         for a, b in zip(one.amplitudes, other.amplitudes, strict=True):
             np.testing.assert_array_equal(a, b)
 

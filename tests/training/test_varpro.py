@@ -130,13 +130,13 @@ def test_frequencies_that_train_beat_frozen_ones_and_splitting_the_run_changes_n
 @pytest.mark.slow
 def test_the_recipe_finds_the_frequencies_of_the_data():
     options = {"features": 16, "domain": False, "interior": 200, "condition": 40}
-    solution = sn.solve(CONVECTION, recipe="variable-projection", **options)
-    assert solution.result["l2re"] < 1e-12
-    assert solution.result["residual"] < 1e-12
+    solution = sn.solve(CONVECTION, sn.Train("safe-net", "variable-projection", **options))
+    assert solution.result.l2re < 1e-12
+    assert solution.result.residual < 1e-12
     assert (
-        solution.result["parameters"] == 41
+        solution.result.parameters == 41
     )  # 4 · 2 frequencies, 16 amplitudes of the features, 16 + 1 of the layer
-    omega = np.abs(np.asarray(solution.network.features.inner.omega))
+    omega = np.abs(np.asarray(solution.field.features.inner.omega))
     assert np.any(np.abs(omega - [2.7, 5.4]).max(axis=1) < 1e-6)
 
 
@@ -144,7 +144,7 @@ def test_what_is_not_linear_is_refused_with_a_remedy():
     with pytest.raises(
         SafeNetError, match=r"variable-projection does not suit .*not linear\n.*least-squares"
     ):
-        make_plan(sn.library.problem("burgers"), recipe="variable-projection")
-    plan = make_plan(CONVECTION, recipe="variable-projection", features=16)
+        Train("safe-net", "variable-projection").plan(sn.library.problem("burgers"))
+    plan = Train("safe-net", "variable-projection", features=16).plan(CONVECTION)
     assert (plan.network.depth, plan.network.features) == (0, 16)
-    assert make_plan(CONVECTION, recipe="variable-projection", depth=1).network.depth == 1
+    assert Train("safe-net", "variable-projection", depth=1).plan(CONVECTION).network.depth == 1

@@ -132,7 +132,8 @@ def train(
             seed=seed,
             precision=precision,
             scale=scale,
-            points=None if points is None and condition_points is None else (points, condition_points),
+            points=points,
+            condition_points=condition_points,
             sampler=sampler,
             **options | method_options(more or []),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ..direct.plan import DirectPlan, plan_of
 from ..direct.solver import SOLVERS, Solver
@@ -48,10 +47,3 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
             "leave the solver out, or use train",
         )
     return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
-
-
-def plan_named(problem: Problem, method: str, recipe: str, **options: Any) -> AnyPlan:
-    """Of a line in a suite: a network by method and recipe."""
-    interior, condition = options.pop("interior", None), options.pop("condition", None)
-    points = None if interior is None and condition is None else (interior, condition)
-    return Train(method, recipe, points=points, **options).plan(problem)

@@ -67,8 +67,8 @@ class Train:
     `network`: a method's name, a `Method`, a function key → equinox.Module, or a module itself, from point to fields.
     `schedule`: a recipe's name, or phases: Adam, LBFGS, SSBroyden, LevenbergMarquardt, …, and any optax optimiser in
     `Optax`. `terms`: pairs (weight, function of the network); each function returns numbers to be made zero.
-    `points`: how many inside, or (inside, on each condition), or an array of points inside. `weights`: a mapping from
-    the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a solution to start from.
+    `points`: how many inside, or an array of them; `condition_points`: how many on each condition. `weights`: a mapping
+    from the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a solution to start from.
     `callback`: told of the progress; the run stops when it returns True. `scale` multiplies all iterations.
     `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
     """
@@ -82,6 +82,7 @@ class Train:
         *,
         terms: Sequence[tuple[float, Callable[[Any], Any]]] = (),
         points: Any = None,
+        condition_points: int | None = None,
         weights: Mapping[str, float] | None = None,
         start: Any = None,
         callback: Callable[[Progress], Any] | None = None,
@@ -93,7 +94,8 @@ class Train:
     ) -> None:
         self.network, self.schedule, self.options = network, schedule, options
         self.weights, self.seed, self.precision = dict(weights or {}), seed, precision
-        self.scale, self.sampler, self.points = scale, sampler, points
+        self.scale, self.sampler = scale, sampler
+        self.points, self.condition_points = points, condition_points
         self._check()
         modular = isinstance(network, eqx.Module)
         named = isinstance(network, (str, Method))
@@ -173,17 +175,11 @@ class Train:
 
     def _counts(self, usual: Recipe) -> tuple[int, int]:
         """Points inside and on each condition."""
-        given = self.points
-        if given is not None and np.ndim(given) == 2:
-            return len(given), usual.condition
-        pair = tuple(given) if isinstance(given, (tuple, list)) else (given, None)
-        counts = []
-        usually = usual.interior, usual.condition
-        for count, kind, default in zip(pair, ("points", "condition points"), usually, strict=True):
+        inside = len(self.points) if self.own.points is not None else self.points
+        for count, kind in ((inside, "points"), (self.condition_points, "condition points")):
             if count is not None and not _whole(count, 1):
                 raise SafeNetError(f"{count!r} {kind} cannot be drawn", "give a whole number, at least 1")
-            counts.append(int(count or default))
-        return counts[0], counts[1]
+        return int(inside or usual.interior), int(self.condition_points or usual.condition)
 
     # ---- the plan
 
