@@ -22,7 +22,7 @@ import numpy as np
 import safenet as sn
 from safenet.run.checkpoint import write_atomically
 
-POINTS = {"interior": 300, "condition": 60}
+POINTS = {"points": 300, "condition_points": 60}
 ADAM = {
     "recipe": "paper-4",
     "scale": 0.006,

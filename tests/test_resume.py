@@ -23,7 +23,7 @@ equations = ["u_t = u_xx/20 + u - u**3"]
 conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
 domain = { x = [0, 1], t = [0, 1] }
 """
-NETWORK = {"recipe": "paper-1", "scale": 0.01, "interior": 16, "condition": 1, "features": 4, "width": 4}
+NETWORK = {"recipe": "paper-1", "scale": 0.01, "points": 16, "condition_points": 1, "features": 4, "width": 4}
 # Least squares in levels, marching in passes of slabs, Adam and then L-BFGS.
 KINDS = {"levels": (DECAY, {"recipe": "least-squares"}), "slabs": (FISHER, {}), "network": (DECAY, NETWORK)}
 # The same on the command line.

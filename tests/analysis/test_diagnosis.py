@@ -12,9 +12,9 @@ from safenet.analysis.diagnosis import ROUGH, STIFF, FrequencyShares
 from safenet.measure.heldout import HeldOut
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
 
-SIZES = {"interior": 200, "condition": 40, "sampler": "sobol", "precision": "float64"}
+SIZES = {"points": 200, "condition_points": 40, "sampler": "sobol", "precision": "float64"}
 SMALL = {"method": "pinn", "depth": 2, "width": 8}
-QUICK = {"operator": "gauss-newton", "interior": 200, "condition": 40}
+QUICK = {"operator": "gauss-newton", "points": 200, "condition_points": 40}
 
 # The heat equation with its equation multiplied by 30, as a change of units would.
 SCALED_HEAT = """

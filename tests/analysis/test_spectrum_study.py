@@ -15,7 +15,7 @@ from safenet.train.objective import physics_loss
 from test_cli import run
 
 TINY = {"method": "safe-net", "features": 8, "width": 4}
-FEW = {"interior": 60, "condition": 20}
+FEW = {"points": 60, "condition_points": 20}
 POISSON = """
 name = "poisson"
 unknowns = ["u"]
@@ -78,10 +78,10 @@ def test_the_optimisers_see_a_better_conditioned_problem():
 
 def test_the_loss_of_a_linear_form_is_quadratic_in_its_amplitudes():
     solution = sn.solve(sn.loads(POISSON), sn.LeastSquares())
-    analysis = sn.spectrum(solution, interior=64)
+    analysis = sn.spectrum(solution, points=64)
     assert "amplitudes" in analysis.what
     assert analysis.spectra["loss"].operator == "gauss-newton"
-    whole = sn.spectrum(solution, interior=64, operator="hessian")
+    whole = sn.spectrum(solution, points=64, operator="hessian")
     assert whole.lambda_max == pytest.approx(analysis.lambda_max, rel=1e-9)
     assert analysis.lambda_min >= -analysis.spectra["loss"].rounding
 

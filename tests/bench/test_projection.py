@@ -62,7 +62,7 @@ def test_other_problems_and_methods_stand_in_and_other_sizes_and_devices_do_not(
     assert (own[1], other[1]) == (True, False)
     assert other[0] == pytest.approx(own[0])
     assert paces.seconds(case(method="rbf"), 5)[0] == pytest.approx(own[0])
-    assert paces.seconds(case(interior=100), 5) == (None, False)
+    assert paces.seconds(case(points=100), 5) == (None, False)
     assert paces.seconds(case(recipe="default"), 5) == (None, False)
     assert Paces([]).left([case()]) is None
 

@@ -217,7 +217,7 @@ def test_a_case_keeps_its_own_statement_beside_one_of_the_same_task():
 
 def test_the_name_of_a_case_does_not_depend_on_order_or_on_how_a_default_is_said():
     assert case(depth=2, width=9).id == case(width=9, depth=2).id
-    assert case(precision="float32", activation="tanh", interior=20_000).id == case().id
+    assert case(precision="float32", activation="tanh", points=20_000).id == case().id
     again = Case.of(case().configuration)
     assert again.id == case().id
     shuffled = list(case().configuration["plan"].items())
@@ -237,7 +237,7 @@ OTHERS = {
 def test_every_option_changes_the_name():
     variants = [case(**{name: value}) for name, value in OTHERS.items()]
     variants += [case(seed=1), case(method="rff"), case(recipe="paper-3a"), case(precision="float64")]
-    variants += [case(interior=100), case(condition=100), case(sampler="sobol"), case(scale=0.5)]
+    variants += [case(points=100), case(condition_points=100), case(sampler="sobol"), case(scale=0.5)]
     variants += [case(problem=library.problem("wave", c=3)), case(problem=library.problem("diffusion"))]
     assert len({variant.id for variant in [*variants, case()]}) == len(variants) + 1
     # All options of a method are here: one that is added must be, too.

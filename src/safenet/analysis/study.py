@@ -148,8 +148,8 @@ def spectrum(
     dense: bool | None = None,
     probes: int | None = None,
     steps: int | None = None,
-    interior: int | None = None,
-    condition: int | None = None,
+    points: int | None = None,
+    condition_points: int | None = None,
     seed: int = 0,
     method: str = "safe-net",
     adam: int = 0,
@@ -172,9 +172,9 @@ def spectrum(
         subject = _network(subject, method, adam, seed, say, options)
     on_cpu = jax.default_backend() == "cpu"
     plan = _training(subject)
-    counts = _points(plan, interior, condition, on_cpu)
-    points = sample(subject.problem, *counts, plan.sampler, plan.seed)
-    loss, theta, what, notes = loss_of(subject, points)
+    counts = _points(plan, points, condition_points, on_cpu)
+    drawn = sample(subject.problem, *counts, plan.sampler, plan.seed)
+    loss, theta, what, notes = loss_of(subject, drawn)
     size = int(theta.shape[0])
     linear = isinstance(subject.field, LinearForm) and subject.problem.linear
     # A loss that is quadratic in θ has no other Hessian, and JᵀJ costs less.
@@ -210,7 +210,7 @@ def spectrum(
     kernels = tangent_kernels(loss, theta, names)
     named = float(np.linalg.norm([max(along, default=0.0) for along in named_frequencies(subject.problem)]))
     frequencies = frequency_shares(loss, theta, kernels["loss"].stiffest, named)
-    rounding = _rounding(subject, points, loss, theta)
+    rounding = _rounding(subject, drawn, loss, theta)
     stiffness = {name: float(kernels[name].eigenvalues[0]) for name in names}
     equations = len(subject.problem.equations)
     trained = len(subject.history) > 0

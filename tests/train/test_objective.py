@@ -12,7 +12,7 @@ from safenet.measure.points import Points, sample
 from safenet.networks import build, method
 from safenet.problem import loads
 from safenet.train import objective
-from safenet.train.objective import physics_loss, term_names
+from safenet.train.objective import Weighing, physics_loss, term_names
 
 
 class Known(eqx.Module):
@@ -51,13 +51,14 @@ def wave_residuals():
     ]
 
 
-@pytest.mark.parametrize("weights", [{}, {"residual_weight": 0.25, "condition_weight": 3.0}])
-def test_the_loss_is_the_weighted_sum_of_half_mean_squares(weights):
-    loss, theta = physics_loss(WAVE, Known(jnp.array(THETA)), POINTS, **weights)
+@pytest.mark.parametrize(("inner", "outer"), [(1.0, 100.0), (0.25, 3.0)])
+def test_the_loss_is_the_weighted_sum_of_half_mean_squares(inner, outer):
+    usual = (inner, outer) == (1.0, 100.0)
+    weights = () if usual else (Weighing(inner, outer),)
+    loss, theta = physics_loss(WAVE, Known(jnp.array(THETA)), POINTS, *weights)
     total, terms = eqx.filter_jit(loss)(theta)
     expected = [np.mean(residual**2) / 2 for residual in wave_residuals()]
     np.testing.assert_allclose(terms, expected, rtol=1e-12)
-    outer, inner = weights.get("condition_weight", 100.0), weights.get("residual_weight", 1.0)
     assert float(total) == pytest.approx(inner * expected[0] + outer * sum(expected[1:]), rel=1e-12)
 
 
@@ -173,3 +174,36 @@ def test_losses_of_one_problem_stack_whatever_their_seed():
     # B differs by the seed and is stacked with the rest.
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), first, second)
     assert np.any(np.diff(stacked.fixed.features.B.array, axis=0))
+
+
+def test_a_single_term_may_have_a_weight_of_its_own():
+    weighed = Weighing(1.0, 100.0, (("u(x, 0)", 7.0),))
+    loss, theta = physics_loss(WAVE, Known(jnp.array(THETA)), POINTS, weighed)
+    total, terms = loss(theta)
+    assert float(total) == pytest.approx(float(jnp.array([1.0, 100.0, 100.0, 7.0, 100.0]) @ terms), rel=1e-12)
+
+
+def test_own_terms_are_in_the_loss_its_gradient_and_its_rows():
+    """λ/2 mean r² beside the others, by every way that an optimiser asks for the loss."""
+
+    def mass(network):
+        return jax.vmap(network)(jnp.asarray(POINTS.interior))[:, 0] - 0.3
+
+    plain, theta = physics_loss(WAVE, Known(jnp.array(THETA)), POINTS)
+    loss, _ = physics_loss(WAVE, Known(jnp.array(THETA)), POINTS, own=[(5.0, mass)])
+    x, t = POINTS.interior.T
+    own = np.mean((u(x, t) - 0.3) ** 2) / 2
+    total, terms = loss(theta)
+    assert float(terms[-1]) == pytest.approx(own, rel=1e-12)
+    assert float(total) == pytest.approx(float(plain(theta)[0]) + 5 * own, rel=1e-12)
+    (again, same), gradient = loss.value_and_gradient(theta)
+    np.testing.assert_allclose([again, *same], [total, *terms], rtol=1e-12)
+    np.testing.assert_allclose(gradient, jax.grad(lambda p: loss(p)[0])(theta), rtol=1e-9, atol=1e-12)
+    rows = loss.rows(theta)
+    assert float(jnp.sum(rows**2) / 2) == pytest.approx(float(total), rel=1e-12)
+    J, r = loss.jacobian(theta)
+    np.testing.assert_allclose(r, rows, rtol=1e-12, atol=1e-15)
+    gram, slope, value = loss.normal_equations(theta)
+    np.testing.assert_allclose(gram, J.T @ J, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(slope, gradient, rtol=1e-9, atol=1e-12)
+    assert float(value) == pytest.approx(float(total), rel=1e-12)

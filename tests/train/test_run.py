@@ -8,19 +8,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from carrying import train
 from jax.experimental.compilation_cache import compilation_cache
 
-from safenet import library
-from safenet.direct.direct import LeastSquares, Marching
-from safenet.networks import LinearForm, Perceptron, Piecewise, method
+from safenet.networks import Perceptron, method
 from safenet.problem import loads
+from safenet.run.budget import Budget
 from safenet.run.progress import Monitor
 from safenet.train import run
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
-from safenet.train.recipes import Plan, make_plan
-from safenet.train.run import train
+from safenet.train.plan import Plan
 
 DECAY = loads("""
 name = "decay"
@@ -58,8 +57,6 @@ RUNS = {
     "ntk weights": (DECAY, ADAPTED["ntk"], (8, 22)),
     "rba weights": (DECAY, ADAPTED["rba"], (8, 22, 30)),
     "levenberg-marquardt": (DECAY, dataclasses.replace(SMALL, phases=(LevenbergMarquardt(9),)), (5,)),
-    "least squares": (DECAY, Plan(phases=(LeastSquares(tolerance=0.0),)), (1, 2, 3, 4, 8, 15)),
-    "marching": (LOGISTIC, Plan(phases=(Marching(tail=1e-2), Marching(tail=1e-5))), (1, 2, 6, 20, 40)),
 }
 
 
@@ -113,8 +110,15 @@ class Watch(Monitor):
 def facts(trained):
     """All that a run ends with, but the time it took."""
     records = [dataclasses.replace(record, seconds=0.0) for record in trained.records]
-    arrays = [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(trained.network)]
-    return trained.residual, trained.outcome, trained.stop_reason, records, arrays, trained.history.tobytes()
+    arrays = [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(trained.field)]
+    return (
+        trained.residual,
+        trained.interrupted,
+        trained.stop_reason,
+        records,
+        arrays,
+        trained.history.tobytes(),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +143,7 @@ def test_the_same_plan_gives_the_same_bits(name, undisturbed):
 
 
 def test_another_seed_gives_another_network():
-    ends = [train(DECAY, dataclasses.replace(SMALL, seed=seed, phases=(Adam(1),))).network for seed in (1, 2)]
+    ends = [train(DECAY, dataclasses.replace(SMALL, seed=seed, phases=(Adam(1),))).field for seed in (1, 2)]
     assert not np.array_equal(*(network.weights[0] for network in ends))
 
 
@@ -149,9 +153,9 @@ def test_another_seed_gives_another_network():
 def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(name, stop, undisturbed, tmp_path):
     problem, plan, _ = RUNS[name]
     interrupted = train(problem, plan, Watch(stop), tmp_path)
-    assert interrupted.outcome == "interrupted"
+    assert interrupted.interrupted
     assert "resumed" in interrupted.stop_reason
-    assert interrupted.network is not None
+    assert interrupted.field is not None
     resumed = train(problem, plan, None, tmp_path, resume=True)
     assert facts(resumed) == undisturbed(name)
     # Finished is finished.
@@ -160,27 +164,10 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(name, stop, undis
     assert watch.told == []
 
 
-@pytest.mark.parametrize("name", ["least squares", "marching"])
-def test_an_interruption_at_the_last_moment_adds_nothing(name, undisturbed, tmp_path):
-    problem, plan, _ = RUNS[name]
-    watch = Watch()
-    train(problem, plan, watch)
-    train(problem, plan, Watch(len(watch.told)), tmp_path)
-    assert facts(train(problem, plan, None, tmp_path, resume=True)) == undisturbed(name)
-
-
-def test_an_interruption_keeps_the_best_so_far(tmp_path):
-    # After some slabs: the part that was reached is known, the rest is not.
-    trained = train(LOGISTIC, RUNS["marching"][1], Watch(12), tmp_path)
-    assert isinstance(trained.network, Piecewise)
-    times = np.array([[0.5, 0.0], [0.5, 1.0]])
-    start, end = trained.network.jets(times, [(0, 0)])[(0, 0)][:, 0]
-    assert start == pytest.approx(0.5, abs=1e-2)
-    assert math.isnan(end)
-    # Before anything was computed: the network as it was built.
+def test_an_interruption_before_anything_was_computed_keeps_the_network_as_it_was_built():
     early = train(DECAY, OPTIMISED, Watch(1))
-    assert isinstance(early.network, Perceptron)
-    assert np.isfinite(early.network(jnp.array([0.5]))).all()
+    assert isinstance(early.field, Perceptron)
+    assert np.isfinite(early.field(jnp.array([0.5]))).all()
 
 
 def test_the_monitor_hears_plain_numbers_of_every_iteration():
@@ -214,7 +201,7 @@ def test_the_loss_falls_and_the_held_out_residual_with_it():
     trained = train(DECAY, plan)
     assert trained.history[-1, 1] < 1e-4 * trained.history[0, 1]
     t = np.linspace(0, 1, 11)[:, None]
-    np.testing.assert_allclose(jax.vmap(trained.network)(jnp.asarray(t)), np.exp(-t), rtol=0, atol=1e-2)
+    np.testing.assert_allclose(jax.vmap(trained.field)(jnp.asarray(t)), np.exp(-t), rtol=0, atol=1e-2)
     assert trained.residual < 2e-2
 
 
@@ -232,12 +219,12 @@ def test_a_run_that_leaves_the_finite_stops_as_diverged_with_the_best_before(tmp
     # The condition pulls u beyond √2, where the logarithm ends.
     plan = dataclasses.replace(SMALL, phases=(Adam(500, rate=0.1), LBFGS(5)))
     trained = train(FINITE_AT_FIRST, plan, None, tmp_path)
-    assert trained.outcome == "diverged"
+    assert trained.ending == "diverged"
     assert "NaN" in trained.stop_reason
     assert [record.name for record in trained.records] == ["adam"]
     assert 1 < trained.records[0].iterations < 500
     assert np.isfinite(trained.history).all()
-    assert np.isfinite(trained.network(jnp.array([0.3]))).all()
+    assert np.isfinite(trained.field(jnp.array([0.3]))).all()
     # Resuming does not pretend otherwise.
     assert facts(train(FINITE_AT_FIRST, plan, None, tmp_path, resume=True)) == facts(trained)
 
@@ -259,47 +246,37 @@ def test_adam_that_ends_far_above_where_the_run_began_has_diverged():
     trained = train(DECAY, plan)
     assert trained.history[-1, 1] > 10 * trained.records[0].first_loss
     assert [record.name for record in trained.records] == ["adam", "lbfgs", "adam"]
-    assert trained.outcome == "diverged"
+    assert trained.ending == "diverged"
     assert "far above" in trained.stop_reason
 
 
 def test_a_run_that_is_never_finite_ends_with_its_first_network():
     nowhere = loads(LOGISTIC.toml().replace("4*u*(1 - u)", "log(u - 9)"))
-    plan = Train(points=4, condition_points=2).plan(nowhere)
-    plan = dataclasses.replace(plan, network=NETWORK)
-    trained = train(nowhere, plan)
-    assert [record.outcome for record in trained.records] == ["given up", "diverged"]
-    assert trained.outcome == "diverged"
+    trained = train(nowhere, dataclasses.replace(SMALL, phases=(LevenbergMarquardt(5),)))
+    assert trained.ending == "diverged"
     assert trained.residual == math.inf
-    assert isinstance(trained.network, Perceptron)
+    assert isinstance(trained.field, Perceptron)
 
 
-def test_the_linear_form_wins_over_a_network_it_beats():
-    plan = dataclasses.replace(SMALL, phases=(LeastSquares(), LevenbergMarquardt(5)))
-    trained = train(DECAY, plan)
-    assert isinstance(trained.network, LinearForm)
-    assert [record.name for record in trained.records] == ["least squares"]  # the second was not needed
-    assert trained.residual < 1e-11
-
-
-def test_a_network_is_trained_where_the_linear_form_fails():
-    # Two amplitudes cannot do it: the residual stays above a tenth.
-    plan = dataclasses.replace(SMALL, phases=(LeastSquares(least=0, unknowns=1), LevenbergMarquardt(25)))
-    trained = train(DECAY, plan)
-    assert [record.name for record in trained.records] == ["least squares", "levenberg-marquardt"]
-    assert isinstance(trained.network, Perceptron)
-    assert trained.records[0].residual > 0.1 > trained.records[1].residual
-    assert trained.residual == trained.records[1].residual
-
-
-@pytest.mark.parametrize(
-    ("problem", "plan"),
-    [(DECAY, OPTIMISED), (LOGISTIC, RUNS["marching"][1]), (library.problem("wave"), None)],
-    ids=["optimisers", "marching", "default"],
-)
-def test_no_recipe_reads_the_reference(problem, plan):
+def test_no_training_reads_the_reference():
     def forbidden(**coordinates):
         raise AssertionError("the reference was read while training")
 
-    blind = train(problem.with_reference(forbidden), plan or plan_for(problem, "auto"))
-    assert facts(blind) == facts(train(problem, plan or plan_for(problem, "auto")))
+    assert facts(train(DECAY.with_reference(forbidden), OPTIMISED)) == facts(train(DECAY, OPTIMISED))
+
+
+def test_a_clock_stops_a_training_which_goes_on_later_as_if_nothing_had_happened(undisturbed, tmp_path):
+    class Clock(Budget):
+        looks = 0
+
+        def over(self, ahead=0.0):
+            self.looks += 1
+            self.spent = self.spent or (self.found and self.looks > 5)
+            return self.spent
+
+    stopped = train(DECAY, OPTIMISED, None, tmp_path, budget=Clock())
+    assert stopped.stopped
+    assert not stopped.interrupted
+    assert 0 < len(stopped.history) < 12
+    resumed = train(DECAY, OPTIMISED, None, tmp_path, resume=True)
+    assert facts(resumed) == undisturbed("adam and l-bfgs")

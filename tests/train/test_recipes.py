@@ -19,7 +19,8 @@ from safenet.train.choice import default_schedule, marching_obstacle
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
-from safenet.train.recipes import RECIPES, SCHEDULES, Plan, make_plan
+from safenet.train.plan import Plan
+from safenet.train.solver import Train
 
 POISSON = loads("""
 name = "poisson"
@@ -147,7 +148,9 @@ def test_every_schedule_is_described_and_every_description_has_a_schedule():
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_plans_survive_json(recipe):
-    plan = Train("safe-net", recipe, seed=7, scale=0.5, points=11, sampler="latin").plan(library.problem("wave"))
+    plan = Train("safe-net", recipe, seed=7, scale=0.5, points=11, sampler="latin").plan(
+        library.problem("wave")
+    )
     text = plan.to_json()
     json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     assert Plan.from_json(text) == plan
@@ -182,9 +185,9 @@ def test_scale_leaves_direct_phases_alone():
         ({"seed": -1}, "seed is -1.*whole number from 0"),
         ({"seed": 1.5}, "seed is 1.5.*whole number from 0"),
         ({"seed": "1"}, "seed is '1'.*whole number from 0"),
-        ({"interior": 0}, "^0 points cannot be drawn.*at least 1"),
-        ({"interior": 100.5}, "100.5 points cannot be drawn.*whole number"),
-        ({"condition": -3}, "-3 condition points cannot be drawn.*at least 1"),
+        ({"points": 0}, "^0 points cannot be drawn.*at least 1"),
+        ({"points": 100.5}, "100.5 points cannot be drawn.*whole number"),
+        ({"condition_points": -3}, "-3 condition points cannot be drawn.*at least 1"),
         ({"recipe": "levenberg-marquardt", "precision": "float32"}, "needs float64"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

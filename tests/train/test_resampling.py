@@ -13,9 +13,9 @@ from safenet.measure.points import sample
 from safenet.train import run as training
 from safenet.train.objective import physics_loss
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
-from safenet.train.recipes import make_plan
+from safenet.train.solver import Train
 from safenet.train.resampling import adaptive_points
-from safenet.train.run import train
+from carrying import train
 
 GROWTH = sn.loads("""
 name = "growth"
@@ -96,7 +96,7 @@ def test_new_points_come_after_so_many_steps_and_an_interruption_changes_none(tm
         assert np.array_equal(resumed.history, whole.history)
         assert [r.outcome for r in resumed.records] == [r.outcome for r in whole.records]
         for a, b in zip(
-            *(eqx.filter(run.network, eqx.is_array).weights for run in (resumed, whole)), strict=True
+            *(eqx.filter(run.field, eqx.is_array).weights for run in (resumed, whole)), strict=True
         ):
             assert np.array_equal(a, b)
         assert [(r.iterations, r.evaluations) for r in resumed.records] == [

@@ -36,7 +36,7 @@ phase = Adam(50)
 state, trace = phase.advance(loss, phase.start(loss, theta), 50)
 normal = eqx.filter_jit(lambda loss, theta: loss.normal_equations(theta))(loss, theta)
 if out:
-    options = {"interior": 37, "condition": 11, "width": 5, "depth": 1, "scale": 2e-4}
+    options = {"points": 37, "condition_points": 11, "width": 5, "depth": 1, "scale": 2e-4}
     sn.solve(problem, method="pinn", recipe="paper-1", out=out, **options)
 print(json.dumps({
     "devices": jax.device_count(),

@@ -24,7 +24,7 @@ from safenet.train.optimisers.adam import Adam
 from safenet.train.run import Run, train
 
 TINY = {"method": "pinn", "recipe": "paper-4", "scale": 5e-4, "precision": "float64"}
-TINY |= {"interior": 8, "condition": 2, "width": 3, "depth": 1}
+TINY |= {"points": 8, "condition_points": 2, "width": 3, "depth": 1}
 ADVECTION = loads("""
 name = "advection"
 unknowns = ["u"]

@@ -13,10 +13,11 @@ from safenet.solving.door import candidates
 from safenet.solving.door import door as solving
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
-from safenet.train.recipes import Plan, make_plan
+from safenet.train.plan import Plan
+from safenet.train.solver import Train
 from safenet.train.run import PhaseRecord, Trained, train
 
-TINY = {"interior": 8, "condition": 1, "width": 3, "depth": 1, "sampler": "sobol"}
+TINY = {"points": 8, "condition_points": 1, "width": 3, "depth": 1, "sampler": "sobol"}
 
 
 def plan(method="pinn", recipe="paper-2", **options):

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from carrying import train
 
 import safenet as sn
 from safenet.measure.heldout import held_out
@@ -16,8 +17,9 @@ from safenet.run.progress import Monitor
 from safenet.train import run as training
 from safenet.train.objective import physics_loss
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
-from safenet.train.recipes import Plan, make_plan
-from safenet.train.run import Run, train
+from safenet.train.plan import Plan
+from safenet.train.run import Run
+from safenet.train.solver import Train
 from safenet.train.staging import Stage, dominant_frequencies, error_sizes
 from test_resume import Interrupter
 
@@ -43,7 +45,7 @@ conditions = ["u(0) = 1/10"]
 exact = { u = "1/(1 + 9*exp(-t))" }
 domain = { t = [0, 6] }
 """)
-SMALL = {"features": 8, "width": 4, "interior": 60, "condition": 10}
+SMALL = {"features": 8, "width": 4, "points": 60, "condition_points": 10}
 
 
 def plan(problem, *phases, **options):
@@ -83,7 +85,7 @@ def test_the_second_network_begins_at_the_first_and_only_it_is_moved():
     run._optimise(both.phases[0])
     run.index, run.state, first = 1, None, run.best
     run._stage(both.phases[1])
-    loss, theta = run._loss_and_theta()
+    loss, theta = run.loss_and_theta()
     points = jnp.linspace(-1, 1, 9)[:, None]
     np.testing.assert_array_equal(jax.vmap(loss.field(theta))(points), jax.vmap(first)(points))
     run._optimise(both.phases[1])
@@ -97,7 +99,7 @@ def test_the_second_network_begins_at_the_first_and_only_it_is_moved():
 @pytest.mark.parametrize("problem", [STEADY, LOGISTIC], ids=["steady", "logistic"])
 def test_two_stages_end_far_below_one_of_as_many_steps(problem):
     """Linear and nonlinear; the first network alone gets twice the steps (measured: 200 and 250 times)."""
-    steps, options = 40, {"interior": 200}
+    steps, options = 40, {"points": 200}
     longer = train(problem, plan(problem, LevenbergMarquardt(2 * steps, patience=0), **options))
     second = Stage(steps, features=32, width=8, patience=0)
     staged = train(problem, plan(problem, LevenbergMarquardt(steps, patience=0), second, **options))
@@ -108,8 +110,8 @@ def test_two_stages_end_far_below_one_of_as_many_steps(problem):
 def test_a_third_stage_stands_on_the_second_and_is_saved(tmp_path):
     stages = (LevenbergMarquardt(3), Stage(3, features=8, width=4), Stage(3, features=8, width=4))
     trained = train(STEADY, plan(STEADY, *stages))
-    assert isinstance(trained.network.first.array, Staged)
-    solution = sn.Solution(STEADY, trained.network, plan(STEADY, *stages), trained.history)
+    assert isinstance(trained.field.first.array, Staged)
+    solution = sn.Solution(STEADY, trained.field, plan(STEADY, *stages), trained.history)
     again = sn.load(solution.save(tmp_path / "run"))
     np.testing.assert_array_equal(again(x=[-0.4, 0.9]), solution(x=[-0.4, 0.9]))
     assert Plan.from_json(solution.plan.to_json()) == solution.plan
@@ -135,5 +137,5 @@ def test_an_interruption_at_any_moment_changes_nothing(tmp_path, monkeypatch):
         folder.mkdir()
         assert train(STEADY, stages, Interrupter(n), folder).interrupted
         resumed = train(STEADY, stages, None, folder, resume=True)
-        assert_same(resumed.network, whole.network)
+        assert_same(resumed.field, whole.field)
         np.testing.assert_array_equal(resumed.history, whole.history)

@@ -14,7 +14,7 @@ from safenet.measure.points import sample
 from safenet.networks import build, method
 from safenet.train.objective import physics_loss
 from safenet.train.optimisers.varpro import Projected, VariableProjection, last_layer
-from safenet.train.recipes import make_plan
+from safenet.train.solver import Train
 
 # u = sin(2.7 (x − 2t)): no harmonic of the box.
 CONVECTION = sn.loads("""
@@ -129,7 +129,7 @@ def test_frequencies_that_train_beat_frozen_ones_and_splitting_the_run_changes_n
 
 @pytest.mark.slow
 def test_the_recipe_finds_the_frequencies_of_the_data():
-    options = {"features": 16, "domain": False, "interior": 200, "condition": 40}
+    options = {"features": 16, "domain": False, "points": 200, "condition_points": 40}
     solution = sn.solve(CONVECTION, sn.Train("safe-net", "variable-projection", **options))
     assert solution.result.l2re < 1e-12
     assert solution.result.residual < 1e-12

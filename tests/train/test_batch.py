@@ -6,21 +6,29 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from safenet.solving.door.door import solve, solve_many
+from carrying import train
 from test_run import DECAY, FINITE_AT_FIRST, Watch, compiled_once  # noqa: F401
 
 from safenet import library
 from safenet.networks import method
-from safenet.train.batch import train_many
+from safenet.run.progress import Monitor
+from safenet.train.batch import train_runs
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
-from safenet.train.recipes import Plan
-from safenet.train.run import train
+from safenet.train.plan import Plan
+from safenet.train.run import Run
 from safenet.train.weighting import NTK
 
 WAVE = library.problem("wave")
 SEEDS = (0, 3)
 SMALL = Plan(network=method("pinn", width=3, depth=1), interior=8, condition=1, sampler="sobol")
+
+
+def train_many(problems, plans, monitor=None):
+    """Several runs as one program."""
+    monitor = monitor or Monitor()
+    runs = [Run(problem, plan, monitor, None) for problem, plan in zip(problems, plans, strict=True)]
+    return train_runs(runs, monitor, together=True)
 
 
 def seeds(plan, *numbers):
@@ -30,7 +38,7 @@ def seeds(plan, *numbers):
 def compare(problem, plans, tolerance=1e-9):
     """Histories to the tolerance; iterations, evaluations, outcomes and their reasons exactly."""
     together, alone = (
-        train_many([problem] * len(plans), plans, together=True),
+        train_many([problem] * len(plans), plans),
         [train(problem, plan) for plan in plans],
     )
     for a, b in zip(together, alone, strict=True):
@@ -39,7 +47,7 @@ def compare(problem, plans, tolerance=1e-9):
         for mine, its in zip(a.records, b.records, strict=True):
             facts = [dataclasses.replace(record, seconds=0.0, residual=None) for record in (mine, its)]
             assert facts[0] == facts[1]
-        assert (a.outcome, a.stop_reason, a.winner) == (b.outcome, b.stop_reason, b.winner)
+        assert (a.ending, a.stop_reason, a.winner) == (b.ending, b.stop_reason, b.winner)
         assert a.residual == pytest.approx(b.residual, rel=1e-6)
     assert len({run.history[-1, 1] for run in together}) == len(together)  # the seeds do differ
     return together
@@ -71,8 +79,8 @@ def test_weights_that_adapt_are_each_seeds_own():
 
 def test_single_precision_stays_single():
     plan = dataclasses.replace(SMALL, precision="float32", phases=(Adam(5),))
-    ends = train_many([DECAY] * 2, seeds(plan), together=True)
-    assert {end.network.weights[0].dtype.name for end in ends} == {"float32"}
+    ends = train_many([DECAY] * 2, seeds(plan))
+    assert {end.field.weights[0].dtype.name for end in ends} == {"float32"}
 
 
 def test_each_seed_gets_the_iterations_that_its_own_phases_left():
@@ -87,31 +95,13 @@ def test_each_seed_gets_the_iterations_that_its_own_phases_left():
 def test_a_seed_that_leaves_the_finite_stops_and_the_others_go_on():
     # Those whose u starts above its pole have no logarithm from the start.
     plan = dataclasses.replace(SMALL, phases=(Adam(60, rate=0.1), LBFGS(5)))
-    ends = train_many([FINITE_AT_FIRST] * 3, seeds(plan, 0, 1, 2), together=True)
+    ends = train_many([FINITE_AT_FIRST] * 3, seeds(plan, 0, 1, 2))
     for seed, end in enumerate(ends):
         alone = train(FINITE_AT_FIRST, dataclasses.replace(plan, seed=seed))
         assert [record.outcome for record in end.records] == [record.outcome for record in alone.records]
         assert [record.iterations for record in end.records] == [r.iterations for r in alone.records]
         assert np.isfinite(end.history).all()
-    assert "diverged" in {end.outcome for end in ends}
-
-
-def test_solutions_of_seeds_are_those_of_solve():
-    tiny = {"method": "w-pinn-grid", "recipe": "paper-1", "scale": 1e-3, "precision": "float64"}
-    tiny |= {"interior": 8, "condition": 1, "width": 3, "depth": 1}
-    for seed, solution in zip(SEEDS, solve_many(DECAY, sn.Train(**tiny), seeds=SEEDS, together=True), strict=True):
-        alone = solve(DECAY, sn.Train(seed=seed, **tiny))
-        assert solution.plan == alone.plan
-        assert solution.result.seed == seed
-        assert [c["chosen"] for c in solution.result.candidates] == [
-            c["chosen"] for c in alone.result.candidates
-        ]
-        np.testing.assert_allclose(solution(t=0.3), alone(t=0.3), rtol=1e-9)
-
-
-def test_direct_phases_run_one_after_another():
-    together = solve_many(DECAY, seeds=SEEDS, together=True)
-    assert [solution.result.phases[0]["name"] for solution in together] == ["modes"] * 2
+    assert "diverged" in {end.ending for end in ends}
 
 
 def test_kernel_weights_of_seeds_together_are_those_of_each_alone():
@@ -141,8 +131,7 @@ class Ones:
 def test_the_monitor_hears_of_the_batch():
     watch = Watch()
     plans = seeds(dataclasses.replace(SMALL, phases=(Adam(5),)))
-    train_many([DECAY] * 2, plans, watch, together=True)
+    train_many([DECAY] * 2, plans, watch)
     assert watch.told[0] == ("phase", ("adam", "2 runs, compiling"))
     assert watch.told[1][0] == "losses"
     assert watch.told[1][1][:2] == (5, 5)
-    assert solve_many(DECAY, seeds=[]) == []
