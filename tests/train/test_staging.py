@@ -82,13 +82,13 @@ def test_the_size_of_the_error_is_read_off_its_residual():
 def test_the_second_network_begins_at_the_first_and_only_it_is_moved():
     both = plan(STEADY, LevenbergMarquardt(3), Stage(3, features=8, width=4))
     run = Run(STEADY, both, Monitor(), None)
-    run._optimise(both.phases[0])
+    run.optimise(both.phases[0])
     run.index, run.state, first = 1, None, run.best
     run._stage(both.phases[1])
     loss, theta = run.loss_and_theta()
     points = jnp.linspace(-1, 1, 9)[:, None]
     np.testing.assert_array_equal(jax.vmap(loss.field(theta))(points), jax.vmap(first)(points))
-    run._optimise(both.phases[1])
+    run.optimise(both.phases[1])
     assert isinstance(run.best, Staged)
     assert np.any(jax.vmap(run.best)(points) != jax.vmap(first)(points))
     assert_same(run.best.first.array, first)

@@ -12,7 +12,7 @@ where no direct solver suits     → a network
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..direct.solver import Cells, LeastSquares, March, Modes, Solver
@@ -57,7 +57,7 @@ def _region(problem: Problem) -> Choice | None:
     if problem.region is None:
         return None
     reason = "a region of the plane: polynomials on cells, refined where the residual is largest"
-    return (Cells.suited(problem),), (reason,)
+    return (Cells(),), (reason,)
 
 
 def _seamed(problem: Problem) -> Choice | None:
@@ -69,7 +69,7 @@ def _seamed(problem: Problem) -> Choice | None:
         return None
     reason = (f"the formulas break at {seams}: polynomials on cells that end there",)
     torn = len(problem.axes) > 2 and any(breaks(problem, conditions=False)[: problem.time])
-    return ((march,) if marches and not (torn and cells) else (Cells.suited(problem),)), reason
+    return ((march,) if marches and not (torn and cells) else (Cells(),)), reason
 
 
 def _linear(problem: Problem) -> Choice | None:
@@ -95,7 +95,7 @@ def _linear(problem: Problem) -> Choice | None:
         solvers += [LeastSquares(only_above=EXACT_ABOVE)] if series else []
         solvers += [march] if marches else []
     if not marches and Cells().obstacle(problem) is None:
-        solvers.append(replace(Cells.suited(problem), only_above=FINER_ABOVE))
+        solvers.append(Cells(only_above=FINER_ABOVE))
     return (tuple(solvers), tuple(reasons)) if solvers else None
 
 
@@ -104,6 +104,7 @@ def _marched(problem: Problem) -> Choice | None:
     if march.obstacle(problem) is not None:
         return None
     kind = march.kind(problem)
+    assert kind is not None
     reason = f"nonlinear with initial values: {MARCHED[kind]}"
     return (march,), ((reason,) if kind == "cells" else (_structure(problem), reason))
 
@@ -114,10 +115,10 @@ def _steady(problem: Problem) -> Choice | None:
     if LeastSquares().obstacle(problem) is None:
         obstacle = March().obstacle(problem)
         reasons.append(f"nonlinear, not marched ({obstacle}): Newton on one series, whole domain")
-        solvers.append(LeastSquares(general="chebyshev"))
+        solvers.append(LeastSquares())
     if Cells().obstacle(problem) is None:
         reasons.append("then, where that is not resolved, in cells" if solvers else "Newton on cells")
-        solvers.append(replace(Cells.suited(problem), only_above=FINER_ABOVE if solvers else 0.0))
+        solvers.append(Cells(only_above=FINER_ABOVE if solvers else 0.0))
     return (tuple(solvers), tuple(reasons)) if solvers else None
 
 

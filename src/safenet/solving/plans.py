@@ -40,10 +40,4 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
             f"{solver!r} is not a solver",
             "give sn.Auto(), sn.Modes(), sn.LeastSquares(), sn.March(), sn.Cells() or sn.Train()",
         )
-    obstacle = chosen.obstacle(problem)
-    if obstacle:
-        raise SafeNetError(
-            f"the solver {chosen.name} does not suit {problem.name}: {obstacle}",
-            "leave the solver out, or use train",
-        )
     return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
