@@ -203,4 +203,4 @@ def test_values_that_no_float_holds_are_no_jump_and_take_no_time(start):
         f'conditions = ["u(x, 0) = {start}", "u_x(0, t) = 0", "u(1, t) = 0"]\n'
         "[domain]\nx = [0, 1]\nt = [0, 1]\n"
     )
-    assert clashes(problem) == []
+    assert clashes(problem) == ()

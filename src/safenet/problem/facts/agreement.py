@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from ...errors import SafeNetError
+from ...errors import Place, SafeNetError
 from ..evaluate import at_place, evaluate
 from ..jets import Jet, coordinate
 from ..relation import Condition
+from .fact import fact
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -34,6 +35,7 @@ def check_agreement(problem: Problem) -> None:
             raise SafeNetError(
                 f"conditions {i} ({first.text}) and {j} ({second.text}) contradict each other",
                 "leave out one of them, or move it to the place where it holds",
+                Place(("conditions", j - 1)),
             )
 
 
@@ -62,10 +64,11 @@ class Clash:
     gap: float
 
 
-def clashes(problem: Problem) -> list[Clash]:
+@fact
+def clashes(problem: Problem) -> tuple[Clash, ...]:
     """The faces whose values, or equality at both ends, the initial values do not have: u jumps there at the start."""
     if problem.time is None or problem.region is not None:
-        return []
+        return ()
     begin, found = problem.axes[problem.time], []
     starts = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
     for face in problem.conditions:
@@ -80,10 +83,11 @@ def clashes(problem: Problem) -> list[Clash]:
             sizes += [_largest(starts[jet.field], at) for jet in face.jets.values()]
             if JUMP * max(sizes) < gap < math.inf:
                 found.append(Clash(face, gap))
-    return found
+    return tuple(found)
 
 
-def corners(problem: Problem) -> list[tuple[Condition, Condition, float]]:
+@fact
+def corners(problem: Problem) -> tuple[tuple[Condition, Condition, float], ...]:
     """Pairs of faces of space whose values of an unknown differ where they meet, and by how much."""
     found = []
     faces = [] if problem.region is not None else [v for v in _values(problem) if not v[0].initial]
@@ -96,7 +100,7 @@ def corners(problem: Problem) -> list[tuple[Condition, Condition, float]]:
             gap, *sizes = (_largest(side, at) for side in (left - right, left, right))
             if JUMP * max(sizes) < gap < math.inf:
                 found.append((first, second, gap))
-    return found
+    return tuple(found)
 
 
 @contextmanager
