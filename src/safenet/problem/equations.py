@@ -10,7 +10,7 @@ import sympy as sp
 from ..errors import Place, SafeNetError, about
 from .evaluate import JUMPS, computable
 from .jets import JetTable, coordinate
-from .language.notation import written
+from .language.notation import COMPLEX, written
 from .relation import Relation
 
 if TYPE_CHECKING:
@@ -79,10 +79,5 @@ def _check_real(residual: sp.Expr, table: JetTable, shown: str) -> None:
     if not residual.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
         return
     if any(residual.diff(jet).has(sp.I) for jet in residual.free_symbols & table.jets.keys()):
-        field = next(iter(table.jets.values())).field
-        raise SafeNetError(
-            f"{shown} is complex",
-            f"write {field} = v + i w with two real unknowns v and w, and one equation each for the real and the "
-            "imaginary part",
-        )
+        raise SafeNetError(f"{shown} is complex", COMPLEX.format(next(iter(table.jets.values())).field))
     raise SafeNetError(f"{shown} is not real and finite", "check divisions by zero, roots and logarithms")
