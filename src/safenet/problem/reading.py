@@ -26,7 +26,7 @@ def name_of(symbol: Any) -> str:
     if isinstance(symbol, str):
         return symbol
     if isinstance(symbol, AppliedUndef):
-        return symbol.func.__name__
+        return str(symbol.func.__name__)
     return str(getattr(symbol, "name", None) or getattr(symbol, "__name__", symbol))
 
 

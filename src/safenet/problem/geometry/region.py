@@ -90,7 +90,8 @@ class Region:
     def distance(self, points: np.ndarray) -> np.ndarray:
         """min over ∂Ω of |p − γ|."""
         points = np.asarray(points, float)
-        return np.min([edge.distance(points) for edge in self.edges], axis=0)
+        least: np.ndarray = np.min([edge.distance(points) for edge in self.edges], axis=0)
+        return least
 
     def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
         """Whether points lie in the closed domain widened (slack > 0) or narrowed (slack < 0) by `slack`."""

@@ -52,7 +52,7 @@ PIECES = "where"
 JOINTS = ("and", "or")
 
 
-class _Writer(StrPrinter):
+class _Writer(StrPrinter):  # type: ignore[misc, unused-ignore]  # SymPy has no types
     """SymPy's text, in our spelling; e is written exp(1) because a problem may name a quantity E."""
 
     def _print_Exp1(self, expression: sp.Expr) -> str:  # noqa: N802
