@@ -16,6 +16,7 @@ import numpy as np
 from ..measure.heldout import held_out
 from ..measure.rows.newton import Newton
 from ..problem import Problem
+from ..problem.facts.evolution import time_obstacle as time_obstacle
 from ..problem.facts.structure import breaks
 from ..run.progress import Monitor
 from .direct import HOPELESS, Direct
@@ -29,20 +30,6 @@ STUCK = 30  # of the shortest slabs in a row that leave a remainder: time does n
 
 Grid = list[Any]  # what space is divided into, as JSON can hold it
 Span = tuple[float, float]
-
-
-def time_obstacle(problem: Problem) -> str | None:
-    """Why a problem cannot be solved from its beginning to its end, or None if it can."""
-    if problem.region is not None:
-        return "its domain is not a box"
-    if problem.time is None:
-        return "it has no time axis"
-    if not any(problem.time_order(name) for name in problem.unknowns):
-        return "no equation has a time derivative"
-    for condition in problem.conditions:
-        if problem.time not in condition.free and not condition.initial:
-            return f"the condition {condition.text} looks ahead in time"
-    return None
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,8 @@ class Box(Primitive):
         # Two differences, not |p − middle| − half: a point with the coordinates of a side is on it to the bit.
         beyond = np.maximum(self.lower - points, points - self.upper)
         outside = np.maximum(beyond, 0.0)
-        return np.hypot(outside[:, 0], outside[:, 1]) + np.minimum(beyond.max(axis=1), 0.0)
+        level: np.ndarray = np.hypot(outside[:, 0], outside[:, 1]) + np.minimum(beyond.max(axis=1), 0.0)
+        return level
 
     def to_data(self) -> dict[str, Any]:
         return {"box": {axis: _plain(ends) for axis, ends in self._intervals()} | self._named()}
@@ -264,7 +265,8 @@ class Union(Combination):
         return (min(a[0], c[0]), min(a[1], c[1])), (max(b[0], d[0]), max(b[1], d[1]))
 
     def level(self, points: np.ndarray) -> np.ndarray:
-        return np.minimum(self.first.level(points), self.second.level(points))
+        level: np.ndarray = np.minimum(self.first.level(points), self.second.level(points))
+        return level
 
     def to_data(self) -> dict[str, Any]:
         return {"union": [part.to_data() for part in self.parts()]}
@@ -281,7 +283,8 @@ class Difference(Combination):
         return self.first.bounds
 
     def level(self, points: np.ndarray) -> np.ndarray:
-        return np.maximum(self.first.level(points), -self.second.level(points))
+        level: np.ndarray = np.maximum(self.first.level(points), -self.second.level(points))
+        return level
 
     def to_data(self) -> dict[str, Any]:
         return {"difference": [part.to_data() for part in self.parts()]}
