@@ -4,7 +4,8 @@ problem    what is solved            reference   independent solutions       lib
 features   point → features          networks    features → fields           training   points, loss, optimisers
 solving    problem → solution        solution    call, diff, error, plot, save, load
 tracking   TensorBoard and others    bench       suites, engines, the store of results
-analysis   spectra, kernels, advice   report      tables, figures and claims on one page
+analysis   spectra, kernels, advice   report      tables and figures on one page
+paper      the study of the paper: its numbers, claims, suites, page
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from .lazily import attributes
 
 if TYPE_CHECKING:
-    from . import analysis, bench, features, library, networks, problem, reference, report, train
+    from . import analysis, bench, features, library, networks, paper, problem, reference, report, train
     from .analysis import spectrum
     from .errors import SafeNetError, SafeNetWarning
     from .networks import METHODS, Method
@@ -66,6 +67,7 @@ _MODULES = (
     "analysis",
     "bench",
     "report",
+    "paper",
 )
 
 __all__ = [
@@ -93,6 +95,7 @@ __all__ = [
     "loads",
     "measure",
     "networks",
+    "paper",
     "problem",
     "read",
     "reference",

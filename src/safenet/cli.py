@@ -29,7 +29,7 @@ from .commands.arguments import (
     use_device,
 )
 from .errors import SafeNetError, SafeNetWarning
-from .report.command import report
+from .paper.command import report
 
 if TYPE_CHECKING:
     from .run.progress import Monitor

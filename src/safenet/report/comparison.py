@@ -8,15 +8,16 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
-from typing import Any
 
 from .. import library
-from ..bench.catalogue import names, suite
+from ..bench.catalogue import names as suites
+from ..bench.catalogue import suite
 from ..bench.naming import setting
 from ..bench.store import Row
 from . import words
-from .results import SIZES, Results, Scale, Summary, configuration_key, errors
+from .results import SIZES, Configured, Key, Results, Scale, Summary, configuration_key, errors
 from .sheets import Cell, Sheet, detail, few
+from .words import PLAIN, Names
 
 Line = tuple[str, str, frozenset[tuple[str, str]], Scale]  # method, recipe, options, scale
 RULE = (
@@ -26,9 +27,9 @@ RULE = (
 )
 
 
-def of_own(results: Results) -> Iterator[Sheet]:
+def of_own(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
     """One table of all of them, none where there are none."""
-    groups = dict(results.groups())
+    groups = results.groups
     # What the default reaches on the library's problems has its own list.
     beyond = {(key[0], key[2], key[4]) for key in groups if key[:4] not in _known() and not _default(key)}
     shown = {key: rows for key, rows in groups.items() if (key[0], key[2], key[4]) in beyond}
@@ -52,7 +53,7 @@ def of_own(results: Results) -> Iterator[Sheet]:
         head=(
             "method",
             *(
-                f"{words.problem(problem)}{', residual' if residual else ''}"
+                f"{names.problem(problem)}{', residual' if residual else ''}"
                 for problem, (_, residual) in zip(problems, columns, strict=True)
             ),
         ),
@@ -66,15 +67,15 @@ def of_own(results: Results) -> Iterator[Sheet]:
     )
 
 
-def _default(key: tuple[Any, ...]) -> bool:
+def _default(key: Key) -> bool:
     return key[2] == "default" and key[0] in library.names()
 
 
 @cache
-def _known() -> frozenset[tuple[Any, ...]]:
+def _known() -> frozenset[Configured]:
     """Every (problem, method, recipe, options) of the package's suites, at either scale."""
     found = set()
-    for known in map(suite, names()):
+    for known in map(suite, suites()):
         for part in (*known.parts, *({**part, **known.smoke} for part in known.parts)):
             options = {
                 name: value for name, value in part["options"].items() if name not in (*SIZES, "scale")
@@ -101,7 +102,7 @@ def _name(line: Line, lines: Sequence[Line]) -> str:
     return " · ".join(parts)
 
 
-def _by_place(lines: Sequence[Line], shown: Mapping[tuple[Any, ...], Sequence[Row]]) -> list[Line]:
+def _by_place(lines: Sequence[Line], shown: Mapping[Key, Sequence[Row]]) -> list[Line]:
     """The best first, by the mean of the places that a line has among its problems."""
     places: dict[Line, list[int]] = {line: [] for line in lines}
     for problem in dict.fromkeys(key[0] for key in shown):

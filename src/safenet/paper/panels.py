@@ -6,40 +6,34 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..bench.printed import tables
-from . import words
+from ..report.figures import ERROR, SERIES, Figure, Panel, axes, bar, line
+from . import names
 from .ablations import domain
-from .claims import OURS, PROBLEMS, paces
+from .evidence import PAPER, Evidence, View
 from .figures import (
     COLOURS,
-    ERROR,
     EVERYONE,
     MEASURED,
     PRINTED,
-    SERIES,
-    Figure,
-    Panel,
     adam_curves,
-    axes,
-    bar,
     bench,
     error_curves,
     improvements,
     legend,
-    line,
     ratios,
     scale_note,
     top_three,
 )
+from .judges import OURS, PROBLEMS, paces
 from .landscape import curvature, gradient_norms, loss_terms, spectral_density
-from .results import PAPER, Results, View
+from .printed import tables
 
 ACTIVATIONS = ("tanh", "sine", "relu", "gelu", "swish")
 FEATURES = (16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256)
 DEPTHS = (1, 2, 3, 4, 5, 6)
 
 
-def figures(results: Results) -> list[Figure]:
+def figures(results: Evidence) -> list[Figure]:
     second = "paper-1", "paper-2"
     return [
         error_curves(results),
@@ -67,7 +61,7 @@ def figures(results: Results) -> list[Figure]:
     ]
 
 
-def _option(results: Results, name: str, values: Sequence[Any]) -> View | None:
+def _option(results: Evidence, name: str, values: Sequence[Any]) -> View | None:
     """The scale of an ablation. The method as it is named is in every suite: it does not decide."""
     usual = {"activation": "tanh", "features": 128, "depth": 1, "normalise": "point"}
     return results.best(
@@ -89,7 +83,7 @@ def _printed(label: str, name: str) -> dict[str, dict[Any, float | None]]:
 
 
 def _swept(
-    results: Results, name: str, values: Sequence[int], title: str, axis: str, suite: str, label: str = ""
+    results: Evidence, name: str, values: Sequence[int], title: str, axis: str, suite: str, label: str = ""
 ) -> Figure:
     """Error against a number, one panel a problem, the paper's curve beside ours."""
     view = _option(results, name, values)
@@ -107,21 +101,21 @@ def _swept(
             theirs = [(x, y) for x, y in printed[problem].items() if y is not None]
             x, y = zip(*theirs, strict=True)
             data.insert(0, line("paper", x, y, PRINTED, mode="lines+markers"))
-        panels.append(Panel(words.problem(problem), data, axes(axis, ERROR, log_y=True)))
+        panels.append(Panel(names.problem(problem), data, axes(axis, ERROR, log_y=True)))
     if view is None or not panels:
         return Figure(name, title, "", missing=bench(suite))
     colours = {"ours": MEASURED, "paper": PRINTED} if printed else {"ours": MEASURED}
     return Figure(name, title, "SAFE-NET by schedule 1, medians." + scale_note(view), panels, colours)
 
 
-def features(results: Results) -> Figure:
+def features(results: Evidence) -> Figure:
     label = "tab:features_ablation"
     return _swept(
         results, "features", FEATURES, "Features against error", "features", "paper-features", label
     )
 
 
-def depth(results: Results) -> Figure:
+def depth(results: Evidence) -> Figure:
     return _swept(results, "depth", DEPTHS, "Hidden layers", "hidden layers", "paper-depth")
 
 
@@ -130,7 +124,7 @@ def _grouped(
 ) -> Figure:
     """Bars of every series on every problem that has any; what diverged has none."""
     shown = [i for i in range(len(PROBLEMS)) if any(values[i] is not None for values in rows.values())]
-    labels = [words.problem(PROBLEMS[i]) for i in shown]
+    labels = [names.problem(PROBLEMS[i]) for i in shown]
     colours = dict(zip(rows, tones, strict=False))
     data = [bar(key, labels, [values[i] for i in shown], colours[key]) for key, values in rows.items()]
     panel = Panel("", data, axes(y=ERROR, log_y=True, barmode="group"), wide=True)
@@ -138,7 +132,7 @@ def _grouped(
     return Figure(name, title, caption, [panel], colours)
 
 
-def activations(results: Results) -> Figure:
+def activations(results: Evidence) -> Figure:
     name, title = "activation", "Activation functions"
     view = _option(results, name, ACTIVATIONS)
     if view is None:
@@ -149,7 +143,7 @@ def activations(results: Results) -> Figure:
     return _grouped(name, title, view, rows)
 
 
-def normalisation(results: Results) -> Figure:
+def normalisation(results: Evidence) -> Figure:
     name, title = "normalisation", "Normalisation of the features"
     view = _option(results, "normalise", ("point", "none"))
     if view is None:
@@ -162,21 +156,21 @@ def normalisation(results: Results) -> Figure:
     return _grouped(name, title, view, rows)
 
 
-def domain_features(results: Results) -> Figure:
+def domain_features(results: Evidence) -> Figure:
     name, title = "domain", "Features of the conditions"
     changed = (("pinn", True), (OURS, False))
     view = results.best([(p, m, "paper-2", {"domain": d}) for p in PROBLEMS for m, d in changed])
     if view is None:
         return Figure(name, title, "", missing=bench("paper-domain"))
     rows = {
-        f"{words.method(method)} {'with' if on else 'without'}": list(domain(view, method, on).values())
+        f"{names.method(method)} {'with' if on else 'without'}": list(domain(view, method, on).values())
         for method in ("pinn", OURS)
         for on in (False, True)
     }
     return _grouped(name, title, view, rows, ("#c5cad1", COLOURS["pinn"], "#a9c2f2", COLOURS[OURS]))
 
 
-def runtime(results: Results) -> Figure:
+def runtime(results: Evidence) -> Figure:
     name, title = "runtime", "Time against samples"
     view = results.at(PAPER)
     found = paces(view)
@@ -189,7 +183,7 @@ def runtime(results: Results) -> Figure:
         return Figure(name, title, "", missing=bench("paper-runtime"))
     data = [
         line(
-            words.method(method),
+            names.method(method),
             [samples for samples, row in found.items() if method in row],
             [1000 * row[method] for row in found.values() if method in row],
             COLOURS[method],

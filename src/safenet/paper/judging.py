@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
-from ..bench.printed import Table, claims, tables
+from ..report.results import Configured, Scale, Summary, configuration_key
+from ..report.words import NONE
 from . import ablations  # noqa: F401  (enters its judges)
-from .claims import JUDGES, OURS
-from .results import PAPER, Results, Scale, Summary, View, configuration_key
+from .evidence import PAPER, Evidence, View
+from .judges import JUDGES, OURS
+from .printed import Table, claims, tables
 from .verdicts import ALIKE, NOTHING, SHARES, UNMEASURED, Finding, better, by_share, same
-from .words import NONE
 
 # What no suite measures.
 ELSEWHERE = {"condition-one": "safenet spectrum wave --method safe-net-literal"}
@@ -63,9 +64,9 @@ class PaperTables(View):
 
 
 @cache
-def _printed_errors(suite: str) -> dict[tuple[Any, ...], float]:
+def _printed_errors(suite: str) -> dict[Configured, float]:
     """Where tables contradict each other that of the suite is taken, then the comparison of all methods."""
-    found: dict[tuple[Any, ...], float] = {}
+    found: dict[Configured, float] = {}
     for table in sorted(tables(), key=lambda table: (table.suite != suite, table.label not in ERRORS)):
         for cell in table.cells if table.quantity == "l2re" else ():
             key = configuration_key(cell.problem, cell.method, cell.recipe or "", cell.options)
@@ -73,13 +74,13 @@ def _printed_errors(suite: str) -> dict[tuple[Any, ...], float]:
     return found
 
 
-def ledger(results: Results) -> list[Entry]:
+def ledger(results: Evidence) -> list[Entry]:
     """What has been measured comes first, in the order of the paper either way."""
     entries = [*_sentences(results), *_errors(results)]
     return sorted(entries, key=lambda entry: (entry.verdict == UNMEASURED, not entry.finding.ours))
 
 
-def _errors(results: Results) -> Iterator[Entry]:
+def _errors(results: Evidence) -> Iterator[Entry]:
     """The printed errors themselves, SAFE-NET's and the baselines'."""
     rule = f"As printed is the median over the seeds {ALIKE}. {SHARES}"
     for table in tables():
@@ -108,17 +109,17 @@ def _agreement(table: Table, view: View, ours: bool) -> Finding:
     return Finding(words, by_share(alike, len(pairs)), len(pairs), len(cells), "cells")
 
 
-def _sentences(results: Results) -> Iterator[Entry]:
+def _sentences(results: Evidence) -> Iterator[Entry]:
     for claim in claims():
         judge = JUDGES[claim.name]
         finding, scale = _found(results, partial(judge.measure, claim))
-        theirs = PaperTables(Results([]), PAPER, claim.suite)
+        theirs = PaperTables(Evidence([]), PAPER, claim.suite)
         printed = NOTHING if claim.name in ELSEWHERE else judge.measure(claim, theirs)
         command = ELSEWHERE.get(claim.name, f"safenet bench {claim.suite} --out DIR")
         yield Entry(claim.name, claim.label, claim.text, judge.rule, finding, command, scale, printed)
 
 
-def _found(results: Results, measure: Callable[[View], Finding]) -> tuple[Finding, Scale | None]:
+def _found(results: Evidence, measure: Callable[[View], Finding]) -> tuple[Finding, Scale | None]:
     """At the paper's scale; else what runs of another scale say, which is no verdict."""
     finding = measure(results.at(PAPER)).limited
     if finding.ours:

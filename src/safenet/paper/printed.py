@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-FOLDER = resources.files(__package__).joinpath("paper")
+FOLDER = resources.files(__package__).joinpath("numbers")
 
 
 @dataclass(frozen=True)

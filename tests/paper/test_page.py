@@ -7,22 +7,21 @@ import re
 import shutil
 from dataclasses import replace
 from functools import cache
-from html.parser import HTMLParser
 
 import pytest
 from plotly import graph_objects
-from synthetic import printed, row
 
 import safenet as sn
 from safenet import SafeNetError
 from safenet.bench import Store
-from safenet.report import Results, write
-from safenet.report.claims import BASELINES, OURS, PROBLEMS
+from safenet.paper import Evidence, write
+from safenet.paper.judges import BASELINES, OURS, PROBLEMS
+from safenet.paper.names import NAMES
+from safenet.paper.panels import figures
+from safenet.paper.writing import html
 from safenet.report.fields import fields
-from safenet.report.panels import figures
-from safenet.report.writing import html
-
-VOID = {"meta", "link", "input", "img", "br", "hr"}
+from synthetic import printed, row
+from well_formed import parsed
 
 
 @cache
@@ -51,7 +50,7 @@ def everything():
 
 @pytest.fixture(scope="module")
 def full():
-    return Results(everything())
+    return Evidence(everything())
 
 
 @pytest.fixture(scope="module")
@@ -62,36 +61,6 @@ def page(tmp_path_factory):
         store.add([*everything(), few, row("wave", "pinn", "paper-1", None, 9, outcome="failed")])
     write([folder / "store"], folder / "page.html", folder / "tables.md", folder / "tables.tex")
     return folder / "page.html"
-
-
-class Balance(HTMLParser):
-    """Every tag is closed by its own; every id occurs once."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.ids, self.urls = [], [], []
-
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        self.ids += [given["id"]] if "id" in given else []
-        self.urls += [
-            given[name] for name in ("src", "href", "xlink:href", "action", "data") if given.get(name)
-        ]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        pass  # of the drawing: <path/>
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag, (tag, self.getpos())
-
-
-def parsed(text):
-    parser = Balance()
-    parser.feed(text)
-    parser.close()
-    return parser
 
 
 def test_the_page_is_well_formed_and_loads_nothing(page):
@@ -120,7 +89,7 @@ def test_an_empty_store_gives_a_page_that_says_what_to_run(tmp_path):
 def test_what_comes_from_a_row_cannot_write_into_the_page():
     strange = row("wave", "pinn", "paper-1", 1e-2, depth=2)
     strange = type(strange)(**vars(strange) | {"device": "</script><script>alert(1)</script>"})
-    text = html(Results([strange]), [], [])
+    text = html(Evidence([strange]), [], [])
     assert "<script>alert" not in text
     assert parsed(text).open == []
 
@@ -153,7 +122,7 @@ def test_the_bars_are_those_of_the_papers_figure(full):
 def test_a_legend_names_what_is_drawn_and_nothing_else(full):
     drawn = [figure for figure in figures(full) if figure.legend]
     drawn += [
-        figure for figure in figures(Results([row("diffusion", OURS, "paper-1", 1e-3)])) if figure.legend
+        figure for figure in figures(Evidence([row("diffusion", OURS, "paper-1", 1e-3)])) if figure.legend
     ]
     for figure in drawn:
         traces = {trace["name"] for panel in figure.panels for trace in panel.data}
@@ -163,7 +132,7 @@ def test_a_legend_names_what_is_drawn_and_nothing_else(full):
 def test_ours_is_among_the_three_best():
     errors = {"safe-net": 1e-5, OURS: 1e-4, "pinn": 1e-3, "rbf": 1e-2}
     rows = [row("diffusion", method, "paper-1", error) for method, error in errors.items()]
-    best = next(figure for figure in figures(Results(rows)) if figure.name == "top-three")
+    best = next(figure for figure in figures(Evidence(rows)) if figure.name == "top-three")
     assert {trace["name"] for trace in best.panels[0].data} == {"SAFE-NET, ours", "SAFE-NET", "PINN"}
 
 
@@ -176,14 +145,14 @@ def test_a_mean_says_of_how_many_problems_it_is():
         row("reaction", "rff", "paper-2", 1.0, outcome="diverged"),
     ]
     means = (
-        next(figure for figure in figures(Results(rows)) if figure.name == "improvement").panels[0].data[0]
+        next(figure for figure in figures(Evidence(rows)) if figure.name == "improvement").panels[0].data[0]
     )
     assert dict(zip(means["x"], means["text"], strict=True)) == {"SAFE-NET": "n = 1", "RFF": "n = 2"}
     assert dict(zip(means["x"], means["y"], strict=True)) == {"SAFE-NET": 0.0, "RFF": 37.5}
 
 
 def test_figures_without_rows_name_the_suite():
-    assert all(figure.missing and not figure.panels for figure in figures(Results([])))
+    assert all(figure.missing and not figure.panels for figure in figures(Evidence([])))
 
 
 def test_the_networks_beside_a_store_are_drawn(tmp_path):
@@ -191,9 +160,9 @@ def test_the_networks_beside_a_store_are_drawn(tmp_path):
     sn.solve(sn.library.diffusion(), out=tmp_path / "runs" / good.id)
     (tmp_path / "runs" / broken.id).mkdir()
     (tmp_path / "runs" / broken.id / "solution.npz").write_bytes(b"cut short")
-    drawn = list(fields(Results([good, broken], [tmp_path])))
+    drawn = list(fields(Evidence([good, broken], [tmp_path]), NAMES))
     assert [picture.title for picture in drawn] == ["Diffusion: SAFE-NET, ours, default"]
-    titled = fields(Results([replace(good, variant={"features": 64})], [tmp_path]))
+    titled = fields(Evidence([replace(good, variant={"features": 64})], [tmp_path]), NAMES)
     assert [picture.title for picture in titled] == ["Diffusion: SAFE-NET, ours, default, features=64"]
     assert base64.b64decode(drawn[0].url.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
 

@@ -6,33 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import library
+from ..report.figures import ITERATION, SERIES, Figure, Panel, axes, bar, line, thinned
 from ..train.objective import term_names
-from . import words
+from . import names
 from .ablations import lambda_max
-from .claims import OURS, PROBLEMS
-from .figures import (
-    COLOURS,
-    EVERYONE,
-    ITERATION,
-    SERIES,
-    Figure,
-    Panel,
-    axes,
-    bar,
-    bench,
-    legend,
-    line,
-    present,
-    scale_note,
-    thinned,
-)
-from .results import ADAM, EARLY, PAPER, Look, Results, View, staged
+from .evidence import ADAM, EARLY, PAPER, Evidence, Look, View, staged
+from .figures import COLOURS, EVERYONE, bench, legend, present, scale_note
+from .judges import OURS, PROBLEMS
 
 PAIR = (OURS, "pinn")  # whom the paper compares
 STEEP = ("diffusion", "allen-cahn")  # and where
 
 
-def _stages(results: Results, curve: str) -> Iterator[tuple[View, str]]:
+def _stages(results: Evidence, curve: str) -> Iterator[tuple[View, str]]:
     """Where the paper's two problems have such a curve: schedule 2 before schedule 1."""
     for recipe in ("paper-2", "paper-1"):
         for problem in STEEP:
@@ -42,13 +28,13 @@ def _stages(results: Results, curve: str) -> Iterator[tuple[View, str]]:
                 yield view, recipe
 
 
-def loss_terms(results: Results) -> Figure:
+def loss_terms(results: Evidence) -> Figure:
     """The terms of the loss along the way, SAFE-NET's and the plain network's."""
     name, title = "loss", "The terms of the loss"
     for view, recipe in _stages(results, "loss"):
         found = (_terms(view, problem, method, recipe) for problem in STEEP for method in PAIR)
         colours = dict(zip(("total", "equation", "conditions"), SERIES, strict=False))
-        caption = f"{words.schedule(recipe)}, first seed; the total with its weights, the parts without."
+        caption = f"{names.schedule(recipe)}, first seed; the total with its weights, the parts without."
         return Figure(name, title, caption + scale_note(view), list(filter(None, found)), colours)
     return Figure(name, title, "", missing=bench("paper-schedule-2"))
 
@@ -58,8 +44,8 @@ def _terms(view: View, problem: str, method: str, recipe: str) -> Panel | None:
     if not rows or len(rows[0].curves["loss"]) < 2:
         return None
     curve = thinned(rows[0].curves["loss"])
-    names = term_names(library.problem(problem))
-    equations = sum(name.startswith("equation") for name in names)
+    terms = term_names(library.problem(problem))
+    equations = sum(term.startswith("equation") for term in terms)
     parts = {
         "total": curve[:, 1],
         "equation": curve[:, 2 : 2 + equations].sum(axis=1),
@@ -69,11 +55,11 @@ def _terms(view: View, problem: str, method: str, recipe: str) -> Panel | None:
         line(key, curve[:, 0], y, colour) for (key, y), colour in zip(parts.items(), SERIES, strict=False)
     ]
     return Panel(
-        f"{words.problem(problem)}, {words.method(method)}", data, axes(ITERATION, "loss", log_y=True)
+        f"{names.problem(problem)}, {names.method(method)}", data, axes(ITERATION, "loss", log_y=True)
     )
 
 
-def gradient_norms(results: Results) -> Figure:
+def gradient_norms(results: Evidence) -> Figure:
     """The largest entry of the gradient along the way."""
     name, title = "gradient", "The gradient along the way"
     for view, recipe in _stages(results, "gradient"):
@@ -81,22 +67,22 @@ def gradient_norms(results: Results) -> Figure:
         for problem in STEEP:
             rows = {method: view.rows(problem, method, recipe)[:1] for method in reversed(PAIR)}
             data = [
-                line(words.method(method), curve[:, 0], curve[:, 1], COLOURS[method])
+                line(names.method(method), curve[:, 0], curve[:, 1], COLOURS[method])
                 for method, first in rows.items()
                 for curve in (thinned(row.curves["gradient"]) for row in first)
                 if len(curve) > 1
             ]
             if data:
                 layout = axes(ITERATION, "max |∂L/∂θ|", log_y=True)
-                panels.append(Panel(words.problem(problem), data, layout))
-        caption = f"{words.schedule(recipe)}, first seed, with the weights of each iteration." + scale_note(
+                panels.append(Panel(names.problem(problem), data, layout))
+        caption = f"{names.schedule(recipe)}, first seed, with the weights of each iteration." + scale_note(
             view
         )
         return Figure(name, title, caption, panels, legend(present(panels)))
     return Figure(name, title, "", missing=bench("paper-schedule-2"))
 
 
-def curvature(results: Results) -> Figure:
+def curvature(results: Evidence) -> Figure:
     name, title = "lambda", "The largest eigenvalue of the Hessian"
     view = results.spectral()
     panels, methods = [], set[str]()
@@ -105,8 +91,8 @@ def curvature(results: Results) -> Figure:
         values = {m: {p: lambda_max(view, p, m, share) for p in PROBLEMS} for m in EVERYONE}
         shown = [p for p in PROBLEMS if any(row[p] for row in values.values())]
         present = [m for m in EVERYONE if any(values[m].values())]
-        labels = [words.problem(p) for p in shown]
-        data = [bar(words.method(m), labels, [values[m][p] for p in shown], COLOURS[m]) for m in present]
+        labels = [names.problem(p) for p in shown]
+        data = [bar(names.method(m), labels, [values[m][p] for p in shown], COLOURS[m]) for m in present]
         if data:
             layout = axes(y="λ_max", log_y=True, barmode="group")
             panels.append(Panel(_after(view, share), data, layout, wide=True))
@@ -116,7 +102,7 @@ def curvature(results: Results) -> Figure:
     return Figure(name, title, "Of the loss, by Adam alone." + _points(view), panels, legend(methods))
 
 
-def spectral_density(results: Results) -> Figure:
+def spectral_density(results: Evidence) -> Figure:
     """The paper's figure of the Hessian's spectrum on wave."""
     name, title = "density", "Spectral density of the Hessian on wave"
     view = results.spectral()
@@ -144,7 +130,7 @@ def _density(look: Look) -> Iterator[dict[str, Any]]:
     assert look.density is not None
     decades, above, below = look.density.T
     for share, dash in ((above, "solid"), (below, "dot")):
-        trace = line(words.method(look.method), 10**decades, share, COLOURS[look.method])
+        trace = line(names.method(look.method), 10**decades, share, COLOURS[look.method])
         yield trace | {"line": trace["line"] | {"dash": dash}}
 
 

@@ -10,24 +10,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..bench.printed import Cell as Printed
-from ..bench.printed import Table, tables
-from . import words
+from ..report import words
+from ..report.comparison import of_own
+from ..report.results import Summary
+from ..report.sheets import Cell, Sheet, detail, few, of_rows, slug
+from . import names
 from .ablations import lambda_max
-from .claims import OURS
-from .comparison import of_own
-from .results import PAPER, Results, Summary, View
-from .sheets import Cell, Sheet, detail, few, of_others, of_rows, slug
+from .evidence import PAPER, Evidence, View
+from .judges import OURS
+from .printed import Cell as Printed
+from .printed import Table, tables
+from .quotations import of_others
 from .verdicts import better, same
 
 OUR_METHODS = ("safe-net", "rff-tuned", "w-pinn-grid")  # beside the paper's, where they have rows
 
 
-def sheets(results: Results) -> list[Sheet]:
+def sheets(results: Evidence) -> list[Sheet]:
     return [
-        *of_own(results),
+        *of_own(results, names.NAMES),
         *(_compared(table, results) for table in sorted(tables(), key=_place)),
-        *of_rows(results),
+        *of_rows(results, names.NAMES),
         *of_others(results),
     ]
 
@@ -46,7 +49,7 @@ def _place(table: Table) -> int:
     return ORDER.index(table.suite) if table.suite in ORDER else len(ORDER)
 
 
-def _compared(table: Table, results: Results) -> Sheet:
+def _compared(table: Table, results: Evidence) -> Sheet:
     measure, view = _measure(table, results)
     problems = list(dict.fromkeys(cell.problem for cell in table.cells))
     lines: dict[str, dict[str, Printed]] = {}
@@ -84,20 +87,21 @@ def _compared(table: Table, results: Results) -> Sheet:
         name=slug(f"{table.label}-{table.title}"),
         title=table.title,
         label=table.label,
-        head=(_varying(table), *map(words.problem, problems)),
+        head=(_varying(table), *map(names.problem, problems)),
         rows=rows,
         measured=measured,
         notes=tuple(_notes([cell for line in lines.values() for cell in line.values()], view))
         if measured
         else (),
         missing="" if measured else f"safenet bench {table.suite} --out DIR",
+        kind="paper",
     )
 
 
 Measure = Callable[[Printed], Summary | None]
 
 
-def _measure(table: Table, results: Results) -> tuple[Measure, View | None]:
+def _measure(table: Table, results: Evidence) -> tuple[Measure, View | None]:
     """printed cell → our summary, and the view that it comes from (None: not a matter of scale)."""
     if table.quantity == "parameters":
         return lambda cell: _single(results.parameters(cell.problem, cell.method)), None
@@ -128,14 +132,14 @@ def _reduction(view: View, cell: Printed) -> float | None:
 def _line(cell: Printed, table: Table) -> str:
     """The name of a row: what of it varies within the table."""
     varies = {name for other in table.cells for name in other.options if other.options != cell.options}
-    parts = [words.method(cell.method)] if len({c.method for c in table.cells}) > 1 else []
-    parts += [words.schedule(cell.recipe)] if cell.recipe and len({c.recipe for c in table.cells}) > 1 else []
+    parts = [names.method(cell.method)] if len({c.method for c in table.cells}) > 1 else []
+    parts += [names.schedule(cell.recipe)] if cell.recipe and len({c.recipe for c in table.cells}) > 1 else []
     parts += [
         value if isinstance(value, str) else f"{value} {name}"
         for name, value in cell.options.items()
         if name in varies
     ]
-    return " · ".join(parts) or words.method(cell.method)
+    return " · ".join(parts) or names.method(cell.method)
 
 
 def _varying(table: Table) -> str:
@@ -162,7 +166,7 @@ def _our_lines(table: Table, measure: Measure) -> dict[str, dict[str, Printed]]:
         for cell in table.cells:
             ours = replace(cell, method=method, value=None)
             if measure(ours) is not None:
-                found.setdefault(words.method(method), {})[cell.problem] = ours
+                found.setdefault(names.method(method), {})[cell.problem] = ours
     return found
 
 

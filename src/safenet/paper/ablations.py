@@ -12,12 +12,13 @@ import jax.numpy as jnp
 
 from .. import library
 from ..analysis.gram import feature_grams
-from ..bench.printed import Claim
 from ..networks.methods import METHODS, build
-from .claims import OURS, PROBLEMS, judge, mean, reduction
-from .results import View, staged
+from ..report.words import factor, short
+from .evidence import View, staged
+from .judges import OURS, PROBLEMS, judge, mean, reduction
+from .names import lower, problem
+from .printed import Claim
 from .verdicts import GAINS, NOT, NOTHING, PARTLY, REPRODUCED, SHARES, Finding, at_least, by_share, on_every
-from .words import factor, lower, problem, short
 
 SMOOTH = (
     "wave",

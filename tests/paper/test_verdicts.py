@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from safenet.report.verdicts import (
+from safenet.paper.verdicts import (
     NOT,
     PARTLY,
     REPRODUCED,

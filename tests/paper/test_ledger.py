@@ -5,24 +5,20 @@ import math
 from dataclasses import replace
 
 import pytest
-from synthetic import printed, row
 
 from safenet import SafeNetError, library
-from safenet.bench import Store, claims, export
-from safenet.report import Results, ledger, read
-from safenet.report.ablations import gram_condition, lambda_max
-from safenet.report.claims import BASELINES, JUDGES, OURS, PROBLEMS, medians, rank
-from safenet.report.results import PAPER, Look, Scale, Summary, scale_of, staged
-from safenet.report.verdicts import (
-    NOT,
-    PARTLY,
-    REPRODUCED,
-    UNMEASURED,
-)
+from safenet.bench import Store, export
+from safenet.paper import Evidence, claims, ledger, read
+from safenet.paper.ablations import gram_condition, lambda_max
+from safenet.paper.evidence import PAPER, Look, staged
+from safenet.paper.judges import BASELINES, JUDGES, OURS, PROBLEMS, medians, rank
+from safenet.paper.verdicts import NOT, PARTLY, REPRODUCED, UNMEASURED
+from safenet.report.results import Scale, Summary, scale_of
+from synthetic import printed, row
 
 
 def judged(rows, name, looks=()):
-    return next(entry for entry in ledger(Results(rows, looks=looks)) if entry.name == name)
+    return next(entry for entry in ledger(Evidence(rows, looks=looks)) if entry.name == name)
 
 
 # ---- seeds
@@ -44,7 +40,7 @@ def test_a_cell_is_the_seeds_of_one_configuration_at_one_scale():
     rows.append(row("wave", "pinn", "paper-1", 3.0, precision="float64"))
     rows.append(row("wave", "pinn", "paper-1", 4.0, sampler="sobol"))
     rows.append(row("wave", "pinn", "paper-1", None, 7, outcome="failed"))
-    view = Results(rows).at(PAPER)
+    view = Evidence(rows).at(PAPER)
     found = view.error("wave", "pinn", "paper-1")
     assert (found.values, found.failed) == ((1e-2, 3e-2, 5e-2), 1)
     assert view.median("wave", "pinn", "paper-1", depth=2) == 1.0
@@ -55,23 +51,23 @@ def test_a_cell_is_the_seeds_of_one_configuration_at_one_scale():
 def test_of_scales_with_equally_many_rows_that_with_the_papers_points_is_taken():
     sizes = (5000, 20_000, 40_000)
     rows = [row("wave", "pinn", "paper-4", 0.1, scale=0.02, interior=size) for size in sizes]
-    results, wanted = Results(rows), [("wave", method, "paper-4", {}) for method in ("pinn", "rff")]
+    results, wanted = Evidence(rows), [("wave", method, "paper-4", {}) for method in ("pinn", "rff")]
     assert results.best(wanted).scale.interior == 20_000
     assert [scale.interior for scale in results.scales()] == [20_000, 40_000, 5000]
-    more = Results([*rows, row("wave", "rff", "paper-4", 0.1, scale=0.02, interior=5000)])
+    more = Evidence([*rows, row("wave", "rff", "paper-4", 0.1, scale=0.02, interior=5000)])
     assert more.best(wanted).scale.interior == 5000  # most rows come first
     assert [scale.interior for scale in more.scales()] == [5000, 20_000, 40_000]
 
 
 def test_an_option_at_the_methods_own_value_is_the_method_itself():
-    view = Results([row("wave", OURS, "paper-1", 1e-3)]).at(PAPER)
+    view = Evidence([row("wave", OURS, "paper-1", 1e-3)]).at(PAPER)
     assert view.median("wave", OURS, "paper-1", activation="tanh", features=128) == 1e-3
 
 
 def test_another_problem_of_the_same_name_is_another_problem():
     given = [library.problem("convection", beta=5), library.problem("convection", beta=2)]
     rows = [row("convection", "pinn", "paper-1", 1e-3, of=problem) for problem in given]
-    view = Results([*rows, row("convection", "pinn", "paper-1", 1e-1)]).at(PAPER)
+    view = Evidence([*rows, row("convection", "pinn", "paper-1", 1e-1)]).at(PAPER)
     assert view.error("convection", "pinn", "paper-1").values == (1e-1,)
     assert view.error("convection beta=5", "pinn", "paper-1").values == (1e-3,)
     assert view.error("convection beta=2", "pinn", "paper-1").values == (1e-3,)
@@ -80,7 +76,7 @@ def test_another_problem_of_the_same_name_is_another_problem():
 def test_rows_of_another_protocol_are_left_out_and_counted():
     old = row("wave", "pinn", "paper-1", 1e-3)
     old.configuration["protocol"] = 0
-    results = Results([old, row("wave", "pinn", "paper-1", 1e-1, seed=1)])
+    results = Evidence([old, row("wave", "pinn", "paper-1", 1e-1, seed=1)])
     assert (len(results.rows), results.outdated) == (1, 1)
 
 
@@ -92,7 +88,7 @@ def test_every_claim_has_a_judge_and_no_judge_is_without_a_claim():
 
 
 def test_without_rows_nothing_is_measured_but_what_needs_none():
-    entries = ledger(Results([]))
+    entries = ledger(Evidence([]))
     assert {entry.name for entry in entries if entry.verdict != UNMEASURED} == {"condition-one"}
     assert all(entry.ours == "–" for entry in entries if entry.verdict == UNMEASURED)
     assert all(entry.command.startswith(("safenet ", "python ")) for entry in entries)
@@ -113,7 +109,7 @@ def both():
 
 
 def test_the_printed_errors_reproduce_the_printed_ranks(both):
-    view = Results(both).at(PAPER)
+    view = Evidence(both).at(PAPER)
     places = {problem: rank(medians(view, problem, ("paper-1",))) for problem in PROBLEMS}
     assert places == {
         **{"wave": 1, "reaction": 1, "heat2d": 1, "convection": 1, "diffusion": 2},
@@ -184,8 +180,8 @@ def test_parameters_are_counted_at_any_scale():
 
 def test_the_unknowns_of_the_default_solve_are_no_parameters_of_the_network():
     modes = replace(row("wave", "safe-net", "default", 1e-15), parameters=4)
-    assert Results([modes]).parameters("wave", "safe-net") is None
-    assert Results([modes, row("wave", "safe-net", "paper-1", 1e-3)]).parameters("wave", "safe-net") == 5000
+    assert Evidence([modes]).parameters("wave", "safe-net") is None
+    assert Evidence([modes, row("wave", "safe-net", "paper-1", 1e-3)]).parameters("wave", "safe-net") == 5000
 
 
 def timed(seconds):
@@ -244,7 +240,7 @@ def test_normalisation_and_domain_features():
     smooth = ("wave", "heat2d", "diffusion", "reaction")
     rows = [row(p, OURS, "paper-1", 1e-3) for p in PROBLEMS]
     rows += [
-        row(p, OURS, "paper-1", 5e-3, outcome="finished" if p in smooth else "diverged", normalise="none")
+        row(p, OURS, "paper-1", 5e-3, outcome="solved" if p in smooth else "diverged", normalise="none")
         for p in PROBLEMS
     ]
     found = judged(rows, "normalisation")
@@ -298,7 +294,7 @@ def test_the_largest_eigenvalue_is_read_from_the_store():
         return row("wave", method, "paper-4", 0.1, spectrum=(100, 200), result=found, **options)
 
     rows = [looked("pinn", 1e6), looked(OURS, 1e2), looked("pinn", 5.0, scale=0.03)]
-    view = Results(rows).at(PAPER)
+    view = Evidence(rows).at(PAPER)
     assert (lambda_max(view, "wave", "pinn"), lambda_max(view, "wave", "pinn", 0.03)) == (1e6, 5.0)
     found = judged(rows, "lambda-max")
     assert (found.ours, found.verdict) == ("Wave ×1.0e4 (1 of 4 problems measured)", UNMEASURED)
@@ -317,8 +313,8 @@ def test_a_run_with_a_spectrum_is_no_further_seed():
     looked = row(
         "wave", "pinn", "paper-4", 0.1, spectrum=(100, 200), result={"spectrum": {"lambda_max": 1.0}}
     )
-    assert Results([looked, *plain]).at(PAPER).error("wave", "pinn", "paper-4").values == (0.1, 0.3)
-    assert Results([looked]).at(PAPER).median("wave", "pinn", "paper-4") == 0.1
+    assert Evidence([looked, *plain]).at(PAPER).error("wave", "pinn", "paper-4").values == (0.1, 0.3)
+    assert Evidence([looked]).at(PAPER).median("wave", "pinn", "paper-4") == 0.1
 
 
 def test_a_small_scale_is_shown_and_is_no_verdict():

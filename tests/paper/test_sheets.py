@@ -1,28 +1,21 @@
 """The tables: our number, the paper's, their ratio, the marks; the same in HTML, Markdown and LaTeX."""
 
-import math
 import re
 
 import pytest
-from synthetic import printed, row
 
-from safenet.bench import tables
-from safenet.report import Results, ledger, words
-from safenet.report.results import Summary
-from safenet.report.sheets import Cell, detail
-from safenet.report.tables import sheets
-from safenet.report.text import escaped, latex, markdown, stacked
+from safenet.paper import Evidence, ledger, tables
+from safenet.paper.compared import sheets
+from safenet.paper.text import latex, markdown
+from safenet.report.sheets import Cell
+from safenet.report.text import escaped, stacked
+from synthetic import cell, printed, row
 
 MAIN = "optimizer_comparison_config1"
 
 
 def sheet(results, label):
     return next(found for found in sheets(results) if found.label == label)
-
-
-def cell(found, line, column):
-    place = found.head.index(column)
-    return next(cells[place] for cells in found.rows if cells[0].text == line)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +28,7 @@ def results():
     rows.append(row("burgers", "pinn", "paper-1", 0.5))
     rows += [row("wave", "safe-net", "paper-1", 1e-4, seed) for seed in range(3)]
     rows.append(row("wave", "safe-net", "default", 1e-13))
-    return Results(rows)
+    return Evidence(rows)
 
 
 def test_a_cell_has_the_median_the_papers_number_and_their_ratio(results):
@@ -76,7 +69,7 @@ def test_a_cell_with_fewer_seeds_says_so_and_is_never_the_best():
     rows += [row("wave", "rbf", "paper-1", 0.01, seed) for seed in range(2)]
     rows.append(row("wave", "w-pinn", "paper-1", 0.1))
     rows += [row("burgers", method, "paper-1", 0.1) for method in ("pinn", "rff")]
-    found = sheet(Results(rows), MAIN)
+    found = sheet(Evidence(rows), MAIN)
     wave = {line: cell(found, line, "Wave") for line in ("PINN", "RFF", "RBF", "W-PINN")}
     assert {line: (one.few, one.best) for line, one in wave.items()} == {
         **{"PINN": ("", True), "RFF": ("", False)},
@@ -102,7 +95,7 @@ def test_every_printed_table_and_every_quoted_one_is_there(results):
 
 def test_what_the_paper_quotes_is_marked_and_has_our_best_below():
     rows = [row("allen-cahn", "pinn", "paper-1", 1e-1), row("allen-cahn", "safe-net", "default", 6e-7)]
-    found = sheet(Results(rows), "tab:pirate-sota")
+    found = sheet(Evidence(rows), "tab:pirate-sota")
     assert found.kind == "quoted"
     assert "Quoted by the paper" in found.notes[0]
     theirs, ours = found.rows
@@ -113,18 +106,18 @@ def test_what_the_paper_quotes_is_marked_and_has_our_best_below():
         "SAFE-NET, ours, default",
     )
     assert [cell.text for cell in ours[2:]] == [""] * 4
-    assert len(sheet(Results([]), "tab:pirate-sota").rows) == 1
+    assert len(sheet(Evidence([]), "tab:pirate-sota").rows) == 1
 
 
 def test_at_another_scale_the_numbers_stand_beside_and_not_against():
-    small = Results([row("wave", "pinn", "paper-1", 0.5, scale=0.01, interior=400)])
+    small = Evidence([row("wave", "pinn", "paper-1", 0.5, scale=0.01, interior=400)])
     found = sheet(small, MAIN)
     assert (cell(found, "PINN", "Wave").mark, cell(found, "PINN", "Wave").below) == ("", "paper 6.62e-2")
     assert "1% of the iterations, 400 + 2,000 points" in found.notes[0]
 
 
 def test_the_printed_numbers_come_out_as_printed():
-    found = sheet(Results(printed("tab:features_ablation")), "tab:features_ablation")
+    found = sheet(Evidence(printed("tab:features_ablation")), "tab:features_ablation")
     marks = {cells.mark for line in found.rows for cells in line[1:]}
     assert marks == {"same"}
     assert found.head[0] == "features"
@@ -133,42 +126,6 @@ def test_the_printed_numbers_come_out_as_printed():
 def test_the_defaults_have_a_table_of_their_own(results):
     defaults = next(found for found in sheets(results) if found.name == "defaults")
     assert [line[4].text for line in defaults.rows] == ["1.0e-13"]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(1.21e-3, "1.2e-3"), (1.46, "1.5e0"), (math.inf, "✱"), (None, "–"), (0.0, "0.0e0")],
-)
-def test_short_numbers(value, text):
-    assert words.short(value) == text
-
-
-def test_details_name_what_failed():
-    assert detail(Summary((1e-3,), failed=2)) == "1 seed, 2 failed"
-
-
-def test_the_mean_says_of_how_many_seeds_it_is():
-    assert "mean 2.0e-3 ± 1.4e-3 of 2 · 3 seeds, 1 diverged" in detail(Summary((1e-3, 3e-3, math.inf)))
-    assert "mean 2.0e-3 ± 1.4e-3 · 2 seeds" in detail(Summary((1e-3, 3e-3)))
-    rows = [row("wave", "pinn", "paper-1", error, seed) for seed, error in enumerate((1e-3, 3e-3))]
-    rows.append(row("wave", "pinn", "paper-1", 1.0, 2, outcome="diverged"))
-    listed = next(found for found in sheets(Results(rows)) if found.name == "all")
-    assert cell(listed, "Wave", "mean ± sd").text == "2.0e-3 ± 1.4e-3 of 2"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (2.0, "×2.0"),
-        (21.3, "×21"),
-        (0.14, "×0.14"),
-        (2.7e-3, "×0.0027"),
-        (3e-5, "×3.0e-5"),
-        (2.1e4, "×2.1e4"),
-    ],
-)
-def test_factors_have_two_digits(value, text):
-    assert words.factor(value) == text
 
 
 # ---- text
@@ -216,3 +173,16 @@ def test_the_columns_of_latex_fit_the_line(results):
         shares = re.findall(r"p\{\\dimexpr(0\.\d+|1\.0+)\\linewidth-2\\tabcolsep\\relax\}", spec)
         assert len(shares) == spec.count("p{"), spec
         assert 0.99 < sum(map(float, shares)) <= 1 + 1e-9, spec
+
+
+def test_a_comparison_of_ones_own_comes_before_the_papers_tables():
+    rows = [row("convection", "pinn", "paper-1", 1e-2, width=7), row("wave", "pinn", "paper-1", 1e-3)]
+    first = sheets(Evidence(rows))[0]
+    assert (first.kind, first.head) == ("own", ("method", "Convection"))
+
+
+def test_a_list_calls_methods_problems_and_the_scale_as_the_paper_does(results):
+    listed = next(found for found in sheets(results) if found.name == "all")
+    assert ("Wave", "SAFE-NET, ours", "paper-1", "the paper's") in [
+        tuple(line[place].text for place in (0, 1, 2, -1)) for line in listed.rows
+    ]

@@ -8,9 +8,10 @@ from functools import cache
 import numpy as np
 
 from safenet import library
-from safenet.bench import Row, tables
+from safenet.bench import Row
 from safenet.bench.case import Case
 from safenet.bench.history import packed
+from safenet.paper import tables
 from safenet.train.recipes import make_plan
 
 stated = cache(library.problem)
@@ -24,7 +25,7 @@ def row(
     error,
     seed=0,
     *,
-    outcome="finished",
+    outcome="solved",
     curve=None,
     result=None,
     spectrum=None,
@@ -59,6 +60,12 @@ def printed(label, seeds=1, factor=1.0):
     """The rows that would reproduce a table of the paper, times a factor; «*» as diverged."""
     table = next(table for table in tables() if table.label == label)
     for cell in table.cells:
-        error, outcome = (1.0, "diverged") if cell.value is None else (factor * cell.value, "finished")
+        error, outcome = (1.0, "diverged") if cell.value is None else (factor * cell.value, "solved")
         for seed in range(seeds):
             yield row(cell.problem, cell.method, cell.recipe, error, seed, outcome=outcome, **cell.options)
+
+
+def cell(found, line, column):
+    """Of a sheet."""
+    place = found.head.index(column)
+    return next(cells[place] for cells in found.rows if cells[0].text == line)

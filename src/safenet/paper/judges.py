@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ..bench.printed import Claim
+from ..report.words import percent
+from ..run.result import Ending
 from ..train.recipes import SCOUT
-from .results import View
+from .evidence import View
+from .names import lower
+from .printed import Claim
 from .verdicts import GAINS, NOT, NOTHING, PARTLY, REPRODUCED, SHARES, Finding, at_least, by_share
-from .words import lower, percent
 
 OURS = "safe-net-literal"  # the paper's SAFE-NET
 PLAIN = ("pinn", "fls-pinn", "w-pinn")
@@ -241,7 +243,7 @@ def _stalls(claim: Claim, view: View) -> Finding:
             stops.append((done[0]["outcome"], done[0]["iterations"]))
     if not stops:
         return NOTHING
-    at = [iterations for outcome, iterations in stops if outcome == "stalled"]
+    at = [iterations for outcome, iterations in stops if outcome == Ending.STALLED]
     between = sum(claim.value["from"] <= iterations <= claim.value["to"] for iterations in at)
     middle = f", the median after {statistics.median(at):,.0f} iterations" if at else ""
     ours = f"{len(at)} of {len(stops)} runs stall in their first L-BFGS{middle}; {between} within the claimed range"
