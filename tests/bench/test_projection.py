@@ -29,7 +29,7 @@ def row(of, pace, together=5, device=GPU, rest=10.0, **values):
     done = [{"name": name, "iterations": count} for name, count in iterations(of).items() if name in pace]
     seconds = (sum(pace[part["name"]] * part["iterations"] for part in done) + rest) / together
     result = {"pace": pace, "phases": done, **values}
-    told = {"outcome": "finished", "stop_reason": "", "environment": {"together": together}}
+    told = {"outcome": "solved", "stop_reason": "", "environment": {"together": together}}
     return Row(id=of.id, **of.facts, **told, device=device, seconds=seconds, l2re=1e-3, result=result)
 
 
@@ -125,7 +125,7 @@ def test_a_line_tells_of_a_cell_its_time_and_what_is_left(capsys):
         say(Event(seeds, rows, 3, 450, 41.2, 3 * 3600))
     line = capsys.readouterr().err
     assert (
-        "3/450  2 finished, 1 diverged   1.00e-03     41 s  wave · pinn · paper-1 · 3 seeds  (3.0 h left)"
+        "3/450  2 solved, 1 diverged   1.00e-03     41 s  wave · pinn · paper-1 · 3 seeds  (3.0 h left)"
         in line
     )
     assert line.count("\n") == 1

@@ -143,7 +143,7 @@ def _facts(results: Results) -> dict[str, str]:
     outcomes = collections.Counter(row.outcome for row in rows)
     commits = {str(row.environment.get("commit") or "unknown")[:COMMIT] for row in rows}
     days = sorted(datetime.date.fromtimestamp(row.finished).isoformat() for row in rows)
-    ended = [f"{len(rows):,}", *(f"{count} {name}" for name, count in sorted(outcomes.items()))]
+    ended = [f"{len(rows):,}", *(f"{count} {name}" for name, count in outcomes.most_common())]
     if stalled := sum(map(_stalled, rows)):
         ended.append(f"{stalled} stalled in their last phase")
     outdated = f"; {results.outdated} by an earlier protocol left out" if results.outdated else ""
