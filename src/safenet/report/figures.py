@@ -72,4 +72,5 @@ def thinned(curve: np.ndarray, points: int = 120) -> np.ndarray:
     """Enough of a curve for a small panel."""
     if len(curve) <= points:
         return curve
-    return curve[np.unique(np.linspace(0, len(curve) - 1, points).round().astype(int))]
+    kept: np.ndarray = curve[np.unique(np.linspace(0, len(curve) - 1, points).round().astype(int))]
+    return kept

@@ -1,7 +1,7 @@
 """c_k' = (5 − λ_k) c_k − 5 (u³)_k,   u = Σ c_k cos kπx,   λ_k = 10⁻⁴ (kπ)²:  the Allen–Cahn modes.
 
-The solution is even and 2-periodic, so cosines suffice.  `python -m safenet.reference.allen_cahn_solver`
-solves it, writes the data that `allen_cahn()` reads, and prints how far a finer solution lies away.
+The solution is even and 2-periodic, so cosines suffice.  `python tests/reference/allen_cahn_solver.py` solves it,
+writes the data that `allen_cahn()` reads into the package, and prints how far a finer solution lies away.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from etdrk4 import etdrk4
 from scipy.fft import dct
 
 from safenet.reference.allen_cahn_series import (
@@ -19,7 +20,6 @@ from safenet.reference.allen_cahn_series import (
     initial_coefficients,
     seam_coefficients,
 )
-from safenet.reference.etdrk4 import etdrk4
 from safenet.reference.reference import Array
 
 MODES = 2048
