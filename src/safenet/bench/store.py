@@ -66,8 +66,8 @@ def of_a_full_disk(error: BaseException | None) -> bool:
 class Row:
     """What came of one case. `l2re` is pooled over the fields, `errors` has each; None without a reference.
 
-    `outcome` is an `Outcome` of a run, or FAILED; how each phase ended is in `result["phases"]`. `result` is result.json
-    and what else was measured; `history` holds loss and error by iteration (`curves`).
+    `outcome` is an `Outcome` of a run, or FAILED; how each phase ended is in `result["phases"]`. `result` is
+    result.json and what else was measured; `history` holds loss and error by iteration (`curves`).
     """
 
     id: str
