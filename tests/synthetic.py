@@ -9,10 +9,9 @@ import numpy as np
 
 from safenet import library
 from safenet.bench import Row
-from safenet.bench.case import Case
+from safenet.bench.case import Case, planned
 from safenet.bench.history import packed
 from safenet.paper import tables
-from safenet.train.recipes import make_plan
 
 stated = cache(library.problem)
 DECADES = np.linspace(-8, 6, 60)
@@ -34,7 +33,7 @@ def row(
 ):
     """A row of this configuration; `options` are those of a suite, its scale among them. `of`: another problem."""
     given = of or stated(problem)
-    plan = make_plan(given, method_name=method, recipe=recipe, **options)
+    plan = planned(given, method=method, recipe=recipe, **options)
     case = Case(given, replace(plan, seed=seed), spectrum)
     loss = np.array([[1, 10, 1, 1, 1, 1], [100, 1e-3, 1e-4, 1e-4, 1e-4, 1e-4]])
     more = {"gradient": np.array([[1, 5.0], [50, 1.0], [100, 0.1]])}

@@ -28,7 +28,7 @@ STRANGERS = {
     ("problem/language", "problem/geometry"),
 }
 MOST_FILES = 20
-# PENDING, November 2026: (file, what it must not import) that the division into families has still to undo. It only shrinks.
+# PENDING, November 2026: (file, what it must not import) that the division into families has still to undo.
 PENDING = {
     ("fields/modes.py", "features"),
     ("measure/estimate.py", "direct"),

@@ -37,10 +37,10 @@ problems = ["decay.toml"]
 methods = ["pinn"]
 recipes = ["paper-4"]
 seeds = 6
-options = { scale = 0.05, interior = 16, condition = 1, width = 4, depth = 1 }
+options = { scale = 0.05, points = 16, condition_points = 1, width = 4, depth = 1 }
 [smoke]
 seeds = 2
-options = { scale = 1e-3, interior = 16, condition = 1, width = 4, depth = 1 }
+options = { scale = 1e-3, points = 16, condition_points = 1, width = 4, depth = 1 }
 """
 
 

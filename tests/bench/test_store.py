@@ -13,10 +13,9 @@ import pytest
 
 from safenet import SafeNetError, library
 from safenet.bench import Row, Store, export, merge
-from safenet.bench.case import Case
+from safenet.bench.case import Case, planned
 from safenet.bench.history import POINTS, packed, thinned
 from safenet.bench.store import FAILED, LEASE, FullDiskError
-from safenet.train.recipes import make_plan
 
 LOSS = np.column_stack([np.arange(1, 1001), np.geomspace(10, 1e-5, 1000), np.geomspace(1, 1e-6, 1000)])
 
@@ -198,7 +197,7 @@ def test_csv_and_parquet_are_tables_of_the_same_numbers(store, tmp_path):
 def test_a_table_has_columns_for_parameters_and_options_filled_in_for_all_rows(store, tmp_path):
     def of(depth, beta):
         problem = library.problem("convection", beta=beta)
-        plan = make_plan(problem, method_name="pinn", recipe="paper-4", depth=depth, hard=depth == 2)
+        plan = planned(problem, method="pinn", recipe="paper-4", depth=depth, hard=depth == 2)
         return Case(problem, plan)
 
     cases = [of(2, 30), of(4, 0.5)]  # 4 is the method's own
@@ -280,3 +279,15 @@ def test_curves_come_back_in_single_precision():
     assert row(history=None).curves["loss"].shape == (0, 2)
     with np.errstate(all="raise"):
         assert np.isinf(row(history=packed(np.array([[1.0, 1e300]]))).curves["loss"][0, 1])
+
+
+def test_a_store_of_before_there_were_direct_solvers_has_networks(tmp_path):
+    with Store(tmp_path / "new") as store:
+        store.add([row("a")])
+        old = store.path
+    database = sqlite3.connect(old)
+    database.execute("ALTER TABLE results DROP COLUMN solver")
+    database.close()
+    with Store(tmp_path / "new") as store:
+        store.add([row("b", solver="march", method=None, recipe=None)])
+        assert {found.id: found.solver for found in store.rows()} == {"a": "train", "b": "march"}

@@ -7,11 +7,12 @@ import pytest
 
 import safenet as sn
 from safenet import METHODS, SafeNetError, bench, library
-from safenet.bench.case import Case, changed
+from safenet.bench import catalogue
+from safenet.bench.case import Case, changed, planned
 from safenet.bench.catalogue import loads
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
-from safenet.train.recipes import Plan, make_plan
+from safenet.train.recipes import Plan
 
 WAVE = library.problem("wave")
 
@@ -85,6 +86,35 @@ def test_a_file_names_problems_files_parameters_grids_and_parts(tmp_path):
     assert {case.plan.seed for case in suite.cases("smoke")} == {0}
 
 
+def test_solvers_stand_in_place_of_methods_recipes_and_seeds(tmp_path):
+    text = """
+    problems = ["wave"]
+    methods = ["pinn"]
+    recipes = ["paper-4"]
+    seeds = 3
+    [[part]]
+    [[part]]
+    problems = ["wave", "burgers"]
+    solvers = ["auto", "march"]
+    """
+    cases = parsed(text, tmp_path).cases(only="burgers")
+    assert [case.id for case in cases] == [
+        Case(case.problem, planned(case.problem, solver=solver)).id
+        for case, solver in zip(cases, ("auto", "march"), strict=True)
+    ]
+    assert len(parsed(text, tmp_path).cases()) == 3 + 4
+    small = parsed(text + '[smoke]\nproblems = ["wave"]\nsolvers = ["auto"]\n', tmp_path)
+    assert len(small.cases("smoke")) == 1
+    trained = parsed(text + '[smoke]\nmethods = ["rff"]\nrecipes = ["paper-4"]\n', tmp_path)
+    assert {case.plan.method for case in trained.cases("smoke")} == {"rff"}
+
+
+def test_the_suites_of_the_package_have_each_a_name_of_their_own():
+    files = sorted(path.stem for path in catalogue.ROOT.glob("*/suites/*.toml"))
+    assert list(bench.names()) == files
+    assert {"smoke", "paper-main"} <= set(files)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -113,6 +143,9 @@ def test_a_file_names_problems_files_parameters_grids_and_parts(tmp_path):
         (("depth = [1, 2]", 'depth = ["a"]'), ["depth = 'a' is not a whole number", "e.g. depth = 1"]),
         (("depth = [1, 2]", "k = [1]"), ["k = 1 is not a text", 'e.g. k = "auto"']),
         (("depth = [1, 2]", "hard = 1"), ["hard = 1 is not true or false"]),
+        (("methods =", 'solvers = ["auto"]\nmethods ='), ["solvers and methods", "[[part]]"]),
+        (("[smoke]", '[[part]]\nsolvers = ["mach"]\n[smoke]'), ["mach", "did you mean 'march'"]),
+        (("[smoke]", "[[part]]\nsolvers = [3]\n[smoke]"), ["3 among its solvers", "a name"]),
         (("depth = [1, 2]", 'scale = "x"'), ["scale = 'x' is not a number"]),
         (("depth = [1, 2]", "weight_grid = [0.1]"), ["weight_grid = 0.1 is not a list of numbers"]),
     ],
@@ -155,7 +188,7 @@ def test_an_unknown_suite_or_scale_is_refused():
 
 
 def case(seed=0, method="pinn", recipe="paper-1", problem=WAVE, **options):
-    return Case(problem, make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options))
+    return Case(problem, planned(problem, method=method, recipe=recipe, seed=seed, **options))
 
 
 def test_a_case_keeps_its_own_statement_beside_one_of_the_same_task():
@@ -170,7 +203,7 @@ def test_a_case_keeps_its_own_statement_beside_one_of_the_same_task():
 
 def test_the_name_of_a_case_does_not_depend_on_order_or_on_how_a_default_is_said():
     assert case(depth=2, width=9).id == case(width=9, depth=2).id
-    assert case(precision="float32", activation="tanh", interior=20_000).id == case().id
+    assert case(precision="float32", activation="tanh", points=20_000).id == case().id
     again = Case.of(case().configuration)
     assert again.id == case().id
     shuffled = list(case().configuration["plan"].items())
@@ -190,7 +223,7 @@ OTHERS = {
 def test_every_option_changes_the_name():
     variants = [case(**{name: value}) for name, value in OTHERS.items()]
     variants += [case(seed=1), case(method="rff"), case(recipe="paper-3a"), case(precision="float64")]
-    variants += [case(interior=100), case(condition=100), case(sampler="sobol"), case(scale=0.5)]
+    variants += [case(points=100), case(condition_points=100), case(sampler="sobol"), case(scale=0.5)]
     variants += [case(problem=library.problem("wave", c=3)), case(problem=library.problem("diffusion"))]
     assert len({variant.id for variant in [*variants, case()]}) == len(variants) + 1
     # All options of a method are here: one that is added must be, too.

@@ -36,7 +36,7 @@ def test_the_median_counts_what_diverged_as_infinite():
 def test_a_cell_is_the_seeds_of_one_configuration_at_one_scale():
     rows = [row("wave", "pinn", "paper-1", error, seed) for seed, error in enumerate((1e-2, 3e-2, 5e-2))]
     rows.append(row("wave", "pinn", "paper-1", 1.0, depth=2))
-    rows.append(row("wave", "pinn", "paper-1", 2.0, scale=0.01, interior=400))
+    rows.append(row("wave", "pinn", "paper-1", 2.0, scale=0.01, points=400))
     rows.append(row("wave", "pinn", "paper-1", 3.0, precision="float64"))
     rows.append(row("wave", "pinn", "paper-1", 4.0, sampler="sobol"))
     rows.append(row("wave", "pinn", "paper-1", None, 7, outcome="failed"))
@@ -50,11 +50,11 @@ def test_a_cell_is_the_seeds_of_one_configuration_at_one_scale():
 
 def test_of_scales_with_equally_many_rows_that_with_the_papers_points_is_taken():
     sizes = (5000, 20_000, 40_000)
-    rows = [row("wave", "pinn", "paper-4", 0.1, scale=0.02, interior=size) for size in sizes]
+    rows = [row("wave", "pinn", "paper-4", 0.1, scale=0.02, points=size) for size in sizes]
     results, wanted = Evidence(rows), [("wave", method, "paper-4", {}) for method in ("pinn", "rff")]
     assert results.best(wanted).scale.interior == 20_000
     assert [scale.interior for scale in results.scales()] == [20_000, 40_000, 5000]
-    more = Evidence([*rows, row("wave", "rff", "paper-4", 0.1, scale=0.02, interior=5000)])
+    more = Evidence([*rows, row("wave", "rff", "paper-4", 0.1, scale=0.02, points=5000)])
     assert more.best(wanted).scale.interior == 5000  # most rows come first
     assert [scale.interior for scale in more.scales()] == [5000, 20_000, 40_000]
 
@@ -171,7 +171,7 @@ def test_parameters_are_counted_at_any_scale():
     counts = {OURS: 6793, "rff": 14_500, "rbf": 14_200, "rbf-p": 14_700}
     rows = []
     for method, number in counts.items():
-        made = row("wave", method, "paper-4", 1.0, scale=1e-5, interior=64, condition=16)
+        made = row("wave", method, "paper-4", 1.0, scale=1e-5, points=64, condition_points=16)
         rows.append(type(made)(**vars(made) | {"parameters": number}))
     found = judged(rows, "fewer-parameters")
     assert (found.verdict, found.ours) == (REPRODUCED, "53% fewer (6,793 parameters on wave)")
@@ -186,7 +186,7 @@ def test_the_unknowns_of_the_default_solve_are_no_parameters_of_the_network():
 
 def timed(seconds):
     return [
-        row("wave", method, "paper-4", 1.0, scale=0.02, interior=samples, result={"pace": {"adam": pace}})
+        row("wave", method, "paper-4", 1.0, scale=0.02, points=samples, result={"pace": {"adam": pace}})
         for samples in (2500, 40_000)
         for method, pace in seconds.items()
     ]
@@ -298,7 +298,7 @@ def test_the_largest_eigenvalue_is_read_from_the_store():
     assert (lambda_max(view, "wave", "pinn"), lambda_max(view, "wave", "pinn", 0.03)) == (1e6, 5.0)
     found = judged(rows, "lambda-max")
     assert (found.ours, found.verdict) == ("Wave ×1.0e4 (1 of 4 problems measured)", UNMEASURED)
-    small = {"interior": 200, "condition": 50}
+    small = {"points": 200, "condition_points": 50}
     found = judged(
         [looked("pinn", 1e3, scale=0.02, **small), looked(OURS, 1e1, scale=0.02, **small)], "lambda-max"
     )
@@ -318,7 +318,7 @@ def test_a_run_with_a_spectrum_is_no_further_seed():
 
 
 def test_a_small_scale_is_shown_and_is_no_verdict():
-    rows = [row("wave", m, "paper-1", 1e-2, scale=0.01, interior=400) for m in (OURS, *BASELINES)]
+    rows = [row("wave", m, "paper-1", 1e-2, scale=0.01, points=400) for m in (OURS, *BASELINES)]
     found = judged(rows, "ranks-schedule-1")
     assert found.verdict == UNMEASURED
     assert found.scale == Scale(0.01, 400, 2000, "float32")

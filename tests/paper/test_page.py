@@ -40,7 +40,7 @@ def everything():
     for method in (OURS, *BASELINES):
         for samples in (2500, 5000):
             pace = {"pace": {"adam": 1e-3}}
-            rows.append(row("wave", method, "paper-4", 0.1, scale=0.02, interior=samples, result=pace))
+            rows.append(row("wave", method, "paper-4", 0.1, scale=0.02, points=samples, result=pace))
     for share in (0.03, 1.0):
         for method, value in ((OURS, 10.0), ("pinn", 1e4)):
             found = {"spectrum": {"lambda_max": value}}

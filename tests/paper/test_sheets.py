@@ -110,7 +110,7 @@ def test_what_the_paper_quotes_is_marked_and_has_our_best_below():
 
 
 def test_at_another_scale_the_numbers_stand_beside_and_not_against():
-    small = Evidence([row("wave", "pinn", "paper-1", 0.5, scale=0.01, interior=400)])
+    small = Evidence([row("wave", "pinn", "paper-1", 0.5, scale=0.01, points=400)])
     found = sheet(small, MAIN)
     assert (cell(found, "PINN", "Wave").mark, cell(found, "PINN", "Wave").below) == ("", "paper 6.62e-2")
     assert "1% of the iterations, 400 + 2,000 points" in found.notes[0]

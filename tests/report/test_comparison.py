@@ -25,7 +25,7 @@ def own(rows):
 
 def test_the_papers_runs_and_the_defaults_make_no_table_of_ones_own():
     assert own([row("wave", "pinn", "paper-1", 0.1), row("wave", "safe-net", "default", 1e-13)]) is None
-    assert own([row("wave", "pinn", "paper-1", 0.1, scale=0.01, interior=99)]) is None
+    assert own([row("wave", "pinn", "paper-1", 0.1, scale=0.01, points=99)]) is None
 
 
 def test_runs_of_ones_own_are_ranked_beside_the_method_as_it_is_named():
@@ -71,7 +71,7 @@ def test_without_a_reference_residuals_are_compared():
 def test_what_one_compares_may_differ_in_recipe_and_scale():
     rows = [
         row("wave", "pinn", "paper-1", 1e-2, width=7, scale=0.01),
-        row("wave", "pinn", "paper-4", 1e-3, width=7, scale=0.01, interior=99),
+        row("wave", "pinn", "paper-4", 1e-3, width=7, scale=0.01, points=99),
     ]
     assert [line[0].text for line in own(rows).rows] == [
         "pinn · paper-4 · width=7 · 1%, 99 + 2,000 points, float32",

@@ -1,10 +1,12 @@
 """Numbers in few letters, and the list of all rows."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from safenet.report import Results, words
+from safenet.report.comparison import of_own
 from safenet.report.results import Summary
 from safenet.report.sheets import detail, of_rows
 from synthetic import cell, row
@@ -44,3 +46,30 @@ def test_the_mean_says_of_how_many_seeds_it_is():
 )
 def test_factors_have_two_digits(value, text):
     assert words.factor(value) == text
+
+
+def direct(problem, solver, error):
+    """A row of a direct solve: no method, no recipe, a plan of passes."""
+    made = row(problem, "safe-net", "default", error)
+    configuration = made.configuration | {"plan": {"solver": solver, "passes": []}}
+    return replace(
+        made, id=f"{problem}-{solver}", solver=solver, method=None, recipe=None, configuration=configuration
+    )
+
+
+def test_a_direct_solve_is_listed_by_its_solver():
+    results = Results([direct("wave", "auto", 1e-15), direct("wave", "march", 1e-9)])
+    lists = {found.name: found for found in of_rows(results)}
+    assert [[line[place].text for place in (1, 2, 4, -1)] for line in lists["all"].rows] == [
+        ["auto", "", "1.0e-15", "its own"],
+        ["march", "", "1.0e-9", "its own"],
+    ]
+    assert [line[1].text for line in lists["defaults"].rows] == ["auto"]
+
+
+def test_direct_solves_are_compared_with_networks():
+    rows = [direct("wave", "auto", 1e-15), direct("wave", "march", 1e-9)]
+    assert next(of_own(Results(rows[:1])), None) is None  # what the default reaches
+    own = next(of_own(Results([*rows, row("wave", "pinn", "paper-1", 1e-3, width=7)])))
+    assert [line[0].text for line in own.rows] == ["auto", "march", "pinn · paper-1 · width=7"]
+    assert any("choose points" in note for note in own.notes)

@@ -43,7 +43,7 @@ class Evidence(Results):
 
     def _look(self, row: Row) -> Look | None:
         found = row.result.get("spectrum")
-        if not found or row.recipe != "paper-4":
+        if not found or row.recipe != "paper-4" or row.method is None:
             return None
         density = row.curves.get("density")
         return Look(self.problem(row), row.method, scale_of(row), found["lambda_max"], density)
@@ -72,7 +72,9 @@ class Evidence(Results):
     def parameters(self, problem: str, method: str) -> int | None:
         """Of the network as it is named, by one of the paper's schedules."""
         rows = [
-            row for row in self.plain(problem) if row.method == method and row.recipe.startswith("paper-")
+            row
+            for row in self.plain(problem)
+            if row.method == method and (row.recipe or "").startswith("paper-")
         ]
         return max((row.parameters for row in rows if row.parameters), default=None)
 

@@ -10,16 +10,17 @@ from functools import cache
 from itertools import product
 
 from .. import library
+from ..bench.catalogue import laid_over, suite, ways
 from ..bench.catalogue import names as suites
-from ..bench.catalogue import suite
 from ..bench.naming import setting
 from ..bench.store import Row
 from . import words
-from .results import SIZES, Configured, Key, Results, Scale, Summary, configuration_key, errors
-from .sheets import Cell, Sheet, detail, few
+from .results import ITS_OWN, Configured, Key, Results, Scale, Summary, configuration_key, errors
+from .sheets import Cell, Sheet, by_default, detail, few
 from .words import PLAIN, Names
 
 Line = tuple[str, str, frozenset[tuple[str, str]], Scale]  # method, recipe, options, scale
+SCALED = ("precision", "scale", "points", "condition_points")  # options that make a scale
 RULE = (
     "Runs that no suite of the package has, beside all others of the same problem, recipe and scale. "
     "Places are by the median over the seeds, over all lines of a column; what diverged has none. "
@@ -38,12 +39,14 @@ def of_own(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
     problems = list(dict.fromkeys(key[0] for key in shown))
     lines = _by_place(list(dict.fromkeys(key[1:] for key in shown)), shown)
     columns = _columns([[shown.get((problem, *line), []) for line in lines] for problem in problems])
-    scales = {line[3] for line in lines if line[1] != "default"}
+    scales = {line[3] for line in lines if not _free(line)}
     notes = [RULE]
     if len(scales) == 1:
         notes.append(f"At {next(iter(scales))}.")
-    if scales and any(line[1] == "default" for line in lines):
-        notes.append("The recipe `default` chooses points, precision and iterations by itself.")
+    if scales and any(map(_free, lines)):
+        notes.append(
+            "Direct solvers and the recipe `default` choose points, precision and iterations by themselves."
+        )
     if any(residual for _, residual in columns):
         notes.append("Without a reference it is the residual on unseen points that is compared.")
     yield Sheet(
@@ -68,7 +71,12 @@ def of_own(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
 
 
 def _default(key: Key) -> bool:
-    return key[2] == "default" and key[0] in library.names()
+    return by_default(key) and key[0] in library.names()
+
+
+def _free(line: Line) -> bool:
+    """Whether its scale is its own choice."""
+    return line[1] == "default" or line[3] == ITS_OWN
 
 
 @cache
@@ -76,17 +84,12 @@ def _known() -> frozenset[Configured]:
     """Every (problem, method, recipe, options) of the package's suites, at either scale."""
     found = set()
     for known in map(suite, suites()):
-        for part in (*known.parts, *({**part, **known.smoke} for part in known.parts)):
-            options = {
-                name: value for name, value in part["options"].items() if name not in (*SIZES, "scale")
-            }
-            grid = [value if isinstance(value, list) else [value] for value in options.values()]
+        for part in (*known.parts, *(laid_over(part, known.smoke) for part in known.parts)):
             problems = [entry for entry in part["problems"] if isinstance(entry, str)]
-            for problem, method, recipe, values in product(
-                problems, part["methods"], part["recipes"], product(*grid)
-            ):
-                chosen = dict(zip(options, values, strict=True))
-                found.add(configuration_key(problem, method, recipe, chosen))
+            for problem, (named, options) in product(problems, ways(part)):
+                chosen = {name: value for name, value in options.items() if name not in SCALED}
+                method = named.get("method", named.get("solver", ""))
+                found.add(configuration_key(problem, method, named.get("recipe", ""), chosen))
     return frozenset(found)
 
 
@@ -94,10 +97,10 @@ def _name(line: Line, lines: Sequence[Line]) -> str:
     """safe-net · paper-1 · width=20, as asked for: recipe and scale where they differ between the lines."""
     method, recipe, options, scale = line
     parts = [method]
-    if len({other[1] for other in lines}) > 1:
+    if recipe and len({other[1] for other in lines}) > 1:
         parts.append(recipe)
     parts += [setting(name, json.loads(value)) for name, value in sorted(options)]
-    if len({other[3] for other in lines if other[1] != "default"}) > 1 and recipe != "default":
+    if len({other[3] for other in lines if not _free(other)}) > 1 and not _free(line):
         parts.append(scale.brief)
     return " · ".join(parts)
 

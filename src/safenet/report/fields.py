@@ -39,7 +39,7 @@ def fields(results: Results, names: Names = PLAIN, first: Collection[str] = ()) 
             continue  # a folder that was cut short, or is of another version: the row stands without it
         data = base64.b64encode(stream.getvalue()).decode()
         options = [setting(name, value) for name, value in row.variant.items()]
-        how = ", ".join([names.method(row.method), row.recipe, *options])
+        how = ", ".join([names.method(row.method or row.solver), *filter(None, [row.recipe]), *options])
         title = f"{names.problem(results.problem(row))}: {how}"
         yield Picture(title, f"data:image/png;base64,{data}")
 

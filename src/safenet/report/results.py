@@ -48,6 +48,7 @@ class Scale:
         return f"{self.interior:,} + {self.condition:,} points, {self.precision}"
 
 
+ITS_OWN = Scale(1.0, 0, 0, "float64")  # a direct solver chooses its sizes by itself
 Configured = tuple[str, str, str, frozenset[tuple[str, str]]]  # problem, method, recipe, options as JSON
 Key = tuple[str, str, str, frozenset[tuple[str, str]], Scale]
 
@@ -93,7 +94,8 @@ class Summary:
 class Results:
     """All that the sources hold. `folders` are those where runs may lie: DIR/runs/ID.
 
-    `groups` has the rows of the seeds of each (problem, method, recipe, options, scale).
+    `groups` has the rows of the seeds of each (problem, method, recipe, options, scale). A direct solve stands there by
+    its solver's name, without a recipe.
     """
 
     def __init__(self, rows: Iterable[Row], folders: Sequence[Path] = ()) -> None:
@@ -106,7 +108,8 @@ class Results:
         # A run with a spectrum is the plain one once more: it counts as a seed where there is no other.
         for row in sorted(self.rows, key=lambda row: "spectrum" in row.configuration):
             options = {name: value for name, value in row.variant.items() if name not in SIZES}
-            key = (*configuration_key(self.problem(row), row.method, row.recipe, options), scale_of(row))
+            how = row.method or row.solver, row.recipe or ""
+            key = (*configuration_key(self.problem(row), *how, options), scale_of(row))
             group = self.groups.setdefault(key, [])
             if "spectrum" not in row.configuration or row.seed not in {other.seed for other in group}:
                 group.append(row)
@@ -139,7 +142,9 @@ def counts(row: Row) -> bool:
 
 def scale_of(row: Row) -> Scale:
     plan = row.configuration["plan"]
-    whole = getattr(SCHEDULES.get(row.recipe, (None,))[0], "iterations", None)
+    if "phases" not in plan:
+        return ITS_OWN
+    whole = getattr(SCHEDULES.get(row.recipe or "", (None,))[0], "iterations", None)
     done = plan["phases"][0].get("iterations") if plan["phases"] else None
     share = float(f"{done / whole:.3g}") if whole and done else 1.0
     return Scale(share, plan["interior"], plan["condition"], plan["precision"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..bench.naming import setting
 from ..bench.store import FAILED, Row
 from . import words
-from .results import Key, Results, Summary, errors
+from .results import ITS_OWN, Key, Results, Summary, errors
 from .words import PLAIN, Names
 
 
@@ -83,7 +83,7 @@ def mean_text(found: Summary) -> str:
 
 def of_rows(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
     groups = everything(results)
-    defaults = [(key, rows) for key, rows in groups if key[2] == "default"]
+    defaults = [(key, rows) for key, rows in groups if by_default(key)]
     if defaults:
         yield _list("defaults", "What the defaults reach", defaults, names)
     if groups:
@@ -100,6 +100,11 @@ Group = tuple[Key, list[Row]]
 def everything(results: Results) -> list[Group]:
     """Every configuration, with the rows of its seeds."""
     return sorted(results.groups.items(), key=lambda group: (*group[0][:3], _options(group[0]), group[0][4]))
+
+
+def by_default(key: Key) -> bool:
+    """Whether nothing was chosen but the problem."""
+    return key[1] == "auto" or key[2] == "default"
 
 
 def _options(key: Key) -> str:
@@ -131,7 +136,7 @@ def _listed(key: Key, rows: Sequence[Row], names: Names) -> tuple[Cell, ...]:
     seconds = [row.seconds for row in rows if row.seconds is not None]
     time = statistics.median(seconds) if seconds else None
     size = next((row.parameters for row in rows if row.parameters), None)
-    how = names.scales.get(scale, "its own" if recipe == "default" else scale.brief)
+    how = names.scales.get(scale, "its own" if recipe == "default" or scale == ITS_OWN else scale.brief)
     called = (names.problem(problem), names.method(method), recipe, _options(key))
     return (
         *(Cell(text, sort=text) for text in called),
