@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from .lazily import attributes
 
 if TYPE_CHECKING:
-    from . import analysis, bench, direct, features, fields, library, measure, networks, problem
+    from . import analysis, bench, direct, features, fields, library, measure, networks, paper, problem
     from . import reference, report, run, solving, train, views
     from .analysis import spectrum
     from .direct.solver import Cells, LeastSquares, March, Modes
@@ -108,6 +108,7 @@ __all__ = [
     "loads",
     "measure",
     "networks",
+    "paper",
     "problem",
     "read",
     "reference",

@@ -21,7 +21,7 @@ from .commands.arguments import (
     save_figure,
 )
 from .errors import SafeNetError
-from .report.command import report
+from .paper.command import report
 
 app = typer.Typer(
     help="Solve a PDE from its symbols.\n\n"

@@ -42,7 +42,7 @@ def test_the_output_bias_bounds_lambda_max_from_below(name, least):
     assert entry == pytest.approx(least) if problem.linear else entry > least
     printed = {
         cell.problem: cell.value
-        for table in sn.bench.tables()
+        for table in sn.paper.tables()
         if table.quantity == "lambda_max"
         for cell in table.cells
         if cell.method == "safe-net-literal" and cell.options

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from .. import library
+from ..errors import SafeNetError, nearest
 from ..networks.methods import METHODS, Method
 from ..problem import Problem
 from ..problem.toml import loads
@@ -19,6 +20,30 @@ from .naming import called, setting, statement
 # Raised when the same configuration would give another result: what was measured before then no longer counts.
 PROTOCOL = 1
 SEARCH_PROTOCOL = 2  # of plans with variants: one seed chooses for all
+
+
+# PENDING: `planned` becomes solving.plans.plan_for(problem, solver) for a solver's name and
+# train.solver.Train(method, recipe, **options).plan(problem) for a network; then these two tables go.
+RECIPE_OF = {
+    "auto": "default",
+    "modes": "modes",
+    "least-squares": "least-squares",
+    "march": "cell-marching",
+    "cells": "cells",
+}
+OPTION_OF = {"points": "interior", "condition_points": "condition"}
+
+
+def planned(
+    problem: Problem, *, solver: str = "train", method: str = "", recipe: str = "", **options: Any
+) -> Plan:
+    """What a case of a suite does: a solver by its name, or a network by its method, recipe and options."""
+    if solver == "train":
+        given = {OPTION_OF.get(name, name): value for name, value in options.items()}
+        return make_plan(problem, method_name=method, recipe=recipe, **given)
+    if solver not in RECIPE_OF:
+        raise SafeNetError(f"there is no solver {solver!r}", nearest(solver, RECIPE_OF))
+    return make_plan(problem, recipe=RECIPE_OF[solver])
 
 
 def protocol(plan: Mapping[str, Any]) -> int:
@@ -50,6 +75,8 @@ class Case:
 
     def seeded(self, seed: int) -> Case:
         """The same with another seed; what does not depend on it is not worked out again."""
+        if seed == self.plan.seed:
+            return self
         other = replace(self, plan=replace(self.plan, seed=seed))
         plan = self.configuration["plan"] | {"seed": seed}
         vars(other).update(configuration=self.configuration | {"plan": plan}, group=self.group)
@@ -91,6 +118,7 @@ class Case:
         plan = self.plan
         return {
             "problem": self.problem.name,
+            "solver": getattr(plan, "solver", "train"),  # PENDING: every plan will name it
             "method": plan.method,
             "recipe": plan.recipe,
             "seed": plan.seed,
@@ -136,7 +164,7 @@ def content_id(configuration: dict[str, Any]) -> str:
 
 
 def _variant(problem: Problem, plan: Plan) -> dict[str, Any]:
-    usual = make_plan(problem, method_name=plan.method, recipe=plan.recipe, seed=plan.seed)
+    usual = planned(problem, method=plan.method, recipe=plan.recipe, seed=plan.seed)
     named = METHODS[plan.method]
     differs: dict[str, Any] = {
         item.name: getattr(plan.network, item.name)

@@ -49,7 +49,7 @@ class Paces:
             pace[SPECTRUM] = row.result["spectrum"]["seconds"] / products
         sizes = plan["interior"], plan["condition"], plan["precision"]
         for phase, seconds in pace.items():
-            for key in _keys(phase, row.method, row.problem):
+            for key in _keys(phase, row.method or row.solver, row.problem):
                 self._known[key, sizes].append(seconds)
         # What is no iteration: compiling, starting. A row's seconds and phases are those of the chosen candidate.
         busy = sum(part["iterations"] * told.get(part["name"], 0.0) for part in row.result.get("phases", ()))

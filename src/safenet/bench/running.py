@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import SafeNetError, nearest
+from ..run.result import Outcome
 from ..train.batch import batches
 from ..train.recipes import SCOUT
 from .case import Case
@@ -165,7 +166,7 @@ class _Loop:
 
     def summary(self) -> Summary:
         outcomes = [outcome for id, outcome in self.store.outcomes().items() if id in self.cases]
-        failed, diverged = outcomes.count(FAILED), outcomes.count("diverged")
+        failed, diverged = outcomes.count(FAILED), outcomes.count(Outcome.DIVERGED)
         return Summary(len(self.cases), len(outcomes), failed, diverged, self.new)
 
     def drive(self, engine: Engine, deadline: float) -> None:

@@ -25,6 +25,7 @@ import safenet
 from ..backend import cores, device_name
 from ..errors import SafeNetError, SafeNetWarning
 from ..run.checkpoint import unpack
+from ..run.result import SOLVED_BELOW, Ending, Outcome
 from ..solution import POOLED, Solution, load
 from ..solving.candidates import SEARCH, write_search
 from ..solving.door import carry_out, carry_out_many, prepare, resume
@@ -116,7 +117,7 @@ def _ended(folder: Path) -> bool:
         result = json.loads((folder / "result.json").read_text("utf-8"))
     except (OSError, ValueError):
         return False
-    return bool(result.get("outcome") != "interrupted")
+    return bool(result.get("outcome") != Outcome.INTERRUPTED)
 
 
 def _alone(job: Job) -> Row:
@@ -191,6 +192,7 @@ def _trained(job: Job, solution: Solution) -> None:
 def _measured(job: Job, together: int = 1) -> Row:
     """The row of a run that came to its end, from its folder."""
     result = json.loads((job.folder / "result.json").read_text("utf-8"))
+    result["outcome"] = _outcome(result)
     arrays, _ = unpack(job.folder / "solution.npz")
     told = result["l2re"]
     fields = told if isinstance(told, dict) else {}
@@ -217,6 +219,14 @@ def _measured(job: Job, together: int = 1) -> Row:
         result=result | more,
         history=packed(arrays["history"], error, **curves),
     )
+
+
+def _outcome(result: dict[str, Any]) -> str:
+    """PENDING: of no use once `solving` writes an `Outcome` into result.json, as it does an `Ending` now."""
+    if result["outcome"] not in (Ending.FINISHED, Ending.STALLED):
+        return str(result["outcome"])
+    residual = result["residual"]
+    return str(Outcome.SOLVED if residual is not None and residual <= SOLVED_BELOW else Outcome.NOT_SOLVED)
 
 
 @cache
