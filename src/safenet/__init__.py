@@ -18,8 +18,24 @@ from typing import TYPE_CHECKING
 from .lazily import attributes
 
 if TYPE_CHECKING:
-    from . import analysis, bench, direct, features, fields, library, measure, networks, paper, problem
-    from . import reference, report, run, solving, train, views
+    from . import (
+        analysis,
+        bench,
+        direct,
+        features,
+        fields,
+        library,
+        measure,
+        networks,
+        paper,
+        problem,
+        reference,
+        report,
+        run,
+        solving,
+        train,
+        views,
+    )
     from .analysis import spectrum
     from .direct.solver import Cells, LeastSquares, March, Modes
     from .errors import SafeNetError, SafeNetWarning

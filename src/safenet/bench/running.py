@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import SafeNetError, nearest
 from ..run.result import Outcome
-from ..train.batch import batches
-from ..train.recipes import SCOUT
+from ..train.plan import SCOUT
 from .case import Case
 from .catalogue import Suite
 from .catalogue import suite as read_suite
@@ -198,7 +197,7 @@ class _Loop:
         missing = dict.fromkeys(self.missing())
         for id in missing:
             case = self.cases[id]
-            if together and batches(case.plan):
+            if together and case.batches:
                 groups.setdefault(case.group, []).append(id)
             # What is chosen among variants is known when the seed that tries them is done.
             elif case.plan.scouts or case.seeded(SCOUT).id not in missing:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..report.words import percent
 from ..run.result import Ending
-from ..train.recipes import SCOUT
+from ..train.plan import SCOUT
 from .evidence import View
 from .names import lower
 from .printed import Claim

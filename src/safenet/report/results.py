@@ -22,9 +22,9 @@ from ..bench.store import FAILED, Row, Store
 from ..errors import SafeNetError
 from ..networks.methods import METHODS
 from ..run.result import Outcome
-from ..train.recipes import SCHEDULES
+from ..train.recipes import RECIPES
 
-SIZES = ("precision", "interior", "condition", "iterations")  # of a row's variant: its scale
+SIZES = ("precision", "points", "condition_points", "iterations")  # of a row's variant: its scale
 
 
 @dataclass(frozen=True, order=True)
@@ -144,7 +144,8 @@ def scale_of(row: Row) -> Scale:
     plan = row.configuration["plan"]
     if "phases" not in plan:
         return ITS_OWN
-    whole = getattr(SCHEDULES.get(row.recipe or "", (None,))[0], "iterations", None)
+    recipe = RECIPES.get(row.recipe or "")
+    whole = recipe.phases[0].iterations if recipe is not None else None
     done = plan["phases"][0].get("iterations") if plan["phases"] else None
     share = float(f"{done / whole:.3g}") if whole and done else 1.0
     return Scale(share, plan["interior"], plan["condition"], plan["precision"])
