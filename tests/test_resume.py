@@ -87,7 +87,10 @@ def undisturbed(tmp_path_factory):
     runs = {}
     for name, (text, options) in KINDS.items():
         folder, watch = tmp_path_factory.mktemp(name) / "run", Interrupter(0)
-        assert sn.solve(sn.loads(text), sn.Train(**options), out=folder, monitor=watch).result.outcome == "finished"
+        assert (
+            sn.solve(sn.loads(text), sn.Train(**options), out=folder, monitor=watch).result.outcome
+            == "finished"
+        )
         runs[name] = folder, watch.calls
     return runs
 

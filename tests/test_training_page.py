@@ -10,7 +10,9 @@ import pytest
 import safenet as sn
 
 PAGE = Path(__file__).parents[1] / "docs" / "training.md"
-PROGRAMS = re.findall(r"^## (.*?)\n.*?^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+PROGRAMS = re.findall(
+    r"^## (.*?)\n.*?^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+)
 
 
 @pytest.mark.parametrize(("title", "program"), PROGRAMS, ids=[title for title, _ in PROGRAMS])

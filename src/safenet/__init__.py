@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .train.recipes import RECIPES
     from .train.solver import Train
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {

@@ -188,7 +188,10 @@ def test_a_run_with_code_of_its_own_is_resumed_with_the_same_code(tmp_path):
         ({"schedule": [optax.adam(1e-3)]}, "not made of optimisers"),
         ({"schedule": []}, "not made of optimisers"),
         ({"terms": [make]}, "not a weight and a function"),
-        ({"network": lambda key: eqx.nn.MLP(2, 1, 4, 1, key=key)}, "cannot be called with a point of 1 coord"),
+        (
+            {"network": lambda key: eqx.nn.MLP(2, 1, 4, 1, key=key)},
+            "cannot be called with a point of 1 coord",
+        ),
         ({"network": lambda key: eqx.nn.MLP(1, 3, 4, 1, key=key)}, r"gives \(3,\) for a point"),
         ({"network": lambda key: eqx.nn.MLP(1, "scalar", 4, 1, key=key)}, r"gives \(\) for a point"),
     ],

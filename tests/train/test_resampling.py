@@ -6,6 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from carrying import train
 from jaxtyping import Array
 
 import safenet as sn
@@ -13,9 +14,8 @@ from safenet.measure.points import sample
 from safenet.train import run as training
 from safenet.train.objective import physics_loss
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
-from safenet.train.solver import Train
 from safenet.train.resampling import adaptive_points
-from carrying import train
+from safenet.train.solver import Train
 
 GROWTH = sn.loads("""
 name = "growth"

@@ -14,8 +14,8 @@ from safenet.solving.door import door as solving
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 from safenet.train.plan import Plan
-from safenet.train.solver import Train
 from safenet.train.run import PhaseRecord, Trained, train
+from safenet.train.solver import Train
 
 TINY = {"points": 8, "condition_points": 1, "width": 3, "depth": 1, "sampler": "sobol"}
 

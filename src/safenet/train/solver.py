@@ -35,6 +35,17 @@ from .thresholds import DENSE_PARAMETERS
 
 PRECISIONS = ("float32", "float64")
 OPTIONS = {item.name for item in fields(Method)}
+SETTINGS = {
+    "points",
+    "condition_points",
+    "weights",
+    "precision",
+    "scale",
+    "sampler",
+    "seed",
+    "start",
+    "terms",
+}
 
 
 @dataclass(frozen=True)
@@ -152,7 +163,7 @@ class Train:
             )
         for name in self.options:
             if name not in OPTIONS:
-                raise SafeNetError(f"there is no option {name!r}", nearest(name, OPTIONS))
+                raise SafeNetError(f"there is no option {name!r}", nearest(name, OPTIONS | SETTINGS))
         if isinstance(self.schedule, str):
             recipe(self.schedule)
         elif not all(hasattr(phase, "advance") for phase in self.schedule) or not self.schedule:
