@@ -93,7 +93,7 @@ def test_a_problem_may_be_named(tmp_path):
     path.write_text(DECAY.toml())
     assert sn.solve(str(path), monitor=sn.Monitor())(t=1.0) == pytest.approx(np.exp(-1), rel=1e-12)
     assert sn.solve(path, monitor=sn.Monitor()).problem == DECAY
-    with pytest.raises(SafeNetError, match="no problem 'wafe'.*\n.*wave"):
+    with pytest.raises(SafeNetError, match=r"no problem 'wafe'[\s\S]*wave"):
         sn.solve("wafe")
 
 

@@ -9,21 +9,29 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import sympy as sp
-from test_batch import SEEDS, SMALL
-from test_run import DECAY, Watch, compiled_once  # noqa: F401
 
-from safenet import SafeNetError, library, load, resume, solve, solve_many
+from safenet import SafeNetError, Train, library, load, resume, solve, solve_many
 from safenet.measure.residuals import PointResidual, opened
 from safenet.networks import METHODS, method
 from safenet.problem import loads
 from safenet.problem.evaluate import evaluate
 from safenet.run.progress import Monitor
 from safenet.train import batch
-from safenet.train.batch import alike, train_many
+from safenet.train.batch import alike, train_runs
 from safenet.train.optimisers.adam import Adam
-from safenet.train.run import Run, train
+from safenet.train.plan import Plan
+from safenet.train.run import Run
 
-TINY = {"method": "pinn", "recipe": "paper-4", "scale": 5e-4, "precision": "float64"}
+SEEDS = (0, 3)
+SMALL = Plan(network=method("pinn", width=3, depth=1), interior=8, condition=1, sampler="sobol")
+DECAY = loads("""
+name = "decay"
+unknowns = ["u"]
+equations = ["u_t = -u"]
+conditions = ["u(0) = 1"]
+domain = { t = [0, 1] }
+""")
+TINY = {"network": "pinn", "schedule": "paper-4", "scale": 5e-4, "precision": "float64"}
 TINY |= {"points": 8, "condition_points": 2, "width": 3, "depth": 1}
 ADVECTION = loads("""
 name = "advection"
@@ -43,6 +51,32 @@ mode = 1
 """)
 
 
+def train(problem, plan):
+    return Run(problem, plan, Monitor(), None).carry_out()
+
+
+def train_many(problems, plans):
+    runs = [Run(problem, plan, Monitor(), None) for problem, plan in zip(problems, plans, strict=True)]
+    return train_runs(runs, Monitor(), together=True)
+
+
+class Stopping(Monitor):
+    """A Ctrl-C at the third thing that is told."""
+
+    told = 0
+
+    def phase(self, *told):
+        self.hear()
+
+    def losses(self, *told):
+        self.hear()
+
+    def hear(self):
+        self.told += 1
+        if self.told == 3:
+            raise KeyboardInterrupt
+
+
 def advection(**parameters):
     return ADVECTION.with_parameters(**parameters)
 
@@ -51,7 +85,7 @@ def compare(problems, plans):
     """Together and alone: the same losses over all iterations, of runs that do differ."""
     runs = [Run(problem, plan, Monitor(), None) for problem, plan in zip(problems, plans, strict=True)]
     assert list(map(len, alike(runs))) == [len(plans)]
-    ends = train_many(problems, plans, together=True)
+    ends = train_many(problems, plans)
     for end, problem, plan in zip(ends, problems, plans, strict=True):
         alone = train(problem, plan)
         np.testing.assert_allclose(end.history, alone.history, rtol=1e-10, atol=0)
@@ -71,9 +105,9 @@ def test_parameters_together_are_those_of_single_runs():
 
 def test_parameters_rates_and_seeds_together_are_solutions_in_the_order_asked(tmp_path):
     problems, rates = [advection(beta=beta) for beta in (3, 30)], (1e-3, 1e-2)
-    asked = {"seeds": SEEDS, "rates": rates, **TINY}
-    solutions = solve_many(problems, sn.Train(**asked), together=True, out=tmp_path)
-    alone = solve_many(problems, sn.Train(**asked), together=False)
+    asked = {"seeds": SEEDS, "rates": rates}
+    solutions = solve_many(problems, Train(**TINY), together=True, out=tmp_path, **asked)
+    alone = solve_many(problems, Train(**TINY), together=False, **asked)
     order = list(itertools.product(problems, rates, SEEDS))
     assert len(solutions) == len(alone) == len(order) == 8
     for i, (a, b, (problem, rate, seed)) in enumerate(zip(solutions, alone, order, strict=True)):
@@ -85,19 +119,20 @@ def test_parameters_rates_and_seeds_together_are_solutions_in_the_order_asked(tm
         assert saved.plan == b.plan
         assert (saved.plan.phases[0].rate, saved.plan.seed) == (rate, seed)
         np.testing.assert_allclose(saved(x=0.3, t=0.5), b(x=0.3, t=0.5), rtol=1e-9)
-    first = solve(problems[1], sn.Train(seed=SEEDS[0], **TINY))
+    first = solve(problems[1], Train(seed=SEEDS[0], **TINY))
     np.testing.assert_allclose(first.history, alone[4].history, rtol=1e-12)  # 1e-3 is the recipe's own
 
 
 def test_one_of_a_batch_goes_on_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(batch, "SAVE_EVERY", 0.0)
-    asked = {"rates": (1e-3, 1e-2), **TINY, "scale": 6e-3}  # 600 iterations: a batch takes 512 at once
+    monkeypatch.setattr(batch, "SAVE_BATCH_EVERY", 0.0)
+    training = Train(**{**TINY, "scale": 6e-3})  # 600 iterations: a batch takes 512 at once
+    rates = (1e-3, 1e-2)
     with pytest.raises(KeyboardInterrupt):
-        solve_many(DECAY, sn.Train(**asked), together=True, out=tmp_path, monitor=Watch(3))
+        solve_many(DECAY, training, rates=rates, together=True, out=tmp_path, monitor=Stopping())
     records = [json.loads((tmp_path / str(i) / "plan.json").read_text())["phases"] for i in range(2)]
     assert [phases[0]["rate"] for phases in records] == [1e-3, 1e-2]
     resumed = resume(tmp_path / "1")
-    whole = solve_many(DECAY, sn.Train(**asked), together=True)[1]
+    whole = solve_many(DECAY, training, rates=rates, together=True)[1]
     assert resumed.result.iterations == 600
     np.testing.assert_allclose(resumed.history, whole.history, rtol=1e-8, atol=0)
 
@@ -125,10 +160,10 @@ def test_another_rate_and_another_parameter_compile_nothing(compilations):
     compilations.clear()
     train(advection(beta=4), plans[1])
     assert not compilations
-    train_many([advection(beta=beta) for beta in (3, 4)], plans[:2], together=True)
+    train_many([advection(beta=beta) for beta in (3, 4)], plans[:2])
     assert compilations
     compilations.clear()
-    train_many([advection(beta=beta) for beta in (5, 6)], plans[2:], together=True)
+    train_many([advection(beta=beta) for beta in (5, 6)], plans[2:])
     assert not compilations
 
 
@@ -162,7 +197,7 @@ def test_what_a_parameter_decides_is_another_program(change, network):
 def test_a_face_that_moves_gives_what_single_runs_give():
     plan = dataclasses.replace(SMALL, phases=(Adam(5),))
     problems = [advection(length=1), advection(length=2)]
-    for end, problem in zip(train_many(problems, [plan] * 2, together=True), problems, strict=True):
+    for end, problem in zip(train_many(problems, [plan] * 2), problems, strict=True):
         np.testing.assert_array_equal(end.history, train(problem, plan).history)
 
 
@@ -233,11 +268,30 @@ def test_residuals_are_those_with_the_parameters_in_place(name):
 )
 def test_rates_that_mean_nothing_are_refused(recipe, rate, message):
     with pytest.raises(SafeNetError, match=message):
-        solve_many(DECAY, sn.Train("safe-net", recipe), rates=[rate])
+        solve_many(DECAY, Train("safe-net", recipe), rates=[rate])
 
 
 def test_later_rates_stay_in_proportion_and_variants_stay():
-    tiny = {**TINY, "method": "w-pinn-grid", "recipe": "paper-3d", "scale": 1e-9}
-    (solution,) = solve_many(DECAY, sn.Train(**tiny), rates=[0.1])
+    tiny = {**TINY, "network": "w-pinn-grid", "schedule": "paper-3d", "scale": 1e-9}
+    (solution,) = solve_many(DECAY, Train(**tiny), rates=[0.1])
     assert [phase.rate for phase in solution.plan.phases if isinstance(phase, Adam)] == [0.1, 0.1]
     assert len(solution.plan.variants) == len(solution.result.candidates) == 3
+
+
+def test_solutions_of_seeds_are_those_of_solve():
+    tiny = {"network": "w-pinn-grid", "schedule": "paper-1", "scale": 1e-3, "precision": "float64"}
+    tiny |= {"points": 8, "condition_points": 1, "width": 3, "depth": 1}
+    together = solve_many(DECAY, Train(**tiny), seeds=SEEDS, together=True)
+    for seed, solution in zip(SEEDS, together, strict=True):
+        alone = solve(DECAY, Train(seed=seed, **tiny))
+        assert solution.plan == alone.plan
+        assert solution.result.seed == seed
+        chosen = [[c["chosen"] for c in each.result.candidates] for each in (solution, alone)]
+        assert chosen[0] == chosen[1]
+        np.testing.assert_allclose(solution(t=0.3), alone(t=0.3), rtol=1e-9)
+
+
+def test_direct_solves_run_one_after_another():
+    together = solve_many([DECAY, DECAY], together=True)
+    assert [solution.result.phases[0].name for solution in together] == ["modes"] * 2
+    assert solve_many(DECAY, seeds=[]) == []

@@ -5,16 +5,18 @@ import json
 
 import numpy as np
 import pytest
+from carrying import train
 from test_run import DECAY, Watch, compiled_once, looks_often  # noqa: F401
 
 import safenet as sn
 from safenet.networks import METHODS
-from safenet.solving.door import candidates
-from safenet.solving.door import door as solving
+from safenet.run.folder import SEARCH, prepare
+from safenet.run.result import Carried, PhaseRecord
+from safenet.solving import door
+from safenet.train import candidates
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 from safenet.train.plan import Plan
-from safenet.train.run import PhaseRecord, Trained, train
 from safenet.train.solver import Train
 
 TINY = {"points": 8, "condition_points": 1, "width": 3, "depth": 1, "sampler": "sobol"}
@@ -29,7 +31,16 @@ def plan(method="pinn", recipe="paper-2", **options):
 RATES, WEIGHTS = plan(), plan("w-pinn-grid", "paper-1")
 
 
+def carry_out(problem, plan, monitor=None, folder=None):
+    return door.carry_out([door.Job(problem, plan, folder)], monitor)[0]
+
+
+def carry_out_many(problem, plans, folders=(None,) * 9):
+    return door.carry_out([door.Job(problem, *each) for each in zip(plans, folders, strict=False)])
+
+
 def without_times(result):
+    result = result.to_json()
     parts = (result, *result["phases"], *result["candidates"])
     for part in parts:
         for clock in ("seconds", "wall_seconds"):
@@ -48,8 +59,8 @@ def test_the_reference_is_not_read_before_the_choice_is_made(chosen, measure, mo
         assert made, "the reference was read before the choice"
         return np.exp(-t)
 
-    seen = solving.carry_out(DECAY.with_reference(reference), chosen, None, None)
-    blind = solving.carry_out(DECAY, chosen, None, None)
+    seen = carry_out(DECAY.with_reference(reference), chosen)
+    blind = carry_out(DECAY, chosen)
     assert made[0] == made[1]
     assert seen.result.l2re is not None
     assert without_times(seen.result)["candidates"] == without_times(blind.result)["candidates"]
@@ -64,7 +75,7 @@ def test_the_reference_is_not_read_before_the_choice_is_made(chosen, measure, mo
 
 def trained(loss, residual, outcome="finished"):
     history = np.array([[1.0, loss, loss, 0.0]])
-    return Trained(None, residual, history, [PhaseRecord("adam", outcome=outcome)])
+    return Carried(None, residual, history, [PhaseRecord("adam", outcome=outcome)])
 
 
 @pytest.mark.parametrize(
@@ -85,14 +96,14 @@ def test_the_lowest_wins_and_what_diverged_or_is_not_finite_loses(trials, by_los
 
 def test_the_final_loss_has_the_plans_weights_whatever_those_of_the_optimiser():
     # Columns: iteration, total under adapted weights, equation, condition.
-    run = Trained(None, 1.0, np.array([[1.0, 7.0, 7.0, 7.0], [2.0, 999.0, 0.5, 0.25]]))
+    run = Carried(None, 1.0, np.array([[1.0, 7.0, 7.0, 7.0], [2.0, 999.0, 0.5, 0.25]]))
     assert candidates.final_loss(DECAY, RATES, run) == 0.5 + 100 * 0.25
     assert candidates.final_loss(DECAY, WEIGHTS.candidates[0], run) == 0.1 * 0.5 + 100 * 0.25
 
 
 def test_interrupted_anywhere_the_same_candidate_wins_with_the_same_bits(tmp_path):
     watch = Watch()
-    whole = solving.carry_out(DECAY, RATES, watch, solving.prepare(tmp_path / "whole", DECAY, RATES, False))
+    whole = carry_out(DECAY, RATES, watch, prepare(tmp_path / "whole", DECAY, RATES, False))
     assert sorted(path.name for path in (tmp_path / "whole").glob("candidate-*")) == [
         "candidate-1",
         "candidate-2",
@@ -100,8 +111,8 @@ def test_interrupted_anywhere_the_same_candidate_wins_with_the_same_bits(tmp_pat
     expected = without_times(whole.result)
     # In the first candidate, in the second, and at the last moment.
     for stop in (3, len(watch.told) * 3 // 4, len(watch.told)):
-        folder = solving.prepare(tmp_path / str(stop), DECAY, RATES, False)
-        stopped = solving.carry_out(DECAY, RATES, Watch(stop), folder)
+        folder = prepare(tmp_path / str(stop), DECAY, RATES, False)
+        stopped = carry_out(DECAY, RATES, Watch(stop), folder)
         assert stopped.result.outcome == "interrupted"
         resumed = sn.resume(folder)
         assert without_times(resumed.result) == expected
@@ -110,12 +121,12 @@ def test_interrupted_anywhere_the_same_candidate_wins_with_the_same_bits(tmp_pat
     again = Watch()
     assert without_times(sn.resume(folder, monitor=again).result) == expected
     assert again.told == []
-    solving.prepare(folder, DECAY, RATES, force=True)
+    prepare(folder, DECAY, RATES, force=True)
     assert not list(folder.rglob("checkpoint.npz"))
 
 
 def test_one_seed_chooses_for_all():
-    first, other = (solving.carry_out(DECAY, dataclasses.replace(RATES, seed=n), None, None) for n in (0, 3))
+    first, other = (carry_out(DECAY, dataclasses.replace(RATES, seed=n)) for n in (0, 3))
     assert without_times(first.result)["candidates"] == without_times(other.result)["candidates"]
     number = [facts["chosen"] for facts in first.result.candidates].index(True)
     alone = train(DECAY, dataclasses.replace(RATES.settled[number], seed=3))
@@ -127,17 +138,17 @@ def test_one_seed_chooses_for_all():
 def test_seeds_together_search_once(monkeypatch):
     plans = [dataclasses.replace(RATES, seed=seed) for seed in (3, 0, 1)]
     trained = []
-    many = solving.train_many
+    many = candidates.train_runs
     monkeypatch.setattr(
-        solving,
-        "train_many",
-        lambda problems, plans, *rest: trained.append(plans) or many(problems, plans, *rest),
+        candidates,
+        "train_runs",
+        lambda runs, *rest, **more: trained.append([run.plan for run in runs]) or many(runs, *rest, **more),
     )
-    solutions = solving.carry_out_many([DECAY] * 3, plans)
+    solutions = carry_out_many(DECAY, plans)
     # Two variants by seed 0; then what they chose, by the two others.
     assert [[plan.seed for plan in batch] for batch in trained] == [[0, 0], [3, 1]]
     for plan, solution in zip(plans, solutions, strict=True):
-        alone = solving.carry_out(DECAY, plan, None, None)
+        alone = carry_out(DECAY, plan)
         assert without_times(solution.result)["candidates"] == without_times(alone.result)["candidates"]
         np.testing.assert_array_equal(solution.history, alone.history)
 
@@ -145,50 +156,50 @@ def test_seeds_together_search_once(monkeypatch):
 def test_a_seed_that_does_not_choose_can_be_interrupted_anywhere(tmp_path):
     other = dataclasses.replace(RATES, seed=3)
     watch = Watch()
-    whole = solving.carry_out(DECAY, other, watch, solving.prepare(tmp_path / "whole", DECAY, other, False))
+    whole = carry_out(DECAY, other, watch, prepare(tmp_path / "whole", DECAY, other, False))
     names = {path.name for path in (tmp_path / "whole").glob("candidate-*")}
     assert names == {"candidate-1", "candidate-2", "candidate-chosen"}
     for stop in (3, len(watch.told) * 2 // 3 - 1, len(watch.told) * 5 // 6, len(watch.told)):
-        folder = solving.prepare(tmp_path / str(stop), DECAY, other, False)
-        assert solving.carry_out(DECAY, other, Watch(stop), folder).result.outcome == "interrupted"
+        folder = prepare(tmp_path / str(stop), DECAY, other, False)
+        assert carry_out(DECAY, other, Watch(stop), folder).result.outcome == "interrupted"
         resumed = sn.resume(folder)
         np.testing.assert_array_equal(resumed.history, whole.history)
         assert without_times(resumed.result) == without_times(whole.result)
     # Where the choice is known, the candidates are not trained.
-    folder = solving.prepare(tmp_path / "told", DECAY, other, False)
-    told = (tmp_path / "whole" / candidates.SEARCH).read_bytes()
-    (folder / candidates.SEARCH).write_bytes(told)
-    np.testing.assert_array_equal(solving.carry_out(DECAY, other, None, folder).history, whole.history)
+    folder = prepare(tmp_path / "told", DECAY, other, False)
+    told = (tmp_path / "whole" / SEARCH).read_bytes()
+    (folder / SEARCH).write_bytes(told)
+    np.testing.assert_array_equal(carry_out(DECAY, other, None, folder).history, whole.history)
     assert [path.name for path in folder.glob("candidate-*")] == ["candidate-chosen"]
     # A damaged file is none: the search finds the same again.
     for damage in (b"", told[:40], b"[]", b'[{"chosen": true}]', b"{}"):
-        folder = solving.prepare(folder, DECAY, other, force=True)
-        assert not (folder / candidates.SEARCH).exists()
-        (folder / candidates.SEARCH).write_bytes(damage)
+        folder = prepare(folder, DECAY, other, force=True)
+        assert not (folder / SEARCH).exists()
+        (folder / SEARCH).write_bytes(damage)
         np.testing.assert_array_equal(sn.resume(folder).history, whole.history)
-    assert (folder / candidates.SEARCH).read_bytes().count(b'"chosen": true') == 1
+    assert (folder / SEARCH).read_bytes().count(b'"chosen": true') == 1
 
 
 def test_a_seed_that_chooses_goes_on_where_it_was_a_candidate(tmp_path, monkeypatch):
     plans = [dataclasses.replace(RATES, seed=seed) for seed in (0, 1)]
-    folders = [solving.prepare(tmp_path / str(plan.seed), DECAY, plan, False) for plan in plans]
-    many, calls = solving.train_many, []
+    folders = [prepare(tmp_path / str(plan.seed), DECAY, plan, False) for plan in plans]
+    many, calls = candidates.train_runs, []
 
-    def killed_behind_the_search(*parts):
-        calls.append(parts[1])
+    def killed_behind_the_search(*parts, **more):
+        calls.append(parts[0])
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return many(*parts)
+        return many(*parts, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(solving, "train_many", killed_behind_the_search)
+        patched.setattr(candidates, "train_runs", killed_behind_the_search)
         with pytest.raises(KeyboardInterrupt):
-            solving.carry_out_many([DECAY] * 2, plans, folders=folders)
-    first, second = solving.carry_out_many([DECAY] * 2, plans, folders=folders)
+            carry_out_many(DECAY, plans, folders)
+    first, second = carry_out_many(DECAY, plans, folders)
     assert {path.name for path in folders[0].glob("candidate-*")} == {"candidate-1", "candidate-2"}
-    assert not (folders[0] / candidates.SEARCH).exists()
+    assert not (folders[0] / SEARCH).exists()
     for plan, solution in zip(plans, (first, second), strict=True):
-        np.testing.assert_array_equal(solution.history, solving.carry_out(DECAY, plan, None, None).history)
+        np.testing.assert_array_equal(solution.history, carry_out(DECAY, plan).history)
 
 
 def test_a_variant_changes_what_it_names_and_nothing_else():

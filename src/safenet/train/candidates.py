@@ -24,6 +24,7 @@ from ..run.folder import SEARCH
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, finite_or_none
 from .batch import train_runs
+from .objective import term_names
 from .plan import SCOUT, Plan
 from .run import Run
 from .solver import Own
@@ -157,9 +158,9 @@ def final_loss(problem: Problem, plan: Plan, trained: Carried) -> float | None:
     """Σ λ_k L_k after the last iteration, with the plan's λ: where weights adapt, totals do not compare."""
     if not len(trained.history):
         return None
-    weights = [plan.residual_weight] * len(problem.equations)
-    weights += [plan.condition_weight] * len(problem.conditions)
-    return finite_or_none(float(np.dot(weights, trained.history[-1, 2:])))
+    equations = len(problem.equations)
+    weights = [plan.weighing.of(name, i < equations) for i, name in enumerate(term_names(problem))]
+    return finite_or_none(float(np.dot(weights, trained.history[-1, 2 : 2 + len(weights)])))
 
 
 def told_of(problem: Problem, plan: Plan, trials: Sequence[Carried]) -> list[dict[str, Any]]:
