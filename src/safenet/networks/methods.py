@@ -31,10 +31,8 @@ from ..features import (
 from ..features.base import Frozen
 from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS
 from ..features.normalise import NORMALISATIONS
-from ..fields.basis import AxisBasis
-from ..fields.cells import CellForm, cell_skeleton
-from ..fields.modes import ModalForm, modal_skeleton
-from ..fields.series import LinearForm, Piecewise
+from ..fields.field import Field
+from ..fields.saved import field_skeleton, field_spec
 from ..problem import Problem
 from .constrained import Constrained, constrained
 from .frozen import FrozenFeatures, FrozenMap
@@ -237,8 +235,8 @@ def _features(problem: Problem, chosen: Method, key: Array, dtype: DTypeLike) ->
 
 def network_spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
     """What is needed, beside the arrays, to build the same network again."""
-    if isinstance(network, (LinearForm, Piecewise, CellForm, ModalForm)):
-        return network.spec()
+    if isinstance(network, Field):
+        return field_spec(network)
     if isinstance(network, Staged):
         first = network_spec(network.first.array, chosen, dtype)
         return {
@@ -257,13 +255,4 @@ def skeleton(problem: Problem, spec: dict[str, Any]) -> Any:
         first, second = skeleton(problem, spec["first"]), skeleton(problem, spec["second"])
         scale = jnp.zeros(len(problem.unknowns), spec["second"]["dtype"])
         return Staged(FrozenMap(first), second, Frozen(scale), Method(**spec["second"]["method"]))
-    if spec["kind"] == "linear-form":
-        bases = tuple(tuple(AxisBasis(**basis) for basis in axes) for axes in spec["bases"])
-        shapes = ([basis.size for basis in axes] for axes in bases)
-        return LinearForm(tuple(jnp.zeros(shape) for shape in shapes), bases)
-    if spec["kind"] == "cells":
-        return cell_skeleton(len(problem.unknowns), spec)
-    if spec["kind"] == "modes":
-        return modal_skeleton(len(problem.axes), spec)
-    pieces = tuple(skeleton(problem, piece) for piece in spec["pieces"])
-    return Piecewise(pieces, tuple(spec["breaks"]))
+    return field_skeleton(problem, spec)
