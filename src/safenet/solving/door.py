@@ -22,6 +22,7 @@ from ..backend import device_name
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
+from ..fields.unknown import Unknown
 from ..measure.estimate import adrift, estimated, missed_data
 from ..measure.finite import check_finite
 from ..networks.perceptron import parameter_count
@@ -230,9 +231,10 @@ def _carried(
 def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: float) -> Solution:
     """The solution, chosen first and measured then."""
     problem, plan = job.problem, job.plan
-    measured = errors(problem, carried.field)
+    field = Unknown(len(problem.unknowns)) if carried.field is None else carried.field
+    measured = errors(problem, field)
     l2re = errors_json(measured, len(problem.unknowns))
-    own = getattr(carried.field, "parameters", None)
+    own = getattr(field, "parameters", None)
     result = Result(
         problem=problem.name,
         solver=plan.solver,
@@ -245,7 +247,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         max_error=finite_or_none(measured.max_error),
         reference_accuracy=measured.floor,
         residual=finite_or_none(measured.held_out.worst),
-        parameters=own if isinstance(own, int) else parameter_count(carried.field),
+        parameters=own if isinstance(own, int) else parameter_count(field),
         iterations=sum(record.iterations for record in carried.records),
         evaluations=sum(record.evaluations for record in carried.records),
         seconds=round(sum(record.seconds for record in carried.records), 3),
@@ -259,7 +261,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         candidates=told,
     )
     factory = job.own.factory if job.own is not None else None
-    return Solution(problem, carried.field, plan, carried.history, result, factory=factory)
+    return Solution(problem, field, plan, carried.history, result, factory=factory)
 
 
 def _judge(solution: Solution, carried: Carried, clock: Budget) -> None:

@@ -37,7 +37,7 @@ domain = {{ x = {x}, t = [0, 1] }}
 )
 def test_the_part_and_the_place_are_named(equation, start, found):
     with pytest.raises(SafeNetError) as caught:
-        sn.solve(rod(equation, start))
+        check_finite(rod(equation, start))
     assert re.search(found, caught.value.message)
 
 

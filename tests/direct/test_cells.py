@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from safenet.direct.cells import Subdivision, first_cells, split
-from safenet.direct.direct import Direct
+from safenet.direct.cells import Cells, first_cells, split
+from safenet.direct.state import Direct
 from safenet.measure.heldout import grid, held_out
 from safenet.measure.rows.cells import CellRows
 from safenet.measure.rows.newton import newton
 from safenet.problem import Box, Disc, On, Polygon, Problem, loads
+from safenet.run.budget import Budget
 from safenet.run.progress import Monitor
 
 x, y, t = sp.symbols("x y t")
@@ -30,7 +31,7 @@ def poisson(exact, **domain):
 
 
 def last(problem, **phase):
-    return list(Subdivision(**phase).run(problem, Monitor()))[-1]
+    return list(Cells(**phase).run(problem, Monitor(), Budget()))[-1]
 
 
 def error(problem, network):
@@ -95,15 +96,15 @@ def test_the_step_is_that_of_dense_least_squares():
 def test_a_polynomial_solution_is_found_on_any_region(domain):
     problem = poisson(x**3 * y + y**2 - x, **domain)
     state = last(problem, degree=5, tolerance=1e-8)
-    assert error(problem, state.network) < 1e-7
-    assert held_out(problem, state.network).worst < 1e-6
+    assert error(problem, state.field) < 1e-7
+    assert held_out(problem, state.field).worst < 1e-6
 
 
 def test_the_error_falls_level_by_level_at_a_hole():
     """log r around a hole: analytic, with a singularity in the hole that polynomials on one cell cannot follow."""
     problem = poisson(sp.log((x - 0.5) ** 2 + (y - 0.4) ** 2), remove=[Disc((0.5, 0.4), 0.2)])
-    states = list(Subdivision(degree=6, unknowns=1500).run(problem, Monitor()))
-    errors = [error(problem, state.network) for state in states]
+    states = list(Cells(degree=6, unknowns=1500).run(problem, Monitor(), Budget()))
+    errors = [error(problem, state.field) for state in states]
     assert errors[-1] < 1e-4
     assert errors[-1] < 0.01 * errors[0]
 
@@ -117,7 +118,7 @@ def test_cells_gather_at_a_corner_that_the_solution_feels():
         pieces={"all": "rest"},
         where=[On("all", sp.Eq(U, 0))],
     )
-    network = last(problem, degree=5, unknowns=2500).network
+    network = last(problem, degree=5, unknowns=2500).field
     cells = np.array(network.cells)
     sizes = (cells[:, :, 1] - cells[:, :, 0]).min(axis=1)
     nearest = np.abs(np.clip(0.0, cells[:, :, 0], cells[:, :, 1])).max(axis=1)
@@ -135,7 +136,7 @@ def test_flow_between_plates_is_found_by_newton():
     problem = loads(text)
     state = last(problem, degree=4, tolerance=1e-8)
     at = np.random.default_rng(0).random((40, 2)) * [2, 1]
-    values = state.network.jets(at, [(0, 0)])[0, 0]
+    values = state.field.jets(at, [(0, 0)])[0, 0]
     exact = np.stack([at[:, 1] * (1 - at[:, 1]), 0 * at[:, 0], 2 * (2 - at[:, 0])], axis=1)
     np.testing.assert_allclose(values, exact, atol=1e-7)
 
@@ -153,18 +154,18 @@ def test_time_is_an_axis_like_another():
         where=[On("rim", sp.Eq(w, exact)), sp.Eq(u(x, y, 0), exact.subs(t, 0))],
         exact=exact,
     )
-    assert error(problem, last(problem, degree=5, unknowns=3000).network) < 1e-5
+    assert error(problem, last(problem, degree=5, unknowns=3000).field) < 1e-5
 
 
 def test_a_run_goes_on_from_any_level_to_the_same_result():
     problem = poisson(sp.exp(x) * sp.sin(9 * y), remove=[Box(x=(0, 0.5), y=(0.5, 1))])
-    phase = Subdivision(degree=4, unknowns=800)
-    states = list(phase.run(problem, Monitor()))
+    phase = Cells(degree=4, unknowns=800)
+    states = list(phase.run(problem, Monitor(), Budget()))
     middle = states[1]
     again = Direct(**{**vars(middle), "cursor": dict(middle.cursor)})
-    final = list(phase.run(problem, Monitor(), again))[-1]
-    assert final.network.cells == states[-1].network.cells
-    np.testing.assert_array_equal(final.network.amplitudes, states[-1].network.amplitudes)
+    final = list(phase.run(problem, Monitor(), Budget(), again))[-1]
+    assert final.field.cells == states[-1].field.cells
+    np.testing.assert_array_equal(final.field.coefficients, states[-1].field.coefficients)
 
 
 def test_first_cells_follow_the_straight_sides():
@@ -175,12 +176,12 @@ def test_first_cells_follow_the_straight_sides():
 def test_splitting_covers_the_same_region():
     problem = poisson(sp.exp(3 * x) * sp.cos(5 * y), remove=[Disc((0.5, 0.5), 0.2)])
     rows = CellRows(problem, first_cells(problem), 4, 1.5)
-    form = rows.form(newton(rows, np.zeros(rows.unknowns), True).amplitudes)
+    form = rows.form(newton(rows, np.zeros(rows.unknowns), True).coefficients)
     cells = first_cells(problem)
     for _ in range(3):
         cells = split(problem, form, np.ones(len(form.cells)), 1.0)
         rows = CellRows(problem, cells, 4, 1.5)
-        form = rows.form(newton(rows, np.zeros(rows.unknowns), True).amplitudes)
+        form = rows.form(newton(rows, np.zeros(rows.unknowns), True).coefficients)
     assert len(cells) > 8
     at = np.stack(grid(problem, (60, 60)), axis=1)
     assert (form.locate(at) >= 0).all()
@@ -198,9 +199,9 @@ def test_what_has_no_solution_is_not_called_solved():
         pieces={"rim": "rest"},
         where=[On("rim", sp.Eq(n_x * U.diff(x) + n_y * U.diff(y), 0))],
     )
-    for state in Subdivision(degree=4, unknowns=1200).run(problem, Monitor()):
-        measured = held_out(problem, state.network)
-        if len(state.network.cells) > 1:
+    for state in Cells(degree=4, unknowns=1200).run(problem, Monitor(), Budget()):
+        measured = held_out(problem, state.field)
+        if len(state.field.cells) > 1:
             assert measured.jumps > 0.1
     assert max(measured.equations) < 0.05
 
@@ -208,5 +209,5 @@ def test_what_has_no_solution_is_not_called_solved():
 def test_a_smooth_function_has_no_jumps():
     problem = poisson(x**3 * y + y**2 - x)
     rows = CellRows(problem, [((0.0, 0.5), (0.0, 1.0)), ((0.5, 1.0), (0.0, 1.0))], 5, 1.5)
-    form = rows.form(newton(rows, np.zeros(rows.unknowns), True).amplitudes)
+    form = rows.form(newton(rows, np.zeros(rows.unknowns), True).coefficients)
     assert held_out(problem, form).jumps < 1e-9

@@ -7,9 +7,9 @@ import pytest
 import sympy as sp
 
 from safenet import library
+from safenet.fields.basis import AxisBasis
 from safenet.measure.rows.newton import newton
 from safenet.measure.rows.series import CONDITION_WEIGHT, Collocation, kronecker, widen
-from safenet.networks import AxisBasis
 from safenet.problem import loads
 
 PAIR = loads("""
@@ -33,12 +33,12 @@ BASES = (
 
 def test_the_jacobian_is_the_derivative_of_the_residual():
     collocation = Collocation(PAIR, BASES)
-    amplitudes = np.random.default_rng(0).normal(size=collocation.unknowns) / 2
-    jacobian, residual = collocation.linearise(amplitudes)
-    np.testing.assert_allclose(residual, collocation.residual(amplitudes), rtol=1e-13, atol=1e-13)
+    coefficients = np.random.default_rng(0).normal(size=collocation.unknowns) / 2
+    jacobian, residual = collocation.linearise(coefficients)
+    np.testing.assert_allclose(residual, collocation.residual(coefficients), rtol=1e-13, atol=1e-13)
     # Im r(a + ih e_k)/h has no cancellation: with h = 1e-100 it is the derivative to rounding.
     steps = 1e-100j * np.eye(collocation.unknowns)
-    columns = [collocation.residual(amplitudes + step).imag / 1e-100 for step in steps]
+    columns = [collocation.residual(coefficients + step).imag / 1e-100 for step in steps]
     np.testing.assert_allclose(jacobian, np.stack(columns, axis=1), rtol=1e-12, atol=1e-12)
 
 
@@ -46,9 +46,9 @@ def test_squares_of_rows_sum_to_mean_squares_of_residuals():
     # The wave equation for u = T_2(2x−1) T_3(2t−1), whose residual is a polynomial: Gauss nodes are exact.
     bases = ((AxisBasis("chebyshev", 8, 0.0, 1.0), AxisBasis("chebyshev", 4, 0.0, 1.0)),)
     collocation = Collocation(library.wave(), bases)
-    amplitude = np.zeros((9, 5))
-    amplitude[2, 3] = 1
-    residual = collocation.residual(amplitude.ravel())
+    coefficient = np.zeros((9, 5))
+    coefficient[2, 3] = 1
+    residual = collocation.residual(coefficient.ravel())
     x, t = sp.symbols("x t")
     u = sp.chebyshevt(2, 2 * x - 1) * sp.chebyshevt(3, 2 * t - 1)
     u_0 = sp.sin(sp.pi * x) + sp.sin(4 * sp.pi * x) / 2
@@ -89,7 +89,7 @@ def test_a_slab_continues_value_and_velocity_of_the_one_before():
 
     collocation = Collocation(wave, bases, handover)
     assert asked == [(0, 0), (0, 1)]
-    form = collocation.form(newton(collocation, np.zeros(collocation.unknowns), linear=True).amplitudes)
+    form = collocation.form(newton(collocation, np.zeros(collocation.unknowns), linear=True).coefficients)
     points = np.random.default_rng(1).random((50, 2)) * [1, 0.2] + [0, 0.3]
     found = form.jets(points, [(0, 0), (0, 1)])
     for k in (0, 1):
@@ -98,13 +98,13 @@ def test_a_slab_continues_value_and_velocity_of_the_one_before():
         np.testing.assert_allclose(found[(0, k)][:, 0], expected, rtol=0, atol=1e-9)
 
 
-def test_amplitudes_of_a_field_are_the_tensor_of_its_products():
+def test_coefficients_of_a_field_are_the_tensor_of_its_products():
     collocation = Collocation(PAIR, BASES)
-    amplitudes = np.arange(float(collocation.unknowns))
-    form = collocation.form(amplitudes)
-    assert [np.shape(a) for a in form.amplitudes] == [(4, 3), (5, 3)]
-    assert form.amplitudes[1][0, 2] == 4 * 3 + 2
-    # One amplitude alone is one product, field by field.
+    coefficients = np.arange(float(collocation.unknowns))
+    form = collocation.form(coefficients)
+    assert [np.shape(a) for a in form.coefficients] == [(4, 3), (5, 3)]
+    assert form.coefficients[1][0, 2] == 4 * 3 + 2
+    # One coefficient alone is one product, field by field.
     unit = np.zeros(collocation.unknowns)
     unit[4 * 3 + 3 * 1 + 0] = 1
     point = np.array([[0.3, 0.8]])
@@ -134,7 +134,7 @@ def test_widening_keeps_the_function_and_narrowing_its_low_modes(kind):
     np.testing.assert_allclose(
         wide.jets(points, [(0, 0)])[(0, 0)], form.jets(points, [(0, 0)])[(0, 0)], rtol=1e-12, atol=1e-12
     )
-    np.testing.assert_array_equal(widen(wide, small.bases), np.ravel(form.amplitudes[0]))
+    np.testing.assert_array_equal(widen(wide, small.bases), np.ravel(form.coefficients[0]))
 
 
 def test_tails_are_the_worst_of_the_fields():

@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 
-import safenet as sn
 from safenet import library
-from safenet.direct.direct import Direct
-from safenet.direct.march_on_cells import CellMarching
+from safenet.direct import Cells, March, carry_out, plan_of
+from safenet.direct.march_on_cells import MarchOnCells
+from safenet.direct.marches import CELL_MARCHES
+from safenet.direct.state import Direct
+from safenet.fields.derivatives import jets
 from safenet.measure.heldout import held_out
 from safenet.measure.rows.cells import CellRows
 from safenet.measure.rows.newton import newton
 from safenet.problem import loads
+from safenet.run.budget import Budget
 from safenet.run.progress import Monitor
-from safenet.solution import errors
-from safenet.train.choice import CELL_MARCHES
-from safenet.train.recipes import make_plan
+from scoring import l2re, states
 
 # u_t + u u_x = ν u_xx: a front of width 8ν that travels at speed 1/2.
 FRONT = """
@@ -74,7 +75,7 @@ domain = { x = [0, 1] }
 
 
 def march(text, **options):
-    return list(CellMarching(**options).run(loads(text), Monitor()))
+    return states(MarchOnCells(**options), loads(text))
 
 
 @pytest.mark.parametrize(
@@ -83,13 +84,13 @@ def march(text, **options):
     ids=["front", "periodic", "wave", "two fields"],
 )
 def test_the_error_follows_the_tail(text):
-    found = [errors(loads(text), march(text, tail=tail)[-1].network).l2re for tail in (1e-3, 1e-6)]
+    found = [l2re(loads(text), march(text, tail=tail)[-1].field) for tail in (1e-3, 1e-6)]
     assert found[1] < 1e-6
     assert found[1] < max(0.1 * found[0], 1e-12)
 
 
 def test_cells_follow_the_front_and_are_joined_behind_it():
-    network = march(FRONT, tail=1e-6)[-1].network
+    network = march(FRONT, tail=1e-6)[-1].field
     cells = np.array(network.cells)
     width, middle = cells[:, 0, 1] - cells[:, 0, 0], cells[:, 0].mean(axis=1)
     time = cells[:, 1].mean(axis=1)
@@ -102,7 +103,7 @@ def test_cells_follow_the_front_and_are_joined_behind_it():
 
 def test_a_slab_hands_over_values_and_speeds():
     states = march(WAVE, tail=1e-6)
-    network = states[-1].network
+    network = states[-1].field
     seams = sorted({cell[-1][1] for cell in network.cells})[:-1]
     assert seams
     x = np.linspace(0.05, 0.95, 7)
@@ -143,14 +144,14 @@ def test_a_kink_at_the_start_is_given_up_unless_it_insists():
 
 
 def test_it_goes_on_from_any_slab_to_the_same_result():
-    problem, phase = loads(WAVE), CellMarching(tail=1e-5)
-    states = list(phase.run(problem, Monitor()))
+    problem, phase = loads(WAVE), MarchOnCells(tail=1e-5)
+    states = list(phase.run(problem, Monitor(), Budget()))
     assert len(states) > 2
     middle = states[1]
     again = Direct(**{**vars(middle), "cursor": dict(middle.cursor)})
-    final = list(phase.run(problem, Monitor(), again))[-1]
-    assert final.network.cells == states[-1].network.cells
-    np.testing.assert_array_equal(final.network.amplitudes, states[-1].network.amplitudes)
+    final = list(phase.run(problem, Monitor(), Budget(), again))[-1]
+    assert final.field.cells == states[-1].field.cells
+    np.testing.assert_array_equal(final.field.coefficients, states[-1].field.coefficients)
 
 
 def test_cells_of_different_sizes_face_each_other_across_a_periodic_seam():
@@ -165,13 +166,13 @@ domain = { x = [0, "2*pi"], y = [0, 1] }
     pi = float(np.pi)
     cells = [((0.0, pi), (0.0, 0.5)), ((0.0, pi), (0.5, 1.0)), ((pi, 2 * pi), (0.0, 1.0))]
     rows = CellRows(problem, cells, 12, 1.5)
-    form = rows.form(newton(rows, np.zeros(rows.unknowns), True).amplitudes)
-    assert errors(problem, form).l2re < 1e-7
+    form = rows.form(newton(rows, np.zeros(rows.unknowns), True).coefficients)
+    assert l2re(problem, form) < 1e-7
 
 
 def test_burgers_from_the_library_is_known_to_nine_digits():
-    state = list(CellMarching(tail=1e-6).run(library.problem("burgers"), Monitor()))[-1]
-    assert errors(library.problem("burgers"), state.network).l2re < 2e-8
+    state = list(MarchOnCells(tail=1e-6).run(library.problem("burgers"), Monitor(), Budget()))[-1]
+    assert l2re(library.problem("burgers"), state.field) < 2e-8
 
 
 def test_a_jump_between_the_data_is_passed_by_the_march_that_insists():
@@ -182,35 +183,36 @@ equations = ["u_t + u*u_x = u_xx/100"]
 conditions = ["u(0, t) = 1", "u(1, t) = 0", "u(x, 0) = 0"]
 domain = { x = [0, 1], t = [0, 1] }
 """)
-    state = list(CELL_MARCHES[0].run(problem, Monitor()))[-1]
+    state = list(CELL_MARCHES[0].run(problem, Monitor(), Budget()))[-1]
     assert state.done
     assert not state.given_up
-    assert held_out(problem, state.network).worst < 0.05
+    assert held_out(problem, state.field).worst < 0.05
     # Behind the front, which runs at speed 1/2, and ahead of it.
-    values = state.network.jets(np.array([[0.2, 0.9], [0.9, 0.9]]), [(0, 0)])[0, 0]
+    values = state.field.jets(np.array([[0.2, 0.9], [0.9, 0.9]]), [(0, 0)])[0, 0]
     np.testing.assert_allclose(values, [[1], [0]], atol=0.02)
 
 
+def solved(text, solver):
+    problem = loads(text)
+    return carry_out(problem, plan_of([solver], problem, solver.name)).field
+
+
 def test_slabs_and_cells_end_where_the_symbols_break():
-    solution = sn.solve(loads(SWITCH))
-    assert {0.25, 0.5} <= {end for *_, span in solution.field.cells for end in span}
+    field = solved(SWITCH, March())
+    assert {0.25, 0.5} <= {end for *_, span in field.cells for end in span}
     t, decay = np.array([0.1, 0.25, 0.4, 0.5, 0.9]), np.pi**2 / 10
     on = (1 - np.exp(-decay * np.clip(t - 0.25, 0, 0.25))) / decay
-    np.testing.assert_allclose(solution(x=0.5, t=t), on * np.exp(-decay * np.clip(t - 0.5, 0, 1)), atol=1e-10)
-    assert "t = 0.25, 0.5" in solution.result.reasons[0]
-
-    late = SWITCH.replace("where(1/4 < t <= 1/2, sin(pi*x), 0)", "0").replace(
-        "u(0, t) = 0", "u(0, t) = where(t < 1/3, 0, t)"
-    )
-    assert isinstance(plan_for(loads(late), "auto").phases[0], CellMarching)
+    found = jets(field, np.column_stack([np.full(5, 0.5), t]), [(0, 0)])[0, 0][:, 0]
+    np.testing.assert_allclose(found, on * np.exp(-decay * np.clip(t - 0.5, 0, 1)), atol=1e-10)
 
     x = np.linspace(0, 1, 31)
     exact = np.where(x < 1 / 3, x**2 / 2 - 5 * x / 18, (x - 1) / 18)
-    np.testing.assert_allclose(sn.solve(loads(HALF_LOADED))(x=x), exact, atol=1e-14)
+    found = jets(solved(HALF_LOADED, Cells()), x[:, None], [(0,)])[(0,)][:, 0]
+    np.testing.assert_allclose(found, exact, atol=1e-14)
 
 
 def test_cells_are_not_joined_across_a_break():
     # So small a jump would not be noticed.
     text = SWITCH.replace("where(1/4 < t <= 1/2, sin(pi*x), 0)", "1e-9*where(x < 1/2, 1, 0)")
-    form = march(text.replace("u(x, 0) = 0", "u(x, 0) = sin(pi*x)"), tail=1e-4)[-1].network
+    form = march(text.replace("u(x, 0) = 0", "u(x, 0) = sin(pi*x)"), tail=1e-4)[-1].field
     assert not any(low < 0.5 < high for (low, high), _ in form.cells)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from safenet.networks import AxisBasis
+from safenet.fields.basis import AxisBasis
 
 LOWER, UPPER = -0.5, 2.25
 KINDS = ["fourier", "periodic", "sine", "cosine", "chebyshev"]

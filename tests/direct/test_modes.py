@@ -7,21 +7,22 @@ import numpy as np
 import pytest
 
 from safenet import library
-from safenet.direct.direct import Direct
+from safenet.direct import Modes
 from safenet.direct.modal_rows import decoupled
-from safenet.direct.modes import Modes, modes_obstacle
+from safenet.direct.passes import carry_out
+from safenet.direct.plan import plan_of
+from safenet.direct.state import Direct
 from safenet.errors import SafeNetError
+from safenet.fields.modes import ModalForm
 from safenet.measure.heldout import grid, held_out
-from safenet.networks import ModalForm
 from safenet.problem import loads
+from safenet.run.budget import Budget
 from safenet.run.progress import Monitor
-from safenet.train.recipes import make_plan
-from safenet.train.run import train
 
 
 def finished(problem, phase=Modes()):  # noqa: B008 - a frozen dataclass
     """The last state, which is the only one done, and all residuals on the way."""
-    states = list(phase.run(problem, Monitor()))
+    states = list(phase.run(problem, Monitor(), Budget()))
     assert [state.done for state in states] == [*[False] * (len(states) - 1), True]
     return states[-1], [state.residual for state in states]
 
@@ -41,9 +42,9 @@ def relative_error(problem, network, ticks=23):
 def test_the_linear_problems_of_the_library_are_solved_to_rounding(name):
     problem = library.problem(name)
     state, _ = finished(problem)
-    assert isinstance(state.network, ModalForm)
+    assert isinstance(state.field, ModalForm)
     assert state.residual <= 1e-12
-    assert relative_error(problem, state.network) <= 1e-12
+    assert relative_error(problem, state.field) <= 1e-12
 
 
 def stated(equations, conditions, exact, domain, unknowns=("u",)):
@@ -152,33 +153,33 @@ TOGETHER = {"acoustics", "driven ends", "Laplace", "Helmholtz"}
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_sums_of_modes_are_found(name):
     problem = PROBLEMS[name]
-    assert modes_obstacle(problem) is None
+    assert Modes().obstacle(problem) is None
     assert decoupled(problem) == (name not in TOGETHER)
     state, _ = finished(problem)
     assert state.residual <= 1e-12
-    assert relative_error(problem, state.network) <= 1e-12
+    assert relative_error(problem, state.field) <= 1e-12
 
 
 def test_a_kink_is_followed_at_the_rate_of_its_coefficients():
     """wave-hard: sine coefficients like k^−3, so that N modes leave N^−2.5 in L²."""
     problem = library.problem("wave-hard")
     state, residuals = finished(problem, Modes(modes=960))
-    assert "960 amplitudes" in state.reason
-    assert state.network.parameters == 448
+    assert "960 coefficients" in state.reason
+    assert state.field.parameters == 448
     # Levels of 7, 14, 28, … modes; the last state says that there is no more.
     rates = [math.log2(a / b) / 2 for a, b in zip(residuals[2:-3], residuals[4:-1], strict=True)]
     np.testing.assert_allclose(rates, 2.5, atol=0.15)
-    assert relative_error(problem, state.network, 101) < 1e-7
+    assert relative_error(problem, state.field, 101) < 1e-7
 
 
 def test_a_bump_needs_few_levels():
     problem = library.problem("heat-bump")
     state, residuals = finished(problem)
     assert residuals == sorted(residuals, reverse=True)
-    assert relative_error(problem, state.network, 41) < 1e-11
+    assert relative_error(problem, state.field, 41) < 1e-11
 
 
-def test_both_ways_to_the_amplitudes_give_one_solution():
+def test_both_ways_to_the_coefficients_give_one_solution():
     """A condition that is always met, written at a point, ties all waves together; the solution stays."""
     apart = PROBLEMS["critical damping"]
     conditions = [condition.statement for condition in apart.conditions]
@@ -190,14 +191,14 @@ def test_both_ways_to_the_amplitudes_give_one_solution():
     )
     assert len(tied.conditions) == len(conditions) + 1
     assert not decoupled(tied)
-    assert relative_error(tied, finished(tied)[0].network) < 1e-12
+    assert relative_error(tied, finished(tied)[0].field) < 1e-12
 
 
 def test_a_phase_goes_on_from_where_it_was():
     problem = library.problem("heat-bump")
-    states = list(Modes().run(problem, Monitor()))
+    states = list(Modes().run(problem, Monitor(), Budget()))
     middle = states[1]
-    again = list(Modes().run(problem, Monitor(), Direct(**vars(middle))))
+    again = list(Modes().run(problem, Monitor(), Budget(), Direct(**vars(middle))))
     assert [state.residual for state in again] == [state.residual for state in states[2:]]
 
 
@@ -224,21 +225,22 @@ def test_what_is_no_sum_of_modes_is_declined_with_a_reason(problem, complaint):
             f'unknowns = ["u"]\nequations = ["{problem}"]\n'
             'conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = 0"]\ndomain = { x = [0, 1], t = [0, 1] }'
         )
-    assert complaint in modes_obstacle(problem)
+    assert complaint in Modes().obstacle(problem)
     with pytest.raises(SafeNetError, match="modes does not suit"):
-        plan_for(problem, "modes")
+        plan_of([Modes()], problem, "modes")
 
 
-def test_more_amplitudes_than_allowed_are_not_tried():
+def test_more_coefficients_than_allowed_are_not_tried():
     state, _ = finished(library.problem("heat2d"), Modes(modes=100))
     assert state.given_up
-    assert state.network is None
+    assert state.field is None
 
 
-def test_the_recipe_trains_saves_and_is_measured(tmp_path):
+def test_the_solver_is_carried_out_saved_and_measured(tmp_path):
     problem = library.problem("wave")
-    trained = train(problem, plan_for(problem, "modes"), folder=tmp_path)
-    assert isinstance(trained.network, ModalForm)
-    assert trained.residual == held_out(problem, trained.network).worst
-    again = train(problem, plan_for(problem, "modes"), folder=tmp_path, resume=True)
-    np.testing.assert_array_equal(again.field.parts[0].coefficients, trained.network.parts[0].coefficients)
+    plan = plan_of([Modes()], problem, "modes")
+    carried = carry_out(problem, plan, folder=tmp_path)
+    assert isinstance(carried.field, ModalForm)
+    assert carried.residual == held_out(problem, carried.field).worst
+    again = carry_out(problem, plan, folder=tmp_path, resume=True)
+    np.testing.assert_array_equal(again.field.parts[0].coefficients, carried.field.parts[0].coefficients)

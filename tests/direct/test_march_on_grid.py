@@ -5,8 +5,8 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 
-from safenet.direct.cells import Subdivision
-from safenet.direct.march_on_grid import TensorMarching
+from safenet.direct import March
+from safenet.direct.march_on_grid import MarchOnGrid
 from safenet.fields.series import Piecewise
 from safenet.measure.heldout import held_out
 from safenet.measure.rows.grid import TensorRows, beginning
@@ -14,9 +14,9 @@ from safenet.measure.rows.grid_lines import radau
 from safenet.measure.rows.newton import newton
 from safenet.problem import Problem
 from safenet.problem.toml import loads
+from safenet.run.budget import Budget
 from safenet.run.progress import Monitor
-from safenet.solution import errors
-from safenet.train.choice import default_schedule, grid_marching_obstacle
+from scoring import l2re
 
 x, y, t = sp.symbols("x y t")
 u, v, p = (sp.Function(name)(x, y, t) for name in "uvp")
@@ -104,7 +104,7 @@ PROBLEMS = {
 
 
 def solved(problem, phase=None):
-    *_, state = (phase or TensorMarching(tail=1e-7)).run(problem, Monitor())
+    *_, state = (phase or MarchOnGrid(tail=1e-7)).run(problem, Monitor(), Budget())
     assert not state.given_up, state.reason
     return state
 
@@ -112,9 +112,9 @@ def solved(problem, phase=None):
 @pytest.mark.parametrize(("make", "tolerance"), PROBLEMS.values(), ids=PROBLEMS)
 def test_it_solves(make, tolerance):
     problem = make()
-    assert isinstance(default_schedule(problem, "safe-net")[0][0], TensorMarching)
-    network = solved(problem).network
-    assert errors(problem, network).l2re < tolerance
+    assert March().kind(problem) == "grid"
+    network = solved(problem).field
+    assert l2re(problem, network) < tolerance
     assert held_out(problem, network).worst < 1e-6
 
 
@@ -175,7 +175,7 @@ def robertson():
 
 def test_stiff_ordinary_equations_have_no_space_axis():
     problem = robertson()
-    network = solved(problem, TensorMarching(tail=1e-6)).network
+    network = solved(problem, MarchOnGrid(tail=1e-6)).field
 
     def rate(_, s):
         a, b, c = s
@@ -187,22 +187,22 @@ def test_stiff_ordinary_equations_have_no_space_axis():
 
 
 def test_a_march_goes_on_from_where_it_was_left():
-    problem, phase = burgers(), TensorMarching(tail=1e-4)
-    whole = list(phase.run(problem, Monitor()))
+    problem, phase = burgers(), MarchOnGrid(tail=1e-4)
+    whole = list(phase.run(problem, Monitor(), Budget()))
     left = whole[1]
-    again = list(phase.run(problem, Monitor(), left))[-1]
-    for one, other in zip(whole[-1].network.pieces, again.field.pieces, strict=True):
-        for a, b in zip(one.amplitudes, other.amplitudes, strict=True):
+    again = list(phase.run(problem, Monitor(), Budget(), left))[-1]
+    for one, other in zip(whole[-1].field.pieces, again.field.pieces, strict=True):
+        for a, b in zip(one.coefficients, other.coefficients, strict=True):
             np.testing.assert_array_equal(a, b)
 
 
 def test_a_jump_between_slabs_is_seen():
     """Equations hold within each slab, whatever the next one begins with."""
     problem = taylor_green()
-    network = solved(problem, TensorMarching(tail=1e-4)).network
+    network = solved(problem, MarchOnGrid(tail=1e-4)).field
     assert held_out(problem, network).jumps < 1e-6
     *first, last = network.pieces
-    spoilt = type(last)(tuple(a * 1.1 for a in last.amplitudes), last.bases)
+    spoilt = type(last)(tuple(a * 1.1 for a in last.coefficients), last.bases)
     assert held_out(problem, Piecewise((*first, spoilt), network.breaks)).jumps > 1e-2
 
 
@@ -213,12 +213,12 @@ def test_a_pressure_is_what_it_is_said_to_be_at_a_point():
         on={x: (0, 2 * sp.pi), y: (0, 2 * sp.pi), t: (0, 1)},
         where=[*(c.statement for c in problem.conditions), sp.Eq(at(at(p, x, 1), y, 2), 5 + t)],
     )
-    network = solved(pinned, TensorMarching(tail=1e-4)).network
+    network = solved(pinned, MarchOnGrid(tail=1e-4)).field
     times = np.linspace(0, 1, 7)
     here = np.column_stack([np.full(7, 1.0), np.full(7, 2.0), times])
     value = (0, 0, 0)
     np.testing.assert_allclose(network.jets(here, [value])[value][:, 2], 5 + times, rtol=1e-9)
-    free = solved(problem, TensorMarching(tail=1e-4)).network
+    free = solved(problem, MarchOnGrid(tail=1e-4)).field
     slope = (1, 0, 0)
     np.testing.assert_allclose(network.jets(here, [slope])[slope], free.jets(here, [slope])[slope], atol=1e-9)
 
@@ -237,7 +237,7 @@ def test_what_does_not_fix_the_values_axis_by_axis_is_said(change, said):
     conditions = [condition.statement for condition in problem.conditions]
     equations = [equation.statement for equation in problem.equations]
     changed = Problem(equations, on={x: (0, 1), y: (0, 1), t: (0, 1)}, where=change(conditions))
-    assert said in grid_marching_obstacle(changed)
+    assert said in MarchOnGrid().obstacle(changed)
 
 
 def test_a_source_that_breaks_in_space_is_left_to_cells():
@@ -246,8 +246,7 @@ def test_a_source_that_breaks_in_space_is_left_to_cells():
     equation = sp.Eq(u.diff(t), (u.diff(x, 2) + u.diff(y, 2)) / 10 + source - u**3)
     sides = [sp.Eq(at(u, a, c), 0) for a in (x, y) for c in (0, 1)]
     problem = Problem(equation, on=SQUARE, where=[sp.Eq(at(u, t, 0), 0), *sides])
-    assert grid_marching_obstacle(problem) == "its formulas break at x = 0.5"
-    assert isinstance(default_schedule(problem, "safe-net")[0][0], Subdivision)
+    assert MarchOnGrid().obstacle(problem) == "its formulas break at x = 0.5"
 
 
 def test_what_blows_up_is_said_to():
@@ -255,6 +254,6 @@ def test_what_blows_up_is_said_to():
     sides = [sp.Eq(at(u.diff(a), a, c), 0) for a in (x, y) for c in (0, 1)]
     first = 3 + sp.cos(sp.pi * x) * sp.cos(sp.pi * y)
     problem = Problem(equation, on=SQUARE, where=[sp.Eq(at(u, t, 0), first), *sides])
-    *_, state = TensorMarching(tail=1e-4, shortest=1e-3).run(problem, Monitor())
+    *_, state = MarchOnGrid(tail=1e-4, shortest=1e-3).run(problem, Monitor(), Budget())
     assert state.final
     assert "blow up" in state.reason

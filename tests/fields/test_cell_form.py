@@ -63,5 +63,5 @@ def test_a_rounding_beyond_the_edge_is_still_inside(form):
 def test_the_spec_makes_a_form_of_the_same_structure(form):
     again = cell_skeleton(2, form.spec())
     assert (again.cells, again.degrees) == (form.cells, form.degrees)
-    assert np.shape(again.amplitudes) == np.shape(form.amplitudes)
+    assert np.shape(again.coefficients) == np.shape(form.coefficients)
     assert again.parameters == 100

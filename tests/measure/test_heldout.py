@@ -37,19 +37,19 @@ def exact(problem):
     return Formula(problem, [problem.value(problem.exact[name]) for name in problem.unknowns])
 
 
-def scaled_heat(amplitude, length, duration, exact_factor=1):
-    """u_t = κ u_xx with κ = length²/duration, started from amplitude·sin(πx/length)."""
+def scaled_heat(coefficient, length, duration, exact_factor=1):
+    """u_t = κ u_xx with κ = length²/duration, started from coefficient·sin(πx/length)."""
     problem = loads(f"""
 unknowns = ["u"]
 equations = ["u_t = {length**2 / duration}*u_xx"]
-conditions = ["u(0, t) = 0", "u({length}, t) = 0", "u(x, 0) = {amplitude}*sin(pi*x/{length})"]
+conditions = ["u(0, t) = 0", "u({length}, t) = 0", "u(x, 0) = {coefficient}*sin(pi*x/{length})"]
 [domain]
 x = [0, {length}]
 t = [0, {duration}]
 """)
     x, t = (axis.symbol for axis in problem.axes)
     rate = sp.Rational(11, 10) * sp.pi**2 / duration
-    return problem, Formula(problem, [amplitude * sp.sin(sp.pi * x / length) * sp.exp(-rate * t)])
+    return problem, Formula(problem, [coefficient * sp.sin(sp.pi * x / length) * sp.exp(-rate * t)])
 
 
 @pytest.mark.parametrize("name", ["wave", "convection", "diffusion", "nh-heat", "reaction"])
@@ -81,11 +81,11 @@ def test_an_error_of_a_millionth_is_measured_as_a_millionth():
 
 
 @pytest.mark.parametrize(
-    ("amplitude", "length", "duration"), [(1000, 1, 1), (1, 50, 1), (1, 1, 300), (7, 20, 3)]
+    ("coefficient", "length", "duration"), [(1000, 1, 1), (1, 50, 1), (1, 1, 300), (7, 20, 3)]
 )
-def test_units_do_not_matter(amplitude, length, duration):
+def test_units_do_not_matter(coefficient, length, duration):
     plain, other = (
-        held_out(*scaled_heat(*units), 128) for units in ((1, 1, 1), (amplitude, length, duration))
+        held_out(*scaled_heat(*units), 128) for units in ((1, 1, 1), (coefficient, length, duration))
     )
     # The wrong rate leaves 1/11 of u_t, and less where u_t is below its mean.
     assert 0.04 < plain.equations[0] < 0.1

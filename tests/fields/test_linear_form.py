@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from safenet.networks import AxisBasis, LinearForm, Piecewise
+from safenet.fields.basis import AxisBasis
+from safenet.fields.series import LinearForm, Piecewise
 
 BASES = (
     (AxisBasis("sine", 3, 0.0, 2.0), AxisBasis("chebyshev", 4, -1.0, 1.0), AxisBasis("fourier", 2, 0.0, 1.0)),
@@ -28,12 +29,13 @@ def form(bases=BASES, seed=0):
 def written_out(network, point, orders):
     """The sum, term by term."""
     fields = []
-    for amplitude, axes in zip(network.amplitudes, network.bases, strict=True):
+    for coefficient, axes in zip(network.coefficients, network.bases, strict=True):
         tables = [b(np.float64(p), o) for b, p, o in zip(axes, point, orders, strict=True)]
         indices = itertools.product(*(range(b.size) for b in axes))
         fields.append(
             math.fsum(
-                float(amplitude[k]) * math.prod(T[i] for T, i in zip(tables, k, strict=True)) for k in indices
+                float(coefficient[k]) * math.prod(T[i] for T, i in zip(tables, k, strict=True))
+                for k in indices
             )
         )
     return fields
@@ -63,7 +65,7 @@ def test_blocks_of_points_do_not_show():
     np.testing.assert_allclose(whole[some], network.jets(points[some], [(1, 0)])[(1, 0)], rtol=1e-13)
 
 
-def test_parameters_are_the_amplitudes():
+def test_parameters_are_the_coefficients():
     assert form().parameters == 3 * 5 * 5 + 3 * 3 * 4
 
 

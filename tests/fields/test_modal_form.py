@@ -24,7 +24,7 @@ PROBLEMS = {"wave": library.problem("wave"), "heat2d": library.problem("heat2d")
 
 
 def form(problem):
-    """All families with random amplitudes, and the particular solution."""
+    """All families with random coefficients, and the particular solution."""
     random = np.random.default_rng(3)
     parts = []
     for family in families(problem, [2] * len(problem.axes)):

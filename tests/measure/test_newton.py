@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from safenet.fields.basis import AxisBasis
 from safenet.measure.rows.newton import least_squares, newton
 from safenet.measure.rows.series import Collocation
-from safenet.networks import AxisBasis
 from safenet.problem import loads
 
 
@@ -95,13 +95,13 @@ def test_newton_converges_quadratically_to_the_solution():
     )
     assert found.converged
     x = np.linspace(0, 1, 41)
-    values = collocation.form(found.amplitudes).jets(x[:, None], [(0,)])[(0,)][:, 0]
+    values = collocation.form(found.coefficients).jets(x[:, None], [(0,)])[(0,)][:, 0]
     np.testing.assert_allclose(values, exact(x), rtol=0, atol=1e-12)
     # ‖r_{k+1}‖ ≤ C ‖r_k‖² until rounding, with one C for all steps; a linear rate would need C → ∞.
     above = [norm for norm in norms if norm > 1e-13]
     assert len(above) >= 3
     assert all(after < 2 * before**2 for before, after in itertools.pairwise(above))
-    assert found.norm == pytest.approx(np.linalg.norm(collocation.residual(found.amplitudes)))
+    assert found.norm == pytest.approx(np.linalg.norm(collocation.residual(found.coefficients)))
 
 
 def test_a_linear_problem_takes_one_step_from_anywhere():
@@ -117,7 +117,7 @@ x = [0, 1]
     found = newton(collocation, far, linear=True)
     assert (found.iterations, found.evaluations, found.converged) == (1, 1, True)
     x = np.linspace(0, 1, 21)
-    values = collocation.form(found.amplitudes).jets(x[:, None], [(0,)])[(0,)][:, 0]
+    values = collocation.form(found.coefficients).jets(x[:, None], [(0,)])[(0,)][:, 0]
     np.testing.assert_allclose(values, np.sin(np.pi * x) + x, rtol=0, atol=1e-12)
 
 
@@ -128,7 +128,7 @@ def test_a_problem_without_solution_is_not_called_solved():
     )
     found = newton(collocation, np.zeros(collocation.unknowns), linear=False)
     assert found.norm > 1e-2
-    assert np.isfinite(found.amplitudes).all()
+    assert np.isfinite(found.coefficients).all()
 
 
 def test_a_residual_that_is_not_finite_ends_the_iteration_where_it_was():
@@ -142,4 +142,4 @@ x = [0, 1]
     collocation = Collocation(problem, ((AxisBasis("chebyshev", 6, 0.0, 1.0),),))
     found = newton(collocation, np.zeros(collocation.unknowns), linear=False)
     assert not found.converged
-    np.testing.assert_array_equal(found.amplitudes, 0)
+    np.testing.assert_array_equal(found.coefficients, 0)
