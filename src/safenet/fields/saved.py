@@ -13,6 +13,7 @@ from .cells import cell_skeleton
 from .field import Field
 from .modes import modal_skeleton
 from .series import LinearForm, Piecewise
+from .unknown import Unknown
 
 Spec = dict[str, Any]
 
@@ -42,4 +43,5 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "piecewise": _piecewise,
     "cells": lambda problem, spec: cell_skeleton(len(problem.unknowns), spec),
     "modes": lambda problem, spec: modal_skeleton(len(problem.axes), spec),
+    "unknown": lambda problem, spec: Unknown(len(problem.unknowns)),
 }

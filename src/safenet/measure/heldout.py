@@ -18,6 +18,7 @@ from ..fields.derivatives import Orders, jets
 from ..fields.field import InPieces, volume
 from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
+from ..problem.facts.fact import fact
 from ..problem.jets import Jet, coordinate
 from .points import inside, on_condition
 from .thresholds import ALIKE, SMOOTH, TRIVIAL
@@ -118,7 +119,12 @@ def dwarfed(problem: Problem, field: Any, count: int = 1024) -> Dwarfed | None:
 
 
 def interior_points(problem: Problem, count: int) -> np.ndarray:
-    """At least `count` Sobol points of the domain, (n, axes)."""
+    """At least `count` Sobol points of the domain, (n, axes): a copy, which may be moved in time."""
+    return _interior_points(problem, count).copy()
+
+
+@fact
+def _interior_points(problem: Problem, count: int) -> np.ndarray:
     return inside(problem, range(len(problem.axes)), 2 ** int(np.ceil(np.log2(count))), scattered)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import jax
@@ -28,16 +28,12 @@ from ..features import (
     random_fourier,
     series,
 )
-from ..features.base import Frozen
 from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS
 from ..features.normalise import NORMALISATIONS
-from ..fields.field import Field
-from ..fields.saved import field_skeleton, field_spec
 from ..problem import Problem
 from .constrained import Constrained, constrained
 from .frozen import FrozenFeatures, FrozenMap
 from .perceptron import ACTIVATIONS, Perceptron, perceptron
-from .staged import Staged
 
 WEIGHTINGS = ("fixed", "ntk", "rba")
 
@@ -231,28 +227,3 @@ def _features(problem: Problem, chosen: Method, key: Array, dtype: DTypeLike) ->
         features = features + Monomials(inputs, chosen.degree)
     domain = domain_features(problem)
     return features + domain if chosen.domain and domain.size else features
-
-
-def network_spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
-    """What is needed, beside the arrays, to build the same network again."""
-    if isinstance(network, Field):
-        return field_spec(network)
-    if isinstance(network, Staged):
-        first = network_spec(network.first.array, chosen, dtype)
-        return {
-            "kind": "staged",
-            "first": first,
-            "second": network_spec(network.second, network.method, dtype),
-        }
-    return {"kind": "perceptron", "method": asdict(chosen), "dtype": dtype}
-
-
-def skeleton(problem: Problem, spec: dict[str, Any]) -> Any:
-    """A network of the structure `spec` describes; its arrays are placeholders to be filled."""
-    if spec["kind"] == "perceptron":
-        return build(problem, Method(**spec["method"]), key=jax.random.key(0), dtype=jnp.dtype(spec["dtype"]))
-    if spec["kind"] == "staged":
-        first, second = skeleton(problem, spec["first"]), skeleton(problem, spec["second"])
-        scale = jnp.zeros(len(problem.unknowns), spec["second"]["dtype"])
-        return Staged(FrozenMap(first), second, Frozen(scale), Method(**spec["second"]["method"]))
-    return field_skeleton(problem, spec)

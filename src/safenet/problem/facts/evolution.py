@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..problem import Problem
+from .fact import fact
 
 
+@fact
 def time_obstacle(problem: Problem) -> str | None:
     """Why it cannot, or None if it can."""
     if problem.region is not None:
