@@ -23,7 +23,7 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Int
 
-from ...measure.rows.newton import REGULARISATION
+from ...measure.thresholds import REGULARISATION
 from ...networks.perceptron import trainable
 from .levenberg import LevenbergMarquardt, LevenbergState
 from .status import Trace
