@@ -36,7 +36,8 @@ def wave_factors(
 ) -> Complex[Array, " modes"]:
     """Π_i g_i(κ_i z_i) of every mode, the factors g as `row` names them."""
     factors = [wave_factor(name, kappa[:, i], z[:, i], jnp) for i, name in enumerate(row)]
-    return math.prod(factor.astype(kappa.dtype) for factor in factors)
+    product: Array = math.prod(factor.astype(kappa.dtype) for factor in factors)
+    return product
 
 
 class OperatorFeatures(Features):
