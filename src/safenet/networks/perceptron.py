@@ -87,7 +87,8 @@ def _tanh_slope(s: Float[Array, ...], k: int) -> Float[Array, ...]:
     s2, Q = Polynomial([0.0, 0.0, 1.0]), Polynomial([1.0])
     for _ in range(k - 1):
         Q = (1 - s2) * Q.deriv() - s2.deriv() * Q
-    return (1 - s) * (1 + s) * reduce(lambda value, a: value * s + a, Q.coef[::-1].tolist())
+    slope: Array = (1 - s) * (1 + s) * reduce(lambda value, a: value * s + a, Q.coef[::-1].tolist())
+    return slope
 
 
 def perceptron(

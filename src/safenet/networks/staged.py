@@ -26,7 +26,8 @@ class Staged(eqx.Module):
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
-        return self.first(point) + self.scale.value * self.second(point)
+        second: Array = self.second(point)
+        return self.first(point) + self.scale.value * second
 
     def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
         second = {
@@ -36,4 +37,4 @@ class Staged(eqx.Module):
 
     @property
     def parameters(self) -> int:
-        return self.first.array.parameters + self.second.parameters
+        return int(self.first.array.parameters + self.second.parameters)

@@ -160,7 +160,8 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
         run.monitor.phase(phase.name, "compiling")
 
     def own(i: int) -> State:
-        return here(jax.tree.map(itemgetter(i), state))
+        mine: State = here(jax.tree.map(itemgetter(i), state))
+        return mine
 
     while np.any(np.asarray(state.status) == Status.RUNNING):
         state, trace = _advance(common, numbers, loss, state)

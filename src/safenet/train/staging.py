@@ -24,12 +24,13 @@ from scipy.fft import dctn
 
 from ..features import FourierProducts
 from ..features.base import Frozen
+from ..measure.residuals import PointResidual
 from ..networks.constrained import Constrained
 from ..networks.frozen import FrozenMap
 from ..networks.methods import Method, build
 from ..networks.staged import Staged
 from ..problem import Problem
-from .objective import PhysicsLoss, PointResidual
+from .objective import PhysicsLoss
 from .optimisers.levenberg import LevenbergMarquardt
 
 GRID = 2**14  # points of the transform, over all axes
@@ -87,7 +88,8 @@ def dominant_frequencies(problem: Problem, network: Any) -> Float[np.ndarray, " 
     along = (energy.sum(axis=tuple(j for j in axes if j != i)) for i in axes)
     # A mean has no frequency.
     indices = [1 + int(np.argmax(spectrum[1:])) for spectrum in along]
-    return np.array(indices) * np.pi / np.array([axis.length for axis in problem.axes])
+    kappa: np.ndarray = np.array(indices) * np.pi / np.array([axis.length for axis in problem.axes])
+    return kappa
 
 
 def error_sizes(

@@ -14,11 +14,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
-from safenet.errors import SafeNetError
-from safenet.train.optimisers.adam import Adam, AdamState, step
-from safenet.train.optimisers.status import Objective, Trace, evaluate, iteration_count, repeat
-
-Transformation = optax.GradientTransformation | optax.GradientTransformationExtraArgs
+from ...errors import SafeNetError
+from .adam import Adam, AdamState, step
+from .status import Objective, Trace, evaluate, iteration_count, repeat
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Optax:
     The optimiser is code and not data: a saved plan keeps its `label`, and a run that is resumed is given it again.
     """
 
-    transformation: Transformation | None = field(compare=False, repr=False)
+    transformation: optax.GradientTransformation | None = field(compare=False, repr=False)
     iterations: int
     patience: int = 0
     divergence: float = 1e6
@@ -61,7 +59,7 @@ class Optax:
             return evaluate(objective, theta).total
 
         with jax.numpy_dtype_promotion("standard"):  # optax mixes its counters with floats
-            return optax.with_extra_args_support(self.transformation).update(
+            update, after = optax.with_extra_args_support(self.transformation).update(
                 state.gradient,
                 state.moments,
                 state.theta,
@@ -69,6 +67,7 @@ class Optax:
                 grad=state.gradient,
                 value_fn=value,
             )
+        return update, after
 
 
 @eqx.filter_jit
