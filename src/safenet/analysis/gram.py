@@ -84,7 +84,7 @@ def feature_grams(problem: Problem, network: Any) -> dict[str, Gram]:
 
 
 def perceptron_of(network: Any) -> Perceptron | None:
-    """The perceptron whose parameters move: within hard conditions, the last of several stages; None in other fields."""
+    """The perceptron whose parameters move: within hard conditions, the last of several stages; or None."""
     found: Perceptron | None = getattr(network, "perceptron", None)
     return found
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from ..errors import SafeNetError
+from ..fields.saved import field_skeleton
 from ..problem import Problem
 from ..run.budget import multiplications_per_second
 from ..run.plans import changed
@@ -59,6 +60,14 @@ class DirectPlan:
 
     def seeded(self, seed: int) -> DirectPlan:
         return self
+
+    def spec(self, field: Any) -> dict[str, Any]:
+        """What is needed, beside its arrays, to build a field again."""
+        return dict(field.spec())
+
+    def skeleton(self, problem: Problem, spec: dict[str, Any], factory: Any = None) -> Any:
+        """A field of that structure, its arrays to be filled."""
+        return field_skeleton(problem, spec)
 
     def lean(self) -> dict[str, Any]:
         """Without what is as ever: a pass that gets a new option keeps its name."""

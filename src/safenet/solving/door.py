@@ -136,8 +136,8 @@ def _clock(budget: float | str | None) -> Budget:
 def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path | None, force: bool) -> Job:
     limited = None if clock.total == float("inf") else clock.total
     plan = plan_for(problem, solver, limited)
-    own = solver.own if isinstance(solver, Train) else None
-    if isinstance(solver, Train) and folder is not None and plan.method == OWN and not _trained(plan).factory:
+    own: Own | None = getattr(solver, "own", None)
+    if own is not None and folder is not None and plan.method == OWN and not _trained(plan).factory:
         raise SafeNetError(
             "a network of your own is built again, when its run is loaded, by the function that made it",
             "give that function, defined in a module: sn.Train(network=make), make(key) → module; or leave out `out`",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 from ..errors import SafeNetError
 from ..networks.methods import Method
-from ..networks.saved import OWN
+from ..networks.saved import OWN, network_spec, skeleton
+from ..problem import Problem
 from ..run.plans import changed
 from .objective import Weighing
 from .phases import PHASES, Phase
@@ -71,6 +73,16 @@ class Plan:
 
     def seeded(self, seed: int) -> Plan:
         return replace(self, seed=seed)
+
+    def spec(self, field: Any) -> dict[str, Any]:
+        """What is needed, beside its arrays, to build a network again."""
+        return network_spec(field, self)
+
+    def skeleton(
+        self, problem: Problem, spec: dict[str, Any], factory: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """A network of that structure, its arrays to be filled; `factory` makes one of the user's own."""
+        return skeleton(problem, spec, factory)
 
     def lean(self) -> dict[str, Any]:
         """Without what is as ever: an option that a later version adds renames no earlier case."""

@@ -22,7 +22,6 @@ from ..errors import SafeNetError
 from ..measure.heldout import held_out
 from ..measure.points import Points, sample
 from ..networks.methods import build
-from ..networks.saved import network_spec, skeleton
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.checkpoint import fill, leaves, pack, unpack, write_atomically
@@ -270,7 +269,7 @@ class Run:
         arrays |= {f"weights.{k}": v for k, v in leaves(self.weights).items()}
         for name, network in (("best", self.best), ("base", self.base)):
             if network is not None:
-                facts[name] = network_spec(network, self.plan)
+                facts[name] = self.plan.spec(network)
                 arrays |= {f"{name}.{k}": v for k, v in leaves(network).items()}
         if self.state is not None:
             facts["optimiser"] = True
@@ -298,7 +297,9 @@ class Run:
         )
         make = self.own.factory or (None if self.own.module is None else lambda key: self.own.module)
         self.best, self.base = (
-            fill(skeleton(self.problem, facts[name], make), group(f"{name}.")) if name in facts else None
+            fill(self.plan.skeleton(self.problem, facts[name], make), group(f"{name}."))
+            if name in facts
+            else None
             for name in ("best", "base")
         )
         if group("weights."):
