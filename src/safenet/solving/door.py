@@ -95,7 +95,7 @@ def solve_many(
     stated = [problem_of(p) for p in ([problems] if isinstance(problems, (Problem, str, Path)) else problems)]
     for problem in stated:
         _examine(problem)
-    jobs = []
+    jobs: list[Job] = []
     for problem, rate, seed in product(stated, tuple(rates) or (None,), seeds):
         seeded = solver.seeded(seed) if isinstance(solver, Train) else solver
         place = None if out is None else Path(out) / str(len(jobs))
