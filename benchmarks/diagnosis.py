@@ -108,7 +108,9 @@ def problem_of(name: str) -> sn.Problem:
 
 def trained(problem: sn.Problem, settings: dict[str, Any]) -> tuple[sn.Solution, dict[str, Any]]:
     began = time.perf_counter()
-    solution = sn.solve(problem, sn.Train(**settings))
+    options = dict(settings)
+    method, recipe = options.pop("method"), options.pop("recipe")
+    solution = sn.solve(problem, sn.Train(method, recipe, **options))
     weights = [1.0] * len(problem.equations) + [100.0] * len(problem.conditions)
     error = solution.result.l2re
     return solution, {
