@@ -260,7 +260,7 @@ def test_residuals_are_those_with_the_parameters_in_place(name):
 @pytest.mark.parametrize(
     ("recipe", "rate", "message"),
     [
-        ("least-squares", 1e-3, "no rate"),
+        ("levenberg-marquardt", 1e-3, "no rate"),
         ("paper-2", 1e-3, "rates of its own"),
         ("paper-1", -1.0, "the rate is -1"),
         ("paper-1", float("nan"), "the rate is nan"),

@@ -9,6 +9,7 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError
+from scoring import unsolved
 
 DECAY = sn.loads("""
 name = "decay"
@@ -85,6 +86,7 @@ def test_a_folder_names_its_factory_and_never_imports_it(tmp_path):
         sn.load(tmp_path)
 
 
+@unsolved
 def test_a_bare_module_trains_and_a_factory_is_asked_for_when_it_is_saved(tmp_path):
     module = make(jax.random.key(3))
     training = sn.Train(module, [sn.LevenbergMarquardt(5)], **QUICK)
@@ -100,6 +102,7 @@ def test_a_bare_module_trains_and_a_factory_is_asked_for_when_it_is_saved(tmp_pa
     np.testing.assert_array_equal(sn.load(tmp_path / "saved")(t=0.5), solution(t=0.5))
 
 
+@unsolved
 def test_own_terms_pull_the_network_their_way():
     def mass(network):
         """∫ u = 0.7, which contradicts the equation: u ends between the two."""
@@ -121,6 +124,7 @@ def test_own_terms_pull_the_network_their_way():
     assert solution.history.shape[1] == 2 + 3  # iteration, total; equation, u(0), mass
 
 
+@unsolved
 def test_points_and_weights_are_the_users():
     at = np.linspace(0.0, 1.0, 21)[:, None]
     training = sn.Train(make, [sn.Adam(3)], points=at, weights={"conditions": 7.0, "equation": 2.0})
@@ -132,6 +136,7 @@ def test_points_and_weights_are_the_users():
         sn.Train(weights={"u(1)": 2.0}).plan(DECAY)
 
 
+@unsolved
 def test_a_start_of_the_same_structure_is_copied_and_any_other_is_fitted():
     first = sn.solve(DECAY, sn.Train(make, [sn.LevenbergMarquardt(30)], **QUICK), monitor=sn.Monitor())
     nothing = [sn.Adam(1, rate=1e-12)]
@@ -145,6 +150,7 @@ def test_a_start_of_the_same_structure_is_copied_and_any_other_is_fitted():
     assert warm.result.l2re < 1e-2 < fresh.result.l2re
 
 
+@unsolved
 def test_a_callback_is_told_of_the_progress_and_can_stop():
     heard = []
 

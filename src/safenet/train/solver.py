@@ -91,7 +91,7 @@ class Train:
         network: Any = "safe-net",
         schedule: Any = "default",
         *,
-        terms: Sequence[tuple[float, Callable[[Any], Any]]] = (),
+        terms: Sequence[Any] = (),
         points: Any = None,
         condition_points: int | None = None,
         weights: Mapping[str, float] | None = None,
