@@ -22,7 +22,6 @@ from ..backend import device_name
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
-from ..fields.unknown import Unknown
 from ..measure.estimate import adrift, estimated, missed_data
 from ..measure.finite import check_finite
 from ..networks.perceptron import parameter_count
@@ -231,7 +230,7 @@ def _carried(
 def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: float) -> Solution:
     """The solution, chosen first and measured then."""
     problem, plan = job.problem, job.plan
-    field = Unknown(len(problem.unknowns)) if carried.field is None else carried.field
+    field = carried.field
     measured = errors(problem, field)
     l2re = errors_json(measured, len(problem.unknowns))
     own = getattr(field, "parameters", None)

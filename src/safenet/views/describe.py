@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..features import domain_expressions, fourier_products
-from ..measure.estimate import ROUGH
+from ..measure.thresholds import ROUGH
 from ..networks.methods import METHODS, build
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
