@@ -34,7 +34,7 @@ from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
 from ..solution import Solution, errors, errors_json, field_errors_json, read_plan, read_problem
 from ..train import candidates
-from ..train.plan import OWN
+from ..train.plan import OWN, Plan
 from ..train.solver import Own, Train
 from .plans import AnyPlan, AnySolver, plan_for
 
@@ -97,9 +97,10 @@ def solve_many(
         _examine(problem)
     jobs: list[Job] = []
     for problem, rate, seed in product(stated, tuple(rates) or (None,), seeds):
-        seeded = solver.seeded(seed) if isinstance(solver, Train) else solver
         place = None if out is None else Path(out) / str(len(jobs))
-        job = _job(problem, seeded, Budget(), None, force)
+        job = _job(problem, solver, Budget(), None, force)
+        if isinstance(job.plan, Plan):
+            job = replace(job, plan=job.plan.seeded(seed))
         if rate is not None:
             job = replace(job, plan=_trained(job.plan).at_rate(rate))
         jobs.append(replace(job, folder=_prepared(place, job, force)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral
 from typing import Any
 
 from ..errors import SafeNetError
@@ -87,6 +88,10 @@ class Plan:
         )
         return replace(self, phases=phases, variants=(), residual_weight=weight)
 
+    def seeded(self, seed: Any) -> Plan:
+        """The plan with another seed."""
+        return replace(self, seed=checked_seed(seed))
+
     def at_rate(self, rate: float) -> Plan:
         """The plan with another rate of its first Adam, and those of later ones in proportion."""
         if not any(isinstance(phase, Adam) for phase in self.phases):
@@ -119,6 +124,13 @@ class Plan:
             data[name] = tuple(data.get(name, ()))
         data["weights"] = tuple((name, weight) for name, weight in data.get("weights", ()))
         return Plan(**data)
+
+
+def checked_seed(seed: Any) -> int:
+    """NumPy's whole numbers are as good; 1.0 and "1" are slips."""
+    if not isinstance(seed, Integral) or int(seed) < 0:
+        raise SafeNetError(f"the seed is {seed!r}", "give a whole number from 0 on")
+    return int(seed)
 
 
 def _phase_json(phase: Phase) -> dict[str, Any]:
