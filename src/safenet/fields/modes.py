@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -107,6 +107,8 @@ class Waves(eqx.Module):
 
 class ModalForm(eqx.Module):
     """u = Σ of families of waves: those whose coefficients meet the conditions, and a particular solution."""
+
+    in_parts: ClassVar[str] = "exact solutions of the equations, fitted to the conditions alone"
 
     parts: tuple[Waves, ...]
 

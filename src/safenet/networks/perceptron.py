@@ -65,6 +65,15 @@ class Perceptron(eqx.Module):
         return jets
 
     @property
+    def perceptron(self) -> Perceptron:
+        """The part whose parameters move: all of it."""
+        return self
+
+    def without_data(self) -> Perceptron:
+        """What is added to another network: it brings no data of its own."""
+        return self
+
+    @property
     def parameters(self) -> int:
         return parameter_count(self)
 

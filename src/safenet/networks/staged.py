@@ -24,6 +24,7 @@ class Staged(eqx.Module):
     scale: Frozen
     method: Any = eqx.field(static=True)
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
+    subject: ClassVar[str] = "all parameters of the second network, on what the first has left"
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         second: Array = self.second(point)
@@ -34,6 +35,11 @@ class Staged(eqx.Module):
             alpha: self.scale.value[:, None] * h for alpha, h in propagated(self.second, x, orders).items()
         }
         return added(propagated(self.first, x, orders), second)
+
+    @property
+    def perceptron(self) -> Any:
+        """The part whose parameters move."""
+        return self.second.perceptron
 
     @property
     def parameters(self) -> int:

@@ -34,7 +34,7 @@ from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
 from ..solution import Solution, errors, errors_json, field_errors_json, read_plan, read_problem
 from ..train import candidates
-from ..train.plan import OWN, Plan
+from ..train.plan import OWN
 from ..train.solver import Own, Train
 from .plans import AnyPlan, AnySolver, plan_for
 
@@ -99,8 +99,7 @@ def solve_many(
     for problem, rate, seed in product(stated, tuple(rates) or (None,), seeds):
         place = None if out is None else Path(out) / str(len(jobs))
         job = _job(problem, solver, Budget(), None, force)
-        if isinstance(job.plan, Plan):
-            job = replace(job, plan=job.plan.seeded(seed))
+        job = replace(job, plan=job.plan.seeded(seed))
         if rate is not None:
             job = replace(job, plan=_trained(job.plan).at_rate(rate))
         jobs.append(replace(job, folder=_prepared(place, job, force)))
@@ -137,8 +136,8 @@ def _clock(budget: float | str | None) -> Budget:
 def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path | None, force: bool) -> Job:
     limited = None if clock.total == float("inf") else clock.total
     plan = plan_for(problem, solver, limited)
-    own = solver.own if isinstance(solver, Train) else None
-    if isinstance(solver, Train) and folder is not None and plan.method == OWN and not _trained(plan).factory:
+    own: Own | None = getattr(solver, "own", None)
+    if own is not None and folder is not None and plan.method == OWN and not _trained(plan).factory:
         raise SafeNetError(
             "a network of your own is built again, when its run is loaded, by the function that made it",
             "give that function, defined in a module: sn.Train(network=make), make(key) → module; or leave out `out`",

@@ -25,7 +25,6 @@ from scipy.fft import dctn
 from ..features import FourierProducts
 from ..features.base import Frozen
 from ..measure.residuals import PointResidual
-from ..networks.constrained import Constrained
 from ..networks.frozen import FrozenMap
 from ..networks.methods import Method, build
 from ..networks.staged import Staged
@@ -66,9 +65,7 @@ class Stage(LevenbergMarquardt):
         )
         second = build(problem, chosen, key=key, dtype=theta.dtype)
         second = _silent(_reaching(second, kappa))
-        if isinstance(second, Constrained):
-            second = replace(second, share=Frozen(jnp.zeros_like(second.share.array)))
-        return Staged(FrozenMap(first), second, Frozen(scale), chosen)
+        return Staged(FrozenMap(first), second.without_data(), Frozen(scale), chosen)
 
 
 def dominant_frequencies(problem: Problem, network: Any) -> Float[np.ndarray, " axes"]:

@@ -17,7 +17,6 @@ from ..problem.language.notation import written
 from ..run.result import Outcome, Result, pooled
 from ..solution import POOLED, Solution, l2re_text
 from ..solving.plans import plan_for
-from ..train.plan import Plan
 from ..train.solver import Train
 
 
@@ -60,7 +59,7 @@ def describe(problem: Problem) -> dict[str, Any]:
         },
         "parameters_count": {"safe-net-literal": literal.parameters, "safe-net": network.parameters},
         "plan": {
-            "phases": [phase.name for phase in (plan.phases if isinstance(plan, Plan) else plan.passes)],
+            "phases": [part.name for part in plan.parts],
             "reasons": list(plan.reasons),
         },
     }

@@ -71,6 +71,11 @@ class Adam:
     patience: int = 0
     divergence: float = 1e6
     name: ClassVar[str] = "adam"
+    numbers: ClassVar[tuple[str, ...]] = (
+        "iterations",
+        "rate",
+        "decay",
+    )  # arguments of the program
 
     @property
     def transformation(self) -> optax.GradientTransformation:

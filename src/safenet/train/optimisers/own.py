@@ -26,8 +26,8 @@ class Optax:
     The optimiser is code and not data: a saved plan keeps its `label`, and a run that is resumed is given it again.
     """
 
-    transformation: optax.GradientTransformation | None = field(compare=False, repr=False)
-    iterations: int
+    transformation: optax.GradientTransformation | None = field(default=None, compare=False, repr=False)
+    iterations: int = 1000
     patience: int = 0
     divergence: float = 1e6
     label: str = "optax"
@@ -41,6 +41,11 @@ class Optax:
             )
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
+        if self.transformation is None:
+            raise SafeNetError(
+                f"the optimiser {self.label!r} is your own, and a run folder cannot hold it",
+                "give the same solver again: sn.resume(folder, sn.Train(…))",
+            )
         return Adam.start(self, objective, theta)  # type: ignore[arg-type]
 
     def refresh(self, objective: Objective, state: AdamState) -> AdamState:
