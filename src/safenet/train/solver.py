@@ -168,7 +168,7 @@ class Train:
             raise SafeNetError(
                 f"there is no precision {self.precision!r}", nearest(str(self.precision), PRECISIONS)
             )
-        if not isinstance(self.scale, Real) or not 0 < self.scale < math.inf:
+        if not isinstance(self.scale, Real) or not 0 < float(self.scale) < math.inf:
             raise SafeNetError(
                 f"the scale is {self.scale!r}", "give a positive number, e.g. 0.01 for a hundredth"
             )
