@@ -60,9 +60,14 @@ def sentence(status: int | Int[Array, ""]) -> str:
 
 @runtime_checkable
 class Objective(Protocol):
-    """total(theta) = ½ ‖rows(theta)‖² and its named terms: a pytree, so that its points stay arguments."""
+    """total(theta) and its named terms: a pytree, so that its points stay arguments."""
 
     def __call__(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " k"]]: ...
+
+
+@runtime_checkable
+class Squares(Objective, Protocol):
+    """total(theta) = ½ ‖rows(theta)‖²."""
 
     def rows(self, theta: Float[Array, " p"]) -> Float[Array, " m"]: ...
 
