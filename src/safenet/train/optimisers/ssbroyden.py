@@ -211,12 +211,12 @@ class RankTwo(eqx.Module):
     of_s: Float[Array, ""]
     of_v: Float[Array, ""]
     of_w: Float[Array, ""]
-    of_H: Float[Array, ""]
+    scale: Float[Array, ""]
 
     def times(self, g: Float[Array, " p"], Hg: Float[Array, " p"]) -> Float[Array, " p"]:
         """H′ g from H g."""
         scaled = Hg - self.w * (self.of_w * (self.w @ g)) + self.v * (self.of_v * (self.v @ g))
-        return scaled * self.of_H + self.s * (self.of_s * (self.s @ g))
+        return scaled * self.scale + self.s * (self.of_s * (self.s @ g))
 
     def added(
         self, H: Float[Array, "p p"], keep: Bool[Array, ""], forget: Bool[Array, ""]
@@ -224,7 +224,7 @@ class RankTwo(eqx.Module):
         """H′ where to `keep` the update, I where to `forget`, else H: in one pass, which writes where it reads."""
         # Outer products first, then their factors: so H stays symmetric to the bit.
         changed = H - jnp.outer(self.w, self.w) * self.of_w + jnp.outer(self.v, self.v) * self.of_v
-        changed = changed * self.of_H + jnp.outer(self.s, self.s) * self.of_s
+        changed = changed * self.scale + jnp.outer(self.s, self.s) * self.of_s
         return jnp.where(forget, jnp.eye(self.s.size, dtype=H.dtype), jnp.where(keep, changed, H))
 
 
@@ -252,4 +252,4 @@ def rank_two(
     tau = jnp.where(theta > 0, above, jnp.minimum(shrink * root, sigma))
     tau = jnp.where(learnt, tau, h / sigma)
     phi = (1 - theta) / sigma
-    return RankTwo(s, s / sy - w / yw, w, of_s=1 / sy, of_v=phi * yw, of_w=1 / yw, of_H=1 / tau)
+    return RankTwo(s, s / sy - w / yw, w, of_s=1 / sy, of_v=phi * yw, of_w=1 / yw, scale=1 / tau)
