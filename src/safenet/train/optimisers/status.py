@@ -211,6 +211,14 @@ def descending(theta: Float[Array, " p"], here: Evaluation, tolerance: float) ->
     return shared | {"gradient": here.gradient, "status": status}
 
 
+def verdict(after: State, best: Float[Array, ""], tolerance: Float[Array, ""]) -> Int[Array, ""]:
+    """GRADIENT where that is within the tolerance, DECREASE where the `best` loss before hardly fell, or RUNNING."""
+    eps = jnp.finfo(after.theta.dtype).eps
+    slow = after.best_total > (1 - jnp.maximum(tolerance, eps)) * best
+    status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
+    return jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status)
+
+
 class Patient(State):
     """With `anchor`, the best loss when it last fell visibly, `idle` steps ago."""
 
