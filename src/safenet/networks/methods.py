@@ -38,6 +38,7 @@ from ..fields.series import LinearForm, Piecewise
 from ..problem import Problem
 from .constrained import Constrained, constrained
 from .frozen import FrozenFeatures, FrozenMap
+from .modulated import Modulated
 from .perceptron import ACTIVATIONS, Perceptron, perceptron
 from .staged import Staged
 
@@ -64,6 +65,8 @@ class Method:
     depth: int = 1  # hidden layers; 0: u = Σ a φ, the linear form
     activation: str = "tanh"
     omega_0: float = 0.0  # > 0: the first layer is sin(ω₀ (W φ + b))
+    skip: bool = False  # whether the features also go to the output directly: u = Σ a φ + what the layers add
+    carriers: bool = False  # u = N₀ + Σ ψ N_ψ with the functions ψ of the conditions
     hard: bool = False  # u = g + d N: conditions hold by construction where they can
     # More about the features.
     embedding: str = "fourier"
@@ -202,22 +205,27 @@ def method(name: str, **options: Any) -> Method:
 
 def build(
     problem: Problem, chosen: Method, *, key: Array, dtype: DTypeLike = jnp.float64
-) -> Perceptron | Constrained:
+) -> Perceptron | Modulated | Constrained:
     """The network of a method for a problem, initialised by `key`."""
     feature_key, layer_key = jax.random.split(key)
     features = normalised(
         _features(problem, chosen, feature_key, dtype), chosen.normalise, problem, dtype, chosen.batch
     )
-    network = perceptron(
+    carriers = domain_features(problem)
+    carried = chosen.carriers and carriers.size > 0
+    network: Perceptron | Modulated = perceptron(
         features if chosen.train_features else FrozenFeatures(FrozenMap(features)),
-        len(problem.unknowns),
+        len(problem.unknowns) * (1 + carriers.size if carried else 1),
         chosen.width,
         chosen.depth,
         chosen.activation,
         chosen.omega_0,
+        chosen.skip,
         key=layer_key,
         dtype=dtype,
     )
+    if carried:
+        network = Modulated(network, normalised(carriers, "fixed", problem, dtype, chosen.batch))
     return constrained(problem, network) if chosen.hard else network
 
 
