@@ -78,9 +78,7 @@ class Constrained(eqx.Module):
         return self.inner.parameters
 
 
-def constrained(
-    problem: Problem, network: Perceptron | Modulated
-) -> Perceptron | Modulated | Constrained:
+def constrained(problem: Problem, network: Perceptron | Modulated) -> Perceptron | Modulated | Constrained:
     """The network with every condition in it that can be; itself where there is none."""
     forms = [hard_form(problem, name) for name in problem.unknowns]
     if not any(form.conditions for form in forms):

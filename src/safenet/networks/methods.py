@@ -26,6 +26,7 @@ from ..features import (
     operator_features,
     radial,
     random_fourier,
+    seam_flow,
     series,
 )
 from ..features.base import Frozen
@@ -59,6 +60,7 @@ class Method:
     amplitudes: str = "unit"
     normalise: str = "point"
     domain: bool = True  # features read off the conditions
+    seams: bool = False  # whether the flow of a kink at a periodic seam joins those
     train_features: bool = True  # whether frequencies and amplitudes move with the layers
     # Layers.
     width: int = 50
@@ -211,7 +213,7 @@ def build(
     features = normalised(
         _features(problem, chosen, feature_key, dtype), chosen.normalise, problem, dtype, chosen.batch
     )
-    carriers = domain_features(problem)
+    carriers = _of_conditions(problem, chosen)
     carried = chosen.carriers and carriers.size > 0
     network: Perceptron | Modulated = perceptron(
         features if chosen.train_features else FrozenFeatures(FrozenMap(features)),
@@ -239,8 +241,14 @@ def _features(problem: Problem, chosen: Method, key: Array, dtype: DTypeLike) ->
         features = (Coordinates if chosen.scaled else Unscaled)(*corners)
     if chosen.degree:
         features = features + Monomials(inputs, chosen.degree)
-    domain = domain_features(problem)
-    return features + domain if chosen.domain and domain.size else features
+    data = _of_conditions(problem, chosen)
+    return features + data if chosen.domain and data.size else features
+
+
+def _of_conditions(problem: Problem, chosen: Method) -> Features:
+    """The functions that the conditions are made of, and those that follow from their kinks."""
+    data, flow = domain_features(problem), seam_flow(problem) if chosen.seams else None
+    return data if flow is None else data + flow
 
 
 def network_spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
