@@ -39,7 +39,7 @@ from safenet.train.staging import Stage
 PROBLEMS = ("wave", "reaction", "burgers")
 NETWORK: dict[str, Any] = {"features": 32, "width": 8}
 FIRST = {"features": 16, "width": 6}  # of two stages; the second has the size of the others
-POINTS = {"interior": 1_000, "condition": 100}
+POINTS = {"points": 1_000, "condition_points": 100}
 MANY = 10**6  # iterations: the clock ends the run
 LM = LevenbergMarquardt(MANY)
 DIRECT_SECONDS = 60.0  # of processor time; none of the linear ones comes near
@@ -101,7 +101,7 @@ def run(name: str, case: Case, seconds: float) -> dict[str, Any]:
     problem = sn.library.problem(name)
     _, options, phases = case
     direct = isinstance(phases[0], DIRECT)
-    plan = make_plan(problem, recipe="levenberg-marquardt", **POINTS, **(NETWORK | options))
+    plan = Train("safe-net", "levenberg-marquardt", **POINTS, **NETWORK | options).plan(problem)
     watch = Deadline(DIRECT_SECONDS if direct else seconds, direct)
     result = carry_out(problem, replace(plan, phases=phases), watch, None).result
     facts = ("l2re", "residual", "parameters", "iterations", "evaluations", "seconds", "outcome")

@@ -42,7 +42,7 @@ def measure(name: str, seed: int) -> dict[str, Any]:
     path = Path(__file__).parents[1] / "examples" / f"{name}.toml"
     problem = sn.read(path) if name in EXAMPLES else sn.library.problem(name)
     began = time.perf_counter()
-    result = sn.solve(problem, seed=seed).result
+    result = sn.solve(problem, sn.Train(seed=seed)).result
     seconds = time.perf_counter() - began
     l2re = result["l2re"]
     kept = ("estimate", "reference_accuracy", "residual", "parameters", "outcome", "stop_reason")

@@ -22,7 +22,7 @@ import numpy as np
 import safenet as sn
 from safenet.run.checkpoint import write_atomically
 
-POINTS = {"interior": 300, "condition": 60}
+POINTS = {"points": 300, "condition_points": 60}
 ADAM = {
     "recipe": "paper-4",
     "scale": 0.006,
@@ -108,14 +108,14 @@ def problem_of(name: str) -> sn.Problem:
 
 def trained(problem: sn.Problem, settings: dict[str, Any]) -> tuple[sn.Solution, dict[str, Any]]:
     began = time.perf_counter()
-    solution = sn.solve(problem, **settings)
+    solution = sn.solve(problem, sn.Train(**settings))
     weights = [1.0] * len(problem.equations) + [100.0] * len(problem.conditions)
-    error = solution.result["l2re"]
+    error = solution.result.l2re
     return solution, {
         "loss": float(np.dot(weights, solution.history[-1, 2:])),
-        "residual": solution.result["residual"],
+        "residual": solution.result.residual,
         "l2re": error["pooled"] if isinstance(error, dict) else error,
-        "iterations": solution.result["iterations"],
+        "iterations": solution.result.iterations,
         "seconds": round(time.perf_counter() - began, 1),
     }
 

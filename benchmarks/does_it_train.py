@@ -77,9 +77,7 @@ def run(case: dict[str, Any], scale: float, folder: Path) -> dict[str, Any]:
         solution = sn.resume(folder, monitor=Watch())
     else:
         method = case["method"]
-        solution = sn.solve(
-            problem, method=method, recipe="paper-1", scale=scale, monitor=Watch(), out=folder, **options
-        )
+        solution = sn.solve(problem, sn.Train(method, "paper-1", scale=scale, **options), monitor=Watch(), out=folder)
     rows = solution.history[np.unique(np.linspace(0, len(solution.history) - 1, POINTS).astype(int)), :2]
     facts = ("l2re", "residual", "parameters", "iterations", "evaluations", "seconds", "outcome", "device")
     phases = [
@@ -87,7 +85,7 @@ def run(case: dict[str, Any], scale: float, folder: Path) -> dict[str, Any]:
             key: phase[key]
             for key in ("name", "iterations", "evaluations", "seconds", "outcome", "stop_reason")
         }
-        for phase in solution.result["phases"]
+        for phase in solution.result.phases
     ]
     return {
         **case,

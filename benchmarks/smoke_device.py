@@ -53,9 +53,7 @@ def seed_times() -> dict[str, float]:
             wall = []
             for scale in (0.005, 0.025):
                 began = time.perf_counter()
-                sn.solve_many(
-                    sn.library.wave(), seeds=range(seeds), method=method, recipe="paper-4", scale=scale
-                )
+                sn.solve_many(sn.library.wave(), sn.Train(method, "paper-4", scale=scale), seeds=range(seeds))
                 wall.append(time.perf_counter() - began)
             found[f"{method}, {seeds} seeds"] = (wall[1] - wall[0]) / 2000
     return found

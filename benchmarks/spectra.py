@@ -42,9 +42,9 @@ from safenet.analysis import (
     widened,
 )
 from safenet.backend import cache_compilations
-from safenet.bench.printed import tables
 from safenet.measure.points import Points, sample
 from safenet.networks.methods import Method, build
+from safenet.paper import tables
 from safenet.run.checkpoint import fill, leaves, pack, unpack, write_atomically
 from safenet.train.objective import PhysicsLoss, physics_loss, term_names
 from safenet.train.optimisers.adam import Adam, AdamState

@@ -12,7 +12,7 @@ two_scales = sn.Problem(
     Eq(u(x).diff(x, 2), exact.diff(x, 2)), on={x: (0, 1)}, where=[Eq(u(0), 0), Eq(u(1), 0)], exact=exact
 )
 # A fifth of 200 Levenberg–Marquardt steps, so that it ends in seconds; recipe="paper-1" is the paper's own schedule.
-same = {"recipe": "levenberg-marquardt", "scale": 0.2, "interior": 500, "width": 12, "seed": 0}
+same = {"recipe": "levenberg-marquardt", "scale": 0.2, "points": 500, "width": 12, "seed": 0}
 runs = {
     "safe-net-literal": {"method": "safe-net-literal", "features": 48, **same},
     "pinn": {"method": "pinn", **same},
@@ -21,7 +21,7 @@ runs = {
 results = {}
 print(f"{'':18}{'L2RE':>9}{'iterations':>12}{'seconds':>9}{'parameters':>12}")
 for name, options in runs.items():
-    result = results[name] = sn.solve(two_scales, **options).result
+    result = results[name] = sn.solve(two_scales, sn.Train(**options)).result
     numbers = (
         f"{result['l2re']:9.1e}{result['iterations']:12}{result['seconds']:9.1f}{result['parameters']:12}"
     )

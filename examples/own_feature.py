@@ -63,7 +63,7 @@ for name, features in {
 }.items():
     sol = train(features)
     errors[name] = sol.error().l2re
-    print(f"{name:33} {features.size} features, {sol.network.parameters} parameters: L2RE {errors[name]:.1e}")
+    print(f"{name:33} {features.size} features, {sol.field.parameters} parameters: L2RE {errors[name]:.1e}")
 
-width = float(sol.network.features.parts[-1].width)
+width = float(sol.field.features.parts[-1].width)
 print(f"The layer began with the width 0.05 and ended with {width:.5f}; ε is {float(epsilon):.5f}.")

@@ -295,8 +295,8 @@ def test_the_exit_status_says_how_a_solve_ended(outcome, code, place, tmp_path):
     solve = safenet.solving.door.solve
 
     def ended(*given, **options):
-        solution = solve(*given, **options)
-        solution.result["outcome"] = outcome
+        solution = solve(*given, sn.Train(**options))
+        solution.result.outcome = outcome
         return solution
 
     with mock.patch.object(safenet.solving.door, "solve", ended):

@@ -77,13 +77,13 @@ def test_digits_below_the_floor_are_replaced_by_it(l2re, floor, says):
 
 
 def test_a_result_below_the_floor_is_printed_as_a_bound_and_kept_as_measured(decay, tmp_path):
-    assert 0 < decay.result["l2re"] < 1e-9
-    assert decay.result["reference_accuracy"] == FLOOR
+    assert 0 < decay.result.l2re < 1e-9
+    assert decay.result.reference_accuracy == FLOOR
     assert line(result_text(decay, Path("runs/decay")), "L2RE").split(maxsplit=1)[1] == f"≤ 1.0e-05 {OWN}"
     assert f"{decay.result['l2re']:.2e}" not in result_text(decay, Path("runs/decay"))
     assert str(decay.error()).startswith(f"L2RE ≤ 1.0e-05 {OWN}, largest error ")
     decay.save(tmp_path)
-    assert sn.load(tmp_path).result["l2re"] == decay.result["l2re"] == decay.error().l2re
+    assert sn.load(tmp_path).result.l2re == decay.result.l2re == decay.error().l2re
 
 
 def test_the_same_result_against_the_formula_itself_is_printed_in_full():
@@ -92,7 +92,7 @@ def test_the_same_result_against_the_formula_itself_is_printed_in_full():
 
 
 def test_each_field_has_its_own_floor_and_the_three_errors_are_explained(half_known):
-    l2re = half_known.result["l2re"]
+    l2re = half_known.result.l2re
     assert set(l2re) == {"p", "v", "pooled", "mean"}
     assert l2re["p"] < FLOOR < min(l2re["v"], l2re["pooled"], l2re["mean"])
     # v is 0.1% too large in the reference: ‖v − v*‖/‖v*‖ = 1e-3/1.001, and half of it on average with p's zero.
@@ -110,7 +110,7 @@ def test_each_field_has_its_own_floor_and_the_three_errors_are_explained(half_kn
 
 def test_one_field_needs_no_explanation(decay):
     assert "pooled" not in result_text(decay, Path("runs/decay"))
-    assert isinstance(decay.result["l2re"], float)
+    assert isinstance(decay.result.l2re, float)
 
 
 def test_a_result_is_printed_without_measuring_it_again(decay):

@@ -263,7 +263,7 @@ class Forbidden(dict):
 def test_problems_in_the_plane_are_solved_on_few_cells(name, unknowns, bound):
     """With a fifth of the default's amplitudes: what the default gives is in results/accuracy.json."""
     problem = sn.library.problem(name)
-    plan = replace(make_plan(problem), phases=(Subdivision(unknowns=unknowns),))
+    plan = replace(plan_for(problem, "auto"), phases=(Subdivision(unknowns=unknowns),))
     trained = train(problem, plan)
     measured = errors(problem, trained.network)
     assert measured.l2re < bound
@@ -287,8 +287,8 @@ def test_training_reads_neither_the_exact_solution_nor_the_reference(name):
         blind.reference(x=0.5, t=0.5)
     with pytest.raises(AssertionError, match="looked at"):
         blind.exact["u"]
-    plan = make_plan(blind)
-    assert plan == make_plan(seen)
+    plan = plan_for(blind, "auto")
+    assert plan == plan_for(seen, "auto")
     old, new = (train(problem, plan).network for problem in (seen, blind))
     for a, b in zip(jax.tree.leaves(old), jax.tree.leaves(new), strict=True):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))

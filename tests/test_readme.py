@@ -79,5 +79,5 @@ def test_the_command_runs(words, desk):
 @pytest.mark.parametrize("text", fences("toml"), ids=lambda text: text.splitlines()[0])
 def test_the_problem_file_is_solved_without_options(text):
     solution = sn.solve(sn.loads(text))
-    assert solution.result["outcome"] == "finished"
-    assert solution.result["residual"] < 1e-6
+    assert solution.result.outcome == "finished"
+    assert solution.result.residual < 1e-6

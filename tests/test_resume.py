@@ -23,7 +23,7 @@ equations = ["u_t = u_xx/20 + u - u**3"]
 conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
 domain = { x = [0, 1], t = [0, 1] }
 """
-NETWORK = {"recipe": "paper-1", "scale": 0.01, "interior": 16, "condition": 1, "features": 4, "width": 4}
+NETWORK = {"recipe": "paper-1", "scale": 0.01, "points": 16, "condition_points": 1, "features": 4, "width": 4}
 # Least squares in levels, marching in passes of slabs, Adam and then L-BFGS.
 KINDS = {"levels": (DECAY, {"recipe": "least-squares"}), "slabs": (FISHER, {}), "network": (DECAY, NETWORK)}
 # The same on the command line.
@@ -87,7 +87,10 @@ def undisturbed(tmp_path_factory):
     runs = {}
     for name, (text, options) in KINDS.items():
         folder, watch = tmp_path_factory.mktemp(name) / "run", Interrupter(0)
-        assert sn.solve(sn.loads(text), out=folder, monitor=watch, **options).result["outcome"] == "finished"
+        assert (
+            sn.solve(sn.loads(text), sn.Train(**options), out=folder, monitor=watch).result.outcome
+            == "finished"
+        )
         runs[name] = folder, watch.calls
     return runs
 
@@ -108,23 +111,23 @@ def test_an_interruption_at_any_moment_changes_nothing(kind, tmp_path):
     # The last report comes when all is computed and nothing yet chosen.
     for n in (*range(1, reports, 1 + reports // 6), reports):
         folder = tmp_path / str(n)
-        stopped = sn.solve(sn.loads(text), out=folder, monitor=Interrupter(n), **options)
-        if stopped.result["outcome"] == "finished":
+        stopped = sn.solve(sn.loads(text), sn.Train(**options), out=folder, monitor=Interrupter(n))
+        if stopped.result.outcome == "finished":
             # How often a network reports depends on the clock.
             assert options
             continue
-        assert stopped.result["outcome"] == "interrupted"
-        assert "resumed" in stopped.result["stop_reason"]
-        assert sn.resume(folder).result["outcome"] == "finished"
+        assert stopped.result.outcome == "interrupted"
+        assert "resumed" in stopped.result.stop_reason
+        assert sn.resume(folder).result.outcome == "finished"
         assert_same_solution(folder, whole)
 
 
 def test_a_run_interrupted_over_and_over_still_arrives(kind, tmp_path):
     text, options, whole, _ = kind
     folder = tmp_path / "run"
-    solution = sn.solve(sn.loads(text), out=folder, monitor=Interrupter(5), **options)
+    solution = sn.solve(sn.loads(text), sn.Train(**options), out=folder, monitor=Interrupter(5))
     interruptions = 0
-    while solution.result["outcome"] == "interrupted":
+    while solution.result.outcome == "interrupted":
         interruptions += 1
         # A level reports 3 times, a slab with its second attempts up to 10 times: each life gets a little further.
         solution = sn.resume(
@@ -142,7 +145,7 @@ def test_resuming_a_finished_run_does_no_work_and_changes_nothing(kind, tmp_path
         (folder / file.name).write_bytes(file.read_bytes())
     watch = Interrupter(0)
     for _ in range(2):
-        assert sn.resume(folder, monitor=watch).result["outcome"] == "finished"
+        assert sn.resume(folder, monitor=watch).result.outcome == "finished"
     assert watch.calls == 0
     assert_same_solution(folder, whole)
 
@@ -151,7 +154,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(kind, tmp_path, m
     text, options, whole, _ = kind
     # A kill saves nothing, unlike an interruption.
     monkeypatch.setattr(training.Run, "save", lambda self, force=False: None)
-    sn.solve(sn.loads(text), out=tmp_path / "run", monitor=Interrupter(1), **options)
+    sn.solve(sn.loads(text), sn.Train(**options), out=tmp_path / "run", monitor=Interrupter(1))
     for name in ("solution.npz", "result.json"):
         (tmp_path / "run" / name).unlink()
     monkeypatch.undo()

@@ -84,7 +84,7 @@ def solve(task: dict[str, Any]) -> dict[str, Any]:
     for _ in range(2):
         race = Race(task)
         try:
-            solution = sn.solve(problem, seed=task["seed"], monitor=Watch(problem, race))
+            solution = sn.solve(problem, sn.Train(seed=task["seed"]), monitor=Watch(problem, race))
             race.look(lambda grid, solution=solution: solution(x=grid[:, 0], t=grid[:, 1]))
         except Enough:
             pass

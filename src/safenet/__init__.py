@@ -1,10 +1,14 @@
-"""SAFE-NET: solve a PDE from its symbols, on Fourier features chosen by those symbols.
+"""Solve a PDE from its symbols: directly where the equations allow it, or by a physics-informed network.
 
-problem    what is solved            reference   independent solutions       library    the benchmark problems
-features   point → features          networks    features → fields           training   points, loss, optimisers
-solving    problem → solution        solution    call, diff, error, plot, save, load
-tracking   TensorBoard and others    bench       suites, engines, the store of results
-analysis   spectra, kernels, advice   report      tables, figures and claims on one page
+    sn.solve("wave")                                the library's wave equation, by the solver that suits it
+    sn.solve(problem, sn.March(tail=1e-8))          a direct solver: Modes, LeastSquares, March, Cells
+    sn.solve(problem, sn.Train())                   a network: SAFE-NET, or another, or your own
+
+problem    what is asked            reference  independent solutions       library    the benchmark problems
+fields     functions, derivatives   features   point → features            networks   features → fields
+run        folder, budget, result   measure    residuals, error estimate   direct     direct solvers
+train      training                 solving    the door                    solution   call, diff, error, save
+views      pictures, files, words   analysis   spectra, kernels, advice    bench, report, paper   comparisons
 """
 
 from __future__ import annotations
@@ -14,74 +18,101 @@ from typing import TYPE_CHECKING
 from .lazily import attributes
 
 if TYPE_CHECKING:
-    from . import analysis, bench, features, library, networks, problem, reference, report, train
+    from . import (
+        analysis,
+        bench,
+        direct,
+        features,
+        fields,
+        library,
+        measure,
+        networks,
+        paper,
+        problem,
+        reference,
+        report,
+        run,
+        solving,
+        train,
+        views,
+    )
     from .analysis import spectrum
+    from .direct.solver import Cells, LeastSquares, March, Modes
     from .errors import SafeNetError, SafeNetWarning
     from .networks import METHODS, Method
     from .problem import Box, Disc, On, Polygon, Problem
     from .problem.toml import dumps, loads, read
     from .run.progress import Monitor
+    from .run.result import Outcome, Result
     from .solution import Solution, load
+    from .solving.auto import Auto
     from .solving.door import resume, solve, solve_many
-    from .train.recipes import RECIPES, Plan
-    from .views import tracking
+    from .train.phases import LBFGS, NNCG, Adam, LevenbergMarquardt, Optax, SSBroyden
+    from .train.recipes import RECIPES
+    from .train.solver import Train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
-_HOMES = {
-    "Problem": "problem",
-    "On": "problem",
-    "Box": "problem",
-    "Disc": "problem",
-    "Polygon": "problem",
-    "read": "problem.toml",
-    "loads": "problem.toml",
-    "dumps": "problem.toml",
-    "METHODS": "networks",
-    "Method": "networks",
-    "Monitor": "run.progress",
-    "Plan": "train.recipes",
-    "RECIPES": "train.recipes",
-    "Solution": "solution",
-    "load": "solution",
-    "solve": "solving.door",
-    "solve_many": "solving.door",
-    "spectrum": "analysis",
-    "resume": "solving.door",
-    "SafeNetError": "errors",
-    "SafeNetWarning": "errors",
+_NAMES = {
+    "problem": ("Box", "Disc", "On", "Polygon", "Problem"),
+    "problem.toml": ("dumps", "loads", "read"),
+    "networks": ("METHODS", "Method"),
+    "run.progress": ("Monitor",),
+    "run.result": ("Outcome", "Result"),
+    "direct.solver": ("Cells", "LeastSquares", "March", "Modes"),
+    "train.solver": ("Train",),
+    "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "Optax", "SSBroyden"),
+    "train.recipes": ("RECIPES",),
+    "solution": ("Solution", "load"),
+    "solving.auto": ("Auto",),
+    "solving.door": ("resume", "solve", "solve_many"),
+    "analysis": ("spectrum",),
+    "errors": ("SafeNetError", "SafeNetWarning"),
 }
 _MODULES = (
-    "problem",
-    "reference",
-    "library",
-    "features",
-    "networks",
-    "train",
-    "direct",
-    "measure",
-    "fields",
-    "views",
-    "analysis",
-    "bench",
-    "report",
+    *(
+        "analysis",
+        "bench",
+        "direct",
+        "features",
+        "fields",
+        "library",
+        "measure",
+        "networks",
+        "paper",
+        "problem",
+    ),
+    *("reference", "report", "run", "solving", "train", "views"),
 )
 
 __all__ = [
+    "LBFGS",
     "METHODS",
+    "NNCG",
     "RECIPES",
+    "Adam",
+    "Auto",
     "Box",
+    "Cells",
     "Disc",
+    "LeastSquares",
+    "LevenbergMarquardt",
+    "March",
     "Method",
+    "Modes",
     "Monitor",
     "On",
-    "Plan",
+    "Optax",
+    "Outcome",
     "Polygon",
     "Problem",
+    "Result",
+    "SSBroyden",
     "SafeNetError",
     "SafeNetWarning",
     "Solution",
+    "Train",
     "analysis",
     "bench",
     "direct",
@@ -93,16 +124,21 @@ __all__ = [
     "loads",
     "measure",
     "networks",
+    "paper",
     "problem",
     "read",
     "reference",
     "report",
     "resume",
+    "run",
     "solve",
     "solve_many",
+    "solving",
     "spectrum",
     "train",
     "views",
 ]
 
-__getattr__, __dir__ = attributes(__name__, _HOMES, _MODULES)
+__getattr__, __dir__ = attributes(
+    __name__, {name: home for home, names in _NAMES.items() for name in names}, _MODULES
+)

@@ -3,20 +3,49 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+Part = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a statement is wrong: equations[1] is ("equations", 1), the axis x is ("domain", "x").
+
+    `column` counts the characters of that text from 0; `line`, from 1, is known where it stands in the file `source`.
+    """
+
+    path: Part = ()
+    column: int | None = None
+    source: str = ""
+    line: int | None = None
 
 
 class SafeNetError(Exception):
-    """`message` says what is wrong and where; `remedy` says what to try."""
+    """`message` says what is wrong and where; `remedy` says what to try; `where` is the place for programs to read."""
 
-    def __init__(self, message: str, remedy: str = "") -> None:
+    def __init__(self, message: str, remedy: str = "", where: Place | None = None) -> None:
         super().__init__(message if not remedy else f"{message}\n  → {remedy}")
         self.message = message
         self.remedy = remedy
+        self.where = where or Place()
 
 
 class SafeNetWarning(UserWarning):
-    """Something that can be solved, but hardly means what it says."""
+    """A problem that can be solved but is probably misstated."""
+
+
+@contextmanager
+def about(*path: str | int) -> Iterator[None]:
+    """Errors within are about this part of the statement, unless they name a part themselves."""
+    try:
+        yield
+    except SafeNetError as error:
+        if not error.where.path:
+            error.where = replace(error.where, path=path)
+        raise
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

@@ -10,25 +10,31 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import library
+from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
 from .fields.derivatives import Orders, jets
+from .fields.saved import field_skeleton
 from .measure.estimate import estimated_error
 from .measure.heldout import HeldOut, grid, held_out
-from .networks.methods import network_spec, skeleton
+from .networks.saved import OWN, network_spec, skeleton
 from .problem import Problem
 from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
 from .run.checkpoint import fill, leaves, pack, unpack, write_atomically
-from .train.recipes import Plan
+from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
+from .run.result import Result
+from .train.plan import Plan
+from .train.solver import factory_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,15 +87,16 @@ class OutsideError(SafeNetError):
 
 @dataclass
 class Solution:
-    """A trained network with its problem, the plan that made it, the record of how, and where it is saved."""
+    """A field (a network, series, cells or modes), its problem, the plan that led to it, and where it is saved."""
 
     problem: Problem
-    network: Any
-    plan: Plan
-    history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
-    result: dict[str, Any] = field(default_factory=dict)
+    field: Any
+    plan: DirectPlan | Plan
+    history: np.ndarray = dataclass_field(default_factory=lambda: np.empty((0, 2)))
+    result: Result = dataclass_field(default_factory=Result)
     orders: Orders = ()
     folder: Path | None = None
+    factory: Callable[[Any], Any] | None = None  # what made a network of the user's own
 
     def __call__(self, **coordinates: Any) -> Any:
         """Fields at points given by axis name: an array of the broadcast shape, or a dict for several unknowns.
@@ -116,7 +123,7 @@ class Solution:
         points, shape = self._points(coordinates)
         orders = self.orders or (0,) * points.shape[1]
         nothing = np.empty((0, len(self.problem.unknowns)))
-        values = evaluate_network(self.network, points, orders) if len(points) else nothing
+        values = evaluate_network(self.field, points, orders) if len(points) else nothing
         slack = 1e-6 * max(axis.length for axis in self.problem.axes[:2])
         outside = ~self.problem.contains(points, slack)
         values = np.where(outside[:, None], np.nan, values)
@@ -154,12 +161,12 @@ class Solution:
 
     def error(self) -> Errors:
         """The error against the reference, or its derivative, on the evaluation grid, and the held-out residual."""
-        return errors(self.problem, self.network, self.orders)
+        return errors(self.problem, self.field, self.orders)
 
     def estimate(self) -> float | None:
         """The error ‖e‖/‖u‖ estimated from the equations and conditions alone; None where there is no way to tell."""
         self._check_undifferentiated("estimated", "call estimate() of the solution itself")
-        return estimated_error(self.problem, self.network)
+        return estimated_error(self.problem, self.field)
 
     def plot(self) -> Figure:
         """Field, reference and error where known, and the loss history."""
@@ -193,16 +200,23 @@ class Solution:
 
         return to_vtk(self, path, **counts)
 
-    def save(self, folder: str | Path) -> Path:
-        """problem.toml, plan.json, solution.npz and result.json: readable without this program, and no pickle."""
+    def save(self, folder: str | Path, factory: Callable[[Any], Any] | None = None) -> Path:
+        """problem.toml, plan.json, solution.npz and result.json: readable without this program, and no pickle.
+
+        A network of your own is built again by the function that made it: give it here as `factory` (key → module),
+        defined in a module, unless `Train(network=factory)` was given it already.
+        """
         self._check_undifferentiated("saved", "save the solution itself, and call .diff after loading it")
-        folder = Path(folder)
-        facts = {"network": network_spec(self.network, self.plan.network, self.plan.precision)}
+        folder, plan = Path(folder), self.plan
+        if isinstance(plan, Plan) and plan.method == OWN and (factory is not None or not plan.factory):
+            plan = replace(plan, factory=_named(factory))
         files = {
-            "problem.toml": dumps(self.problem).encode(),
-            "plan.json": self.plan.to_json().encode(),
-            "solution.npz": pack({**leaves(self.network), "history": self.history}, facts),
-            "result.json": (json.dumps(self.result, indent=1) + "\n").encode(),
+            PROBLEM: dumps(self.problem).encode(),
+            PLAN: plan.to_json().encode(),
+            SOLUTION: pack(
+                {**leaves(self.field), "history": self.history}, {"network": field_spec(self.field, plan)}
+            ),
+            RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -216,31 +230,52 @@ class Solution:
         return folder
 
 
-def load(folder: str | Path, problem: Problem | None = None) -> Solution:
-    """The solution saved in `folder`, to the bit. A library problem gets its reference back by its name."""
+def _named(factory: Callable[[Any], Any] | None) -> str:
+    name = factory_name(factory)
+    if not name:
+        raise SafeNetError(
+            "a network of your own is built again, when it is loaded, by the function that made it",
+            "give that function, defined in a module: sol.save(folder, factory=make) with make(key) → module",
+        )
+    return name
+
+
+def field_spec(field: Any, plan: DirectPlan | Plan) -> dict[str, Any]:
+    """What is needed, beside its arrays, to build a field again."""
+    return network_spec(field, plan) if isinstance(plan, Plan) else dict(field.spec())
+
+
+def load(
+    folder: str | Path, problem: Problem | None = None, *, factory: Callable[[Any], Any] | None = None
+) -> Solution:
+    """The solution saved in `folder`, to the bit. A library problem gets its reference back by its name.
+
+    `factory`: for a network of your own, the function that made it, if its module is not imported yet.
+    """
     folder = Path(folder)
     problem = problem or read_problem(folder)
-    if not (folder / "solution.npz").exists():
+    if not (folder / SOLUTION).exists():
         raise SafeNetError(
             f"the run in {folder} ended before it had a solution",
             f"go on with `safenet solve --resume {folder}`",
         )
     plan = read_plan(folder)
-    with undamaged(folder / "solution.npz"):
-        arrays, facts = unpack(folder / "solution.npz")
+    with undamaged(folder / SOLUTION):
+        arrays, facts = unpack(folder / SOLUTION)
         history = arrays.pop("history")
-        network = fill(skeleton(problem, facts["network"]), arrays)
-    with undamaged(folder / "result.json"):
-        result = dict(json.loads((folder / "result.json").read_text("utf-8")))
-    return Solution(problem, network, plan, history, result, folder=folder)
+        spec = facts["network"]
+        made = skeleton(problem, spec, factory) if isinstance(plan, Plan) else field_skeleton(problem, spec)
+        field = fill(made, arrays)
+    result = former_result(folder)
+    if result is None:
+        raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")
+    return Solution(problem, field, plan, history, result, folder=folder, factory=factory)
 
 
 def read_problem(folder: Path) -> Problem:
     """The problem saved in a run folder, with the library's reference where it is one of the library's."""
-    from . import library
-
-    path = folder / "problem.toml"
-    if not path.is_file() or not (folder / "plan.json").is_file():
+    path = folder / PROBLEM
+    if not path.is_file() or not (folder / PLAN).is_file():
         kind = "has no problem.toml and plan.json" if folder.is_dir() else "does not exist"
         raise SafeNetError(
             f"{folder} is not a run folder: it {'is a file' if folder.is_file() else kind}",
@@ -249,24 +284,11 @@ def read_problem(folder: Path) -> Problem:
     return library.with_library_reference(read(path))
 
 
-def read_plan(folder: Path) -> Plan:
-    with undamaged(folder / "plan.json"):
-        return Plan.from_json((folder / "plan.json").read_text("utf-8"))
-
-
-@contextmanager
-def undamaged(path: Path, remedy: str = "restore the file, or solve again with --force") -> Iterator[None]:
-    """What goes wrong inside is the fault of the file."""
-    try:
-        yield
-    except SafeNetError as error:
-        named = str(path) in error.message
-        raise SafeNetError(
-            error.message if named else f"{path}: {error.message}", error.remedy or remedy
-        ) from None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-        raise SafeNetError(f"{path} cannot be read or is damaged ({reason})", remedy) from None
+def read_plan(folder: Path) -> DirectPlan | Plan:
+    """The plan of a run: a direct one has passes, a training has phases."""
+    with undamaged(folder / PLAN):
+        text = (folder / PLAN).read_text("utf-8")
+        return DirectPlan.from_json(text) if "passes" in json.loads(text) else Plan.from_json(text)
 
 
 def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.ndarray:
@@ -316,6 +338,16 @@ POOLED, MEAN = "pooled", "mean"  # the keys of what is known of all fields toget
 def field_key(name: str) -> str:
     """The key of an unknown's error in result.json: its name, unless that means all of them together."""
     return f"{name} (unknown)" if name in (POOLED, MEAN) else name
+
+
+def field_errors_json(unknowns: Sequence[str], over_all: float, fields: Sequence[float]) -> Any:
+    """An estimate as result.json states it: a number, or one for each field and `pooled`."""
+    if len(unknowns) == 1:
+        return over_all
+    return {
+        **{field_key(name): error for name, error in zip(unknowns, fields, strict=True)},
+        POOLED: over_all,
+    }
 
 
 def errors_json(measured: Errors, unknowns: int) -> Any:

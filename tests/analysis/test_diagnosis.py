@@ -12,9 +12,9 @@ from safenet.analysis.diagnosis import ROUGH, STIFF, FrequencyShares
 from safenet.measure.heldout import HeldOut
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
 
-SIZES = {"interior": 200, "condition": 40, "sampler": "sobol", "precision": "float64"}
+SIZES = {"points": 200, "condition_points": 40, "sampler": "sobol", "precision": "float64"}
 SMALL = {"method": "pinn", "depth": 2, "width": 8}
-QUICK = {"operator": "gauss-newton", "interior": 200, "condition": 40}
+QUICK = {"operator": "gauss-newton", "points": 200, "condition_points": 40}
 
 # The heat equation with its equation multiplied by 30, as a change of units would.
 SCALED_HEAT = """
@@ -28,7 +28,7 @@ exact = { u = "exp(-pi**2*t)*sin(pi*x)" }
 
 
 def adam(problem, iterations, **options):
-    return sn.solve(problem, recipe="paper-4", scale=iterations / 100_000, **SIZES, **options)
+    return sn.solve(problem, sn.Train("safe-net", "paper-4", scale=iterations / 100_000, **SIZES, **options))
 
 
 def the(analysis, about):
@@ -55,7 +55,7 @@ def test_a_stiff_equation_of_high_frequencies_wants_smaller_amplitudes():
     assert advice.settings == {"amplitudes": "decay"}
     after = adam(problem, 300, **network, **advice.settings)
     assert after.history[-1, 1] < 0.2 * before.history[-1, 1]
-    assert after.result["l2re"] < before.result["l2re"]
+    assert after.result.l2re < before.result.l2re
     # Followed, it is not given again.
     followed = sn.spectrum(problem, **QUICK, precision="float64", **network, amplitudes="decay")
     assert "amplitudes" not in abouts(followed)
@@ -71,7 +71,7 @@ def test_a_stiff_equation_without_high_frequencies_wants_a_smaller_weight():
     after = adam(problem, 500, **SMALL, **advice.settings)
     # The totals have other weights: what was starved, the conditions, and the error tell.
     assert np.all(after.history[-1, 3:] < 0.5 * before.history[-1, 3:])
-    assert after.result["l2re"] < 0.5 * before.result["l2re"]
+    assert after.result.l2re < 0.5 * before.result.l2re
     followed = sn.spectrum(after, **QUICK)
     assert "weights" not in abouts(followed)
 
@@ -82,8 +82,8 @@ def test_flat_directions_want_a_second_order_optimiser():
     by_adam = adam(problem, 100, **SMALL)
     advice = the(sn.spectrum(by_adam, **QUICK), "optimiser")
     assert "levenberg" in advice.change
-    levenberg = sn.solve(problem, recipe="levenberg-marquardt", scale=0.5, **SIZES, **SMALL)
-    assert levenberg.result["iterations"] <= by_adam.result["iterations"]
+    levenberg = sn.solve(problem, sn.Train("safe-net", "levenberg-marquardt", scale=0.5, **SIZES, **SMALL))
+    assert levenberg.result.iterations <= by_adam.result.iterations
     assert levenberg.history[-1, 1] < 1e-3 * by_adam.history[-1, 1]
 
 
@@ -91,10 +91,10 @@ def test_flat_directions_want_a_second_order_optimiser():
 def test_a_gradient_lost_in_rounding_wants_float64():
     problem = sn.library.convection()
     sizes = {**SIZES, "recipe": "paper-3b", "scale": 0.025}  # 250 Adam, 750 L-BFGS
-    narrow = sn.solve(problem, **{**sizes, "precision": "float32"}, **SMALL)
+    narrow = sn.solve(problem, sn.Train(**{**sizes, "precision": "float32"}, **SMALL))
     analysis = sn.spectrum(narrow, **QUICK)
     assert the(analysis, "precision").change == "--precision float64"
-    wide = sn.solve(problem, **sizes, **SMALL)
+    wide = sn.solve(problem, sn.Train(**sizes, **SMALL))
     # Compared where float32 ended; it may have stalled before its 1000 iterations.
     last = len(narrow.history) - 1
     assert wide.history[last, 1] < 0.5 * narrow.history[last, 1]

@@ -19,7 +19,7 @@ equations = ["u_x + u = 0"]
 conditions = ["u(0) = 1"]
 domain = { x = [0, 1] }
 """
-QUICK = {"operator": "gauss-newton", "interior": 12, "condition": 4}
+QUICK = {"operator": "gauss-newton", "points": 12, "condition_points": 4}
 # Every pair of the three choices; the methods go round them.
 CHOICES = [
     {"hard": hard, "train_features": moving, "precision": precision}
@@ -95,13 +95,13 @@ def test_terms_that_hold_by_construction_are_zero_and_drawn():
 
 @pytest.mark.slow
 def test_a_staged_network_is_looked_at_in_its_second_stage():
-    sizes = {"features": 8, "width": 3, "interior": 20, "condition": 4}
-    solution = sn.solve(sn.loads(DECAY), recipe="multi-stage", scale=0.02, **sizes)
+    sizes = {"features": 8, "width": 3, "points": 20, "condition_points": 4}
+    solution = sn.solve(sn.loads(DECAY), sn.Train("safe-net", "multi-stage", scale=0.02, **sizes))
     analysis = sn.spectrum(solution, **QUICK)
     consistent(analysis)
     assert "second network" in analysis.what
-    second = solution.network.second
-    assert analysis.parameters == second.parameters < solution.network.parameters
+    second = solution.field.second
+    assert analysis.parameters == second.parameters < solution.field.parameters
     assert set(analysis.grams) == {"features", "fourier"}
     # Its frequencies are those of the second network; a second-order optimiser made it, and is not advised.
     np.testing.assert_array_equal(analysis.frequencies.omega, second.features.inner.omega)

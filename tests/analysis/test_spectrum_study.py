@@ -15,7 +15,7 @@ from safenet.train.objective import physics_loss
 from test_cli import run
 
 TINY = {"method": "safe-net", "features": 8, "width": 4}
-FEW = {"interior": 60, "condition": 20}
+FEW = {"points": 60, "condition_points": 20}
 POISSON = """
 name = "poisson"
 unknowns = ["u"]
@@ -42,7 +42,7 @@ def test_the_output_bias_bounds_lambda_max_from_below(name, least):
     assert entry == pytest.approx(least) if problem.linear else entry > least
     printed = {
         cell.problem: cell.value
-        for table in sn.bench.tables()
+        for table in sn.paper.tables()
         if table.quantity == "lambda_max"
         for cell in table.cells
         if cell.method == "safe-net-literal" and cell.options
@@ -77,11 +77,11 @@ def test_the_optimisers_see_a_better_conditioned_problem():
 
 
 def test_the_loss_of_a_linear_form_is_quadratic_in_its_amplitudes():
-    solution = sn.solve(sn.loads(POISSON), recipe="least-squares")
-    analysis = sn.spectrum(solution, interior=64)
+    solution = sn.solve(sn.loads(POISSON), sn.LeastSquares())
+    analysis = sn.spectrum(solution, points=64)
     assert "amplitudes" in analysis.what
     assert analysis.spectra["loss"].operator == "gauss-newton"
-    whole = sn.spectrum(solution, interior=64, operator="hessian")
+    whole = sn.spectrum(solution, points=64, operator="hessian")
     assert whole.lambda_max == pytest.approx(analysis.lambda_max, rel=1e-9)
     assert analysis.lambda_min >= -analysis.spectra["loss"].rounding
 
@@ -133,9 +133,7 @@ def test_the_command_prints_json_and_draws(tmp_path):
 
 
 def test_the_command_takes_a_run(tmp_path):
-    solution = sn.solve(
-        sn.loads(POISSON), method="pinn", recipe="paper-4", scale=1e-4, width=4, depth=1, **FEW
-    )
+    solution = sn.solve(sn.loads(POISSON), sn.Train("pinn", "paper-4", scale=1e-4, width=4, depth=1, **FEW))
     solution.save(tmp_path / "run")
     ran = run(
         "spectrum",

@@ -33,7 +33,7 @@ def test_seeds_are_one_task_where_a_worker_has_the_resource_and_several_where_no
     def work(task):
         handed.append([entry["id"] for entry in task["cases"]])
         jobs = [Job(entry, place) for entry in task["cases"]]
-        return [job.row(outcome="finished", stop_reason="", environment={}).to_json() for job in jobs]
+        return [job.row(outcome="solved", stop_reason="", environment={}).to_json() for job in jobs]
 
     monkeypatch.setattr("safenet.bench.work.work", work)
     monkeypatch.setattr("safenet.backend.cache_compilations", lambda: None)

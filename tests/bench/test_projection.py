@@ -8,19 +8,18 @@ import pytest
 from safenet import library
 from safenet.bench import Row, suite
 from safenet.bench.__main__ import main
-from safenet.bench.case import Case
+from safenet.bench.case import Case, planned
 from safenet.bench.progress import Lines
 from safenet.bench.projection import Paces, cells, duration, iterations, listing, outlook, table
 from safenet.bench.running import Event
 from safenet.bench.store import Store
-from safenet.train.recipes import make_plan
 
 stated = cache(library.problem)
 GPU = "gpu:made up"
 
 
 def case(problem="wave", method="pinn", recipe="paper-1", seed=0, spectrum=None, **options):
-    plan = make_plan(stated(problem), method_name=method, recipe=recipe, **options)
+    plan = planned(stated(problem), method=method, recipe=recipe, **options)
     return Case(stated(problem), replace(plan, seed=seed), spectrum)
 
 
@@ -29,7 +28,7 @@ def row(of, pace, together=5, device=GPU, rest=10.0, **values):
     done = [{"name": name, "iterations": count} for name, count in iterations(of).items() if name in pace]
     seconds = (sum(pace[part["name"]] * part["iterations"] for part in done) + rest) / together
     result = {"pace": pace, "phases": done, **values}
-    told = {"outcome": "finished", "stop_reason": "", "environment": {"together": together}}
+    told = {"outcome": "solved", "stop_reason": "", "environment": {"together": together}}
     return Row(id=of.id, **of.facts, **told, device=device, seconds=seconds, l2re=1e-3, result=result)
 
 
@@ -62,7 +61,7 @@ def test_other_problems_and_methods_stand_in_and_other_sizes_and_devices_do_not(
     assert (own[1], other[1]) == (True, False)
     assert other[0] == pytest.approx(own[0])
     assert paces.seconds(case(method="rbf"), 5)[0] == pytest.approx(own[0])
-    assert paces.seconds(case(interior=100), 5) == (None, False)
+    assert paces.seconds(case(points=100), 5) == (None, False)
     assert paces.seconds(case(recipe="default"), 5) == (None, False)
     assert Paces([]).left([case()]) is None
 
@@ -125,7 +124,7 @@ def test_a_line_tells_of_a_cell_its_time_and_what_is_left(capsys):
         say(Event(seeds, rows, 3, 450, 41.2, 3 * 3600))
     line = capsys.readouterr().err
     assert (
-        "3/450  2 finished, 1 diverged   1.00e-03     41 s  wave · pinn · paper-1 · 3 seeds  (3.0 h left)"
+        "3/450  2 solved, 1 diverged   1.00e-03     41 s  wave · pinn · paper-1 · 3 seeds  (3.0 h left)"
         in line
     )
     assert line.count("\n") == 1

@@ -13,10 +13,9 @@ import pytest
 
 from safenet import SafeNetError, library
 from safenet.bench import Row, Store, export, merge
-from safenet.bench.case import Case
+from safenet.bench.case import Case, planned
 from safenet.bench.history import POINTS, packed, thinned
 from safenet.bench.store import FAILED, LEASE, FullDiskError
-from safenet.train.recipes import make_plan
 
 LOSS = np.column_stack([np.arange(1, 1001), np.geomspace(10, 1e-5, 1000), np.geomspace(1, 1e-6, 1000)])
 
@@ -24,7 +23,7 @@ LOSS = np.column_stack([np.arange(1, 1001), np.geomspace(10, 1e-5, 1000), np.geo
 def row(id="a", **values):
     known = {
         **{"problem": "wave", "method": "pinn", "recipe": "paper-1", "seed": 0, "variant": {"depth": 2}},
-        **{"outcome": "finished", "stop_reason": "«done», all of it", "l2re": 1.25e-3, "residual": 2e-4},
+        **{"outcome": "solved", "stop_reason": "«done», all of it", "l2re": 1.25e-3, "residual": 2e-4},
         **{"errors": {"u": 1e-3, "pooled": 1.25e-3}, "seconds": 1.5, "iterations": 40, "evaluations": 41},
         **{"parameters": 7851, "precision": "float32", "device": "cpu", "environment": {"jax": "0"}},
         **{"configuration": {"plan": {"π": [1, 2]}}, "result": {"l2re": None}},
@@ -51,7 +50,7 @@ def test_a_row_comes_back_as_it_went_in(store, tmp_path):
     with Store(tmp_path / "here") as again:
         assert again.rows() == [row(finished=again.rows()[0].finished)]
         assert again.rows(["b", "a"])[0].id == "a"
-        assert again.outcomes() == {"a": "finished"}
+        assert again.outcomes() == {"a": "solved"}
 
 
 def test_nothing_that_is_written_can_be_changed_or_removed(store):
@@ -73,7 +72,7 @@ def test_a_further_attempt_is_a_further_row_and_the_last_one_counts(store):
     store.add([row(outcome=FAILED, l2re=None)])
     store.add([row(attempt=2)])
     assert [r.attempt for r in store.rows()] == [2]
-    assert [r.outcome for r in store.every()] == [FAILED, "finished"]
+    assert [r.outcome for r in store.every()] == [FAILED, "solved"]
 
 
 def test_a_transaction_that_fails_leaves_nothing(store):
@@ -198,12 +197,12 @@ def test_csv_and_parquet_are_tables_of_the_same_numbers(store, tmp_path):
 def test_a_table_has_columns_for_parameters_and_options_filled_in_for_all_rows(store, tmp_path):
     def of(depth, beta):
         problem = library.problem("convection", beta=beta)
-        plan = make_plan(problem, method_name="pinn", recipe="paper-4", depth=depth, hard=depth == 2)
+        plan = planned(problem, method="pinn", recipe="paper-4", depth=depth, hard=depth == 2)
         return Case(problem, plan)
 
     cases = [of(2, 30), of(4, 0.5)]  # 4 is the method's own
     environment = {"commit": "0123abc"}
-    told = {"outcome": "finished", "stop_reason": "", "environment": environment, "finished": 86400.0}
+    told = {"outcome": "solved", "stop_reason": "", "environment": environment, "finished": 86400.0}
     store.add([Row(id=case.id, **case.facts, **told) for case in cases])
     export(store, tmp_path / "t.csv")
     export(store, tmp_path / "t.parquet")
@@ -231,9 +230,9 @@ def test_merging_takes_what_is_missing_and_what_failed_here_and_keeps_the_rest(s
         )
     assert merge(store, tmp_path / "there") == 2
     errors = {r.id: (r.outcome, r.l2re) for r in store.rows()}
-    assert errors["both"] == ("finished", 1.0)
-    assert errors["mended"] == ("finished", 3.0)
-    assert errors["mine"][0] == "finished"
+    assert errors["both"] == ("solved", 1.0)
+    assert errors["mended"] == ("solved", 3.0)
+    assert errors["mine"][0] == "solved"
     assert "theirs" in errors
     assert merge(store, tmp_path / "there") == 0
 
@@ -280,3 +279,15 @@ def test_curves_come_back_in_single_precision():
     assert row(history=None).curves["loss"].shape == (0, 2)
     with np.errstate(all="raise"):
         assert np.isinf(row(history=packed(np.array([[1.0, 1e300]]))).curves["loss"][0, 1])
+
+
+def test_a_store_of_before_there_were_direct_solvers_has_networks(tmp_path):
+    with Store(tmp_path / "new") as store:
+        store.add([row("a")])
+        old = store.path
+    database = sqlite3.connect(old)
+    database.execute("ALTER TABLE results DROP COLUMN solver")
+    database.close()
+    with Store(tmp_path / "new") as store:
+        store.add([row("b", solver="march", method=None, recipe=None)])
+        assert {found.id: found.solver for found in store.rows()} == {"a": "train", "b": "march"}

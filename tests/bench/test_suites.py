@@ -1,4 +1,4 @@
-"""Suites expand to what the paper has, cases are named by their content, and the printed numbers fit both."""
+"""Suites expand to cases, and cases are named by their content."""
 
 import dataclasses
 import random
@@ -6,12 +6,13 @@ import random
 import pytest
 
 import safenet as sn
-from safenet import METHODS, RECIPES, SafeNetError, bench, library
-from safenet.bench.case import Case, changed
+from safenet import METHODS, SafeNetError, bench, library
+from safenet.bench import catalogue
+from safenet.bench.case import Case, changed, planned
 from safenet.bench.catalogue import loads
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
-from safenet.train.recipes import Plan, make_plan
+from safenet.train.recipes import Plan
 
 WAVE = library.problem("wave")
 
@@ -21,36 +22,6 @@ def parsed(text, tmp_path):
 
 
 # ---- the built-in suites
-
-
-@pytest.mark.parametrize(
-    ("name", "methods", "problems", "others", "seeds"),
-    [
-        ("paper-main", 10, 9, 1, 5),
-        ("paper-schedule-2", 8, 9, 1, 5),
-        ("paper-2", 4, 9, 1, 5),
-        ("paper-spectrum", 9, 7, 2, 1),
-        ("paper-schedule-3", 8, 8, 5, 5),
-        ("paper-schedule-4", 8, 8, 1, 5),
-        ("paper-optimisers", 1, 8, 8, 5),
-        ("paper-activation", 1, 8, 5, 5),
-        ("paper-features", 1, 8, 13, 5),
-        ("paper-frequencies", 1, 8, 3, 5),
-        ("paper-amplitudes", 1, 8, 4, 5),
-        ("paper-depth", 1, 8, 6, 5),
-        ("paper-normalisation", 1, 8, 2, 5),
-        ("paper-domain", 2, 8, 2, 5),
-        ("paper-nh-heat", 8, 1, 1, 5),
-        ("paper-parameters", 8, 1, 1, 1),
-    ],
-)
-def test_a_suite_has_as_many_cases_as_its_table_in_the_paper(name, methods, problems, others, seeds):
-    cases = bench.suite(name).cases()
-    assert len(cases) == methods * problems * others * seeds
-    assert len({case.id for case in cases}) == len(cases)
-    assert len({case.group for case in cases}) == len(cases) // seeds
-    assert len({case.plan.method for case in cases}) == methods
-    assert len({case.problem.name for case in cases}) == problems
 
 
 @pytest.mark.parametrize("name", bench.names())
@@ -66,26 +37,9 @@ def test_every_suite_has_a_smoke_scale_that_is_small(name):
             assert case.plan.interior <= 4000
 
 
-def test_spectra_are_taken_with_the_papers_probes_and_steps():
-    cases = bench.suite("paper-spectrum").cases()
-    assert {case.spectrum for case in cases} == {(100, 200)}
-    assert {case.plan.phases for case in cases} == {(Adam(3_000),), (Adam(100_000),)}
-    assert [case.plan.phases[0].iterations for case in cases] == [3_000] * 63 + [100_000] * 63
-
-
 def test_the_first_seed_of_everything_comes_before_the_second():
     seeds = [case.plan.seed for case in bench.suite("paper-main").cases()]
     assert seeds == sorted(seeds)
-
-
-def test_the_main_comparison_at_full_scale_is_the_protocol():
-    for case in bench.suite("paper-main").cases():
-        plan = case.plan
-        assert (plan.precision, plan.interior, plan.condition, plan.sampler) == (
-            *("float32", 20_000, 2_000),
-            "uniform",
-        )
-        assert plan.phases == (Adam(30_000), LBFGS(10_000))
 
 
 # ---- what a suite file may say
@@ -132,6 +86,35 @@ def test_a_file_names_problems_files_parameters_grids_and_parts(tmp_path):
     assert {case.plan.seed for case in suite.cases("smoke")} == {0}
 
 
+def test_solvers_stand_in_place_of_methods_recipes_and_seeds(tmp_path):
+    text = """
+    problems = ["wave"]
+    methods = ["pinn"]
+    recipes = ["paper-4"]
+    seeds = 3
+    [[part]]
+    [[part]]
+    problems = ["wave", "burgers"]
+    solvers = ["auto", "march"]
+    """
+    cases = parsed(text, tmp_path).cases(only="burgers")
+    assert [case.id for case in cases] == [
+        Case(case.problem, planned(case.problem, solver=solver)).id
+        for case, solver in zip(cases, ("auto", "march"), strict=True)
+    ]
+    assert len(parsed(text, tmp_path).cases()) == 3 + 4
+    small = parsed(text + '[smoke]\nproblems = ["wave"]\nsolvers = ["auto"]\n', tmp_path)
+    assert len(small.cases("smoke")) == 1
+    trained = parsed(text + '[smoke]\nmethods = ["rff"]\nrecipes = ["paper-4"]\n', tmp_path)
+    assert {case.plan.method for case in trained.cases("smoke")} == {"rff"}
+
+
+def test_the_suites_of_the_package_have_each_a_name_of_their_own():
+    files = sorted(path.stem for path in catalogue.ROOT.glob("*/suites/*.toml"))
+    assert list(bench.names()) == files
+    assert {"smoke", "paper-main"} <= set(files)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -160,6 +143,9 @@ def test_a_file_names_problems_files_parameters_grids_and_parts(tmp_path):
         (("depth = [1, 2]", 'depth = ["a"]'), ["depth = 'a' is not a whole number", "e.g. depth = 1"]),
         (("depth = [1, 2]", "k = [1]"), ["k = 1 is not a text", 'e.g. k = "auto"']),
         (("depth = [1, 2]", "hard = 1"), ["hard = 1 is not true or false"]),
+        (("methods =", 'solvers = ["auto"]\nmethods ='), ["solvers and methods", "[[part]]"]),
+        (("[smoke]", '[[part]]\nsolvers = ["mach"]\n[smoke]'), ["mach", "did you mean 'march'"]),
+        (("[smoke]", "[[part]]\nsolvers = [3]\n[smoke]"), ["3 among its solvers", "a name"]),
         (("depth = [1, 2]", 'scale = "x"'), ["scale = 'x' is not a number"]),
         (("depth = [1, 2]", "weight_grid = [0.1]"), ["weight_grid = 0.1 is not a list of numbers"]),
     ],
@@ -202,7 +188,7 @@ def test_an_unknown_suite_or_scale_is_refused():
 
 
 def case(seed=0, method="pinn", recipe="paper-1", problem=WAVE, **options):
-    return Case(problem, make_plan(problem, method_name=method, recipe=recipe, seed=seed, **options))
+    return Case(problem, planned(problem, method=method, recipe=recipe, seed=seed, **options))
 
 
 def test_a_case_keeps_its_own_statement_beside_one_of_the_same_task():
@@ -217,7 +203,7 @@ def test_a_case_keeps_its_own_statement_beside_one_of_the_same_task():
 
 def test_the_name_of_a_case_does_not_depend_on_order_or_on_how_a_default_is_said():
     assert case(depth=2, width=9).id == case(width=9, depth=2).id
-    assert case(precision="float32", activation="tanh", interior=20_000).id == case().id
+    assert case(precision="float32", activation="tanh", points=20_000).id == case().id
     again = Case.of(case().configuration)
     assert again.id == case().id
     shuffled = list(case().configuration["plan"].items())
@@ -237,7 +223,7 @@ OTHERS = {
 def test_every_option_changes_the_name():
     variants = [case(**{name: value}) for name, value in OTHERS.items()]
     variants += [case(seed=1), case(method="rff"), case(recipe="paper-3a"), case(precision="float64")]
-    variants += [case(interior=100), case(condition=100), case(sampler="sobol"), case(scale=0.5)]
+    variants += [case(points=100), case(condition_points=100), case(sampler="sobol"), case(scale=0.5)]
     variants += [case(problem=library.problem("wave", c=3)), case(problem=library.problem("diffusion"))]
     assert len({variant.id for variant in [*variants, case()]}) == len(variants) + 1
     # All options of a method are here: one that is added must be, too.
@@ -285,63 +271,3 @@ def test_the_defaults_that_no_name_repeats_are_those_of_the_first_results():
 def test_changed_fields_are_those_that_differ():
     assert changed(Adam(5)) == {"iterations": 5}
     assert changed(Adam(5, rate=1e-2)) == {"iterations": 5, "rate": 1e-2}
-
-
-# ---- what the paper prints
-
-
-def test_the_printed_numbers_belong_to_problems_methods_and_recipes_that_exist():
-    tables = bench.tables()
-    assert sum(len(table.cells) for table in tables) > 800
-    for table in tables:
-        assert table.suite in bench.names()
-        for cell in table.cells:
-            assert cell.problem in library.names()
-            assert cell.method in METHODS
-            assert cell.recipe is None or cell.recipe in RECIPES
-            assert cell.value is None or cell.value > 0
-
-
-def test_every_printed_error_has_its_case_in_the_suite():
-    for table in bench.tables():
-        if table.quantity != "l2re":
-            continue
-        found = {(c.problem.name, c.plan.method, c.plan.recipe, c.plan.network) for c in _cases(table.suite)}
-        for cell in table.cells:
-            network = dataclasses.replace(METHODS[cell.method], **cell.options)
-            assert (cell.problem, cell.method, cell.recipe, network) in found, (table.label, cell)
-
-
-def _cases(name, known={}):  # noqa: B006  (a cache)
-    return known.setdefault(name, bench.suite(name).cases())
-
-
-def test_some_printed_numbers_read_from_the_paper_by_eye():
-    cells = {(t.label, c.problem, c.method, c.recipe): c.value for t in bench.tables() for c in t.cells}
-    assert cells["optimizer_comparison_config1", "wave", "safe-net-literal", "paper-1"] == 1.21e-3
-    assert cells["optimizer_comparison_config1", "burgers", "w-pinn", "paper-1"] is None
-    assert cells["optimizer_comparison_config2", "backstep", "rbf-p", "paper-2"] == 2.12e-1
-    assert cells["tab:optimizer_comparison_alternatives_rbfp", "heat2d", "rbf-p", "paper-3c"] == 8.12e-3
-    assert cells["tab:adam_only_results", "wave", "pinn", "paper-4"] == 2.03e-1
-    assert cells["tab:nh-heat", "nh-heat", "rba-pinn", "paper-2"] == 3.22e-4
-    # The two numbers that it prints for the same run.
-    assert cells["optimizer_comparison_config1", "allen-cahn", "safe-net-literal", "paper-1"] == 1.97e-3
-    assert cells["l2re adam lbfgs squared safenet", "allen-cahn", "safe-net-literal", "paper-1"] == 9.97e-4
-
-
-def test_the_reductions_of_eigenvalues_are_the_quotients_of_the_eigenvalues():
-    """The paper's two tables agree with each other to the digits printed: a check of how they were copied."""
-    end = next(t for t in bench.tables() if t.quantity == "lambda_max" and "100k" in t.title)
-    values = {(c.problem, c.method): c.value for c in end.cells}
-    for cell in next(t for t in bench.tables() if t.label == "tab:eigenvalue_reduction").cells:
-        quotient = values[cell.problem, cell.method] / values[cell.problem, "safe-net-literal"]
-        assert quotient == pytest.approx(cell.value, rel=0.06)
-
-
-def test_claims_and_quotations_are_whole():
-    assert len({claim.name for claim in bench.claims()}) == len(bench.claims()) > 15
-    assert all(claim.suite in bench.names() and claim.text.endswith(".") for claim in bench.claims())
-    for quotation in bench.quoted():
-        assert len(quotation.problems) == len(quotation.columns)
-        assert set(quotation.problems) <= {"", *library.names()}
-        assert all(len(values) == len(quotation.columns) for _, values in quotation.rows)

@@ -32,7 +32,7 @@ from safenet.bench.running import run
 from safenet.bench.store import FAILED, FullDiskError, Store
 from safenet.bench.watch import Watch
 from safenet.measure.points import sample
-from safenet.solving.door import door as solving
+from safenet.solving import door as solving
 
 
 def task(place, *, together=False, **changes):
@@ -45,7 +45,7 @@ def test_a_row_says_what_the_run_says_and_where_it_ran(place):
     rows = [bench.Row.from_json(data) for data in working.work(task(place))]
     for row in rows:
         result = json.loads((place / "runs" / row.id / "result.json").read_text())
-        assert (row.outcome, row.l2re, row.iterations) == ("finished", result["l2re"], 100)
+        assert (row.outcome, row.l2re, row.iterations) == ("not solved", result["l2re"], 100)
         assert 0 < row.seconds <= result["seconds"]
         assert row.parameters == result["parameters"]
         assert row.environment["device"] == row.device == "cpu"
@@ -169,7 +169,7 @@ def test_one_seed_tries_the_variants_and_the_others_learn_from_it(place, monkeyp
     assert sorted(trained) == [0, 0, 0, 1, 2]
     assert [row.seed for row in (first, *others)] == [0, 1, 2]
     for row in others:
-        assert row.result["candidates"] == first.result["candidates"]
+        assert row.result.candidates == first.result.candidates
         assert row.l2re != first.l2re
     assert not list((place / "runs").glob("*/candidate-*"))
 
@@ -185,7 +185,7 @@ def test_seeds_that_cannot_be_one_program_still_learn(place, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(working, "carry_out_many", too_little_memory)
-    assert [row["outcome"] for row in working.work(task(place, together=True))] == ["finished"] * 3
+    assert [row["outcome"] for row in working.work(task(place, together=True))] == ["not solved"] * 3
     assert trained == [0, 0, 0, 1, 2]
 
 
@@ -217,7 +217,7 @@ def test_a_kill_before_the_plan_is_written_costs_nothing(place):
     folder.mkdir(parents=True)
     for name in ("problem.toml", ".plan.json.7.part"):
         (folder / name).write_text("half a")
-    assert [row["outcome"] for row in working.work(task(place))] == ["finished"] * 2
+    assert [row["outcome"] for row in working.work(task(place))] == ["not solved"] * 2
 
 
 def test_a_kill_between_the_end_and_the_tidying_costs_no_curve(place, monkeypatch):
@@ -258,7 +258,7 @@ def test_a_case_that_fails_is_a_row_and_the_others_go_on(place):
     plan = wrong["cases"][0]["configuration"]["plan"]
     wrong["cases"][0]["configuration"]["plan"] = plan | {"sampler": "unheard-of"}
     rows = working.work(wrong)
-    assert [row["outcome"] for row in rows] == [FAILED, "finished"]
+    assert [row["outcome"] for row in rows] == [FAILED, "not solved"]
     assert "unheard-of" in rows[0]["stop_reason"] + rows[0]["result"]["traceback"]
 
 

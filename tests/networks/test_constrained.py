@@ -116,9 +116,9 @@ def test_derivatives_of_the_sum_are_those_of_its_parts():
 
 
 def test_a_solution_with_hard_conditions_is_saved_and_stays_hard(tmp_path):
-    few = {"scale": 1e-4, "interior": 40, "condition": 5, "precision": "float64"}
-    solution = sn.solve(DECAY, recipe="paper-4", hard=True, **few, **SMALL)
-    assert isinstance(solution.network, Constrained)
+    few = {"scale": 1e-4, "points": 40, "condition_points": 5, "precision": "float64"}
+    solution = sn.solve(DECAY, sn.Train("safe-net", "paper-4", hard=True, **few, **SMALL))
+    assert isinstance(solution.field, Constrained)
     assert max(solution.error().held_out.conditions) < 1e-12
     again = sn.load(solution.save(tmp_path / "run"))
     np.testing.assert_array_equal(again(t=[0.2, 0.7]), solution(t=[0.2, 0.7]))

@@ -82,7 +82,7 @@ def test_more_equations_than_unknowns_are_a_doubt_before_the_solve():
     (text,) = doubts(problem)
     assert "2 equations for 1 unknown (u): u_t = u_xx; u_t = 2*u_xx" in text
     with pytest.warns(SafeNetWarning, match="2 equations for 1 unknown"):
-        sn.solve(problem, recipe="least-squares")
+        sn.solve(problem, sn.LeastSquares())
     assert doubts(heat("u(0, t) = 0")) == ()
 
 
@@ -146,6 +146,9 @@ def test_initial_values_that_a_face_does_not_have(conditions, gaps):
         ("u(x, 1) = 1", "u(0, y) = y", None),
         ("u(x, 1) = cos(x)", "u(0, y) = y**2", None),
         ("u(x, 1) = 2", "u_x(0, y) = 0", None),
+        ("u(x, 1) = sin(pi*(x + 1))", "u(0, y) = 0", None),  # 1.2e-16 in float64
+        ("u(x, 1) = 6000*sin(pi*(x + 1))", "u(0, y) = 0", None),
+        ("u(x, 1) = exp(12*x)", "u(0, y) = 0", 1.0),  # however large it is elsewhere
     ],
 )
 def test_sides_of_a_square_whose_values_differ_at_the_corner(top, side, gap):
@@ -203,4 +206,14 @@ def test_values_that_no_float_holds_are_no_jump_and_take_no_time(start):
         f'conditions = ["u(x, 0) = {start}", "u_x(0, t) = 0", "u(1, t) = 0"]\n'
         "[domain]\nx = [0, 1]\nt = [0, 1]\n"
     )
-    assert clashes(problem) == []
+    assert clashes(problem) == ()
+
+
+@pytest.mark.parametrize(("held", "gap"), [("sin(pi*(t + 1))", None), ("exp(12*t)", 1.0)])
+def test_a_face_that_begins_at_zero_but_for_rounding_does_not_clash(held, gap):
+    problem = sn.loads(
+        'name = "p"\nunknowns = ["u"]\nequations = ["u_t = u_xx"]\n'
+        f'conditions = ["u(x, 0) = 0", "u(0, t) = {held}", "u(1, t) = 0"]\n'
+        "[domain]\nx = [0, 1]\nt = [0, 1]\n"
+    )
+    assert [clash.gap for clash in clashes(problem)] == ([gap] if gap else [])

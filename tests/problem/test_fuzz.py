@@ -320,7 +320,7 @@ def test_the_sources_hold_no_evaluation() -> None:
         "__import__",
     }
     folder = Path(safenet.problem.__file__).parent
-    for path in folder.glob("*.py"):
+    for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue

@@ -321,6 +321,11 @@ def test_an_exact_solution_must_be_one_formula_for_each_unknown(exact: Any, mess
         ({"unknowns": ["u", "v"]}, "the unknown v appears in no equation", "add its equation"),
         ({"equations": Eq(U.diff(t), sp.sqrt(-2))}, "equation 1 (u_t = sqrt(2)*I) is not real", "roots"),
         ({"equations": Eq(U.diff(t), sp.erf(x))}, "equation 1: cannot compute erf in erf(x)", "use Abs"),
+        (
+            {"equations": Eq(sp.I * U.diff(t) + U.diff(x, 2), 0)},
+            "equation 1 (I*u_t + u_xx = 0) is complex",
+            "write u = v + i w",
+        ),
         ({"equations": Eq(U.diff(t), sp.oo)}, "is not real and finite", "zero"),
         ({"on": {}}, "the domain has no axis", "on={x"),
         ({"on": [0, 1]}, "the domain is [0, 1]", "on={x"),

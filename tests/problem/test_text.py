@@ -171,6 +171,9 @@ def test_a_known_formula_has_axes_and_parameters_but_no_unknowns() -> None:
         ("u = w", 5, "the name 'w' is not known", "known: c, e, lambda, pi"),
         ("u = lamda", 5, "the name 'lamda' is not known", "did you mean 'lambda'"),
         ("u = oo", 5, "the name 'oo' is not known", "parameters"),
+        ("u = sin(πx)", 9, "the name 'πx' is not known", "write pi*x"),
+        ("u = cu_xx", 5, "the name 'cu_xx' is not known", "write c*u_xx"),
+        ("I*u_t + u_xx = 0", 1, "the name 'I' is not known", "write u = v + i w with two real unknowns"),
         ("u = sinn(x)", 5, "the function 'sinn' is not known", "did you mean 'sin'"),
         ("u = erf(x)", 5, "the function 'erf' is not known", "known: abs, acos"),
         ("u = __import__(x)", 5, "the function '__import__' is not known", "abs"),
@@ -256,6 +259,7 @@ def test_a_mistake_is_pointed_at(text: str, column: int, message: str, remedy: s
     assert message in head
     assert remedy in error.remedy
     assert caret.index("^") - 4 == column - 1
+    assert error.where.column == column - 1
     assert (
         shown[4:]
         == "".join(character if character.isprintable() else "·" for character in text)[: column + 39]

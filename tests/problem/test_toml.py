@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
 from sympy import Eq, Function, Rational, pi, sin, symbols
 
-from safenet.errors import SafeNetError
+from safenet.errors import Place, SafeNetError
 from safenet.problem import Problem, dumps, loads, read, write
 from safenet.problem.language.lines import lines
 from safenet.problem.toml import MAX_BYTES
@@ -330,10 +330,22 @@ def test_reading_what_was_written_gives_the_same_problem(data: st.DataObject) ->
         (("c = 2", 'c = "x"'), 10, "'x' is not known", "parameters"),
         (("c = 2", "c = 2\nu_t = 1"), 11, "'u_t' already means a derivative of u", "rename"),
         (("c = 2", "c = 2\nsin = 1"), 11, "the parameter 'sin' has the name of a function", "rename"),
+        (
+            ("c = 2", "c = 2\n[pieces]\nwalls = 'rest'"),
+            6,
+            "shapes and pieces are for two axes of space",
+            "leave",
+        ),
+        (
+            ('"u(1, t) = 0"', '\n"u(0, t) = 1"'),
+            5,
+            "conditions 1 (u(0, t) = 0) and 2 (u(0, t) = 1) con",
+            "leave",
+        ),
         (("c = 2", "c = 2\nx = 1"), 11, "'x' is named twice: axis and parameter", "rename"),
         (("c = 2", "c = 2\nname = 'w'"), 11, "name stands under [parameters]", "above"),
         (('unknowns = ["u"]', "unknowns = 'u'"), 2, "unknowns is not a list", 'unknowns = ["u"]'),
-        (('unknowns = ["u"]', "unknowns = ['u', 'w']"), 2, "the unknown w appears in no equation", "add"),
+        (('unknowns = ["u"]', "unknowns = ['u',\n\n'w']"), 4, "the unknown w appears in no equation", "add"),
         (('unknowns = ["u"]', "unknowns = ['u', 'u']"), 2, "'u' is named twice", "rename"),
         (('unknowns = ["u"]', "unknown = ['u']"), 2, "unknown key 'unknown'", "did you mean 'unknowns'"),
         (('unknowns = ["u"]', ""), None, "unknowns is missing", 'unknowns = ["u"]'),
@@ -357,6 +369,40 @@ def test_a_mistake_is_told_with_its_line(
     assert error.message.startswith(place)
     assert message in error.message
     assert remedy in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "line", "column"),
+    [
+        (("u_xx", "w_xx"), ("equations", 0), 3, 12),
+        (('"u(1, t) = 0"', '\n"u(1, t) = 0*"'), ("conditions", 1), 5, 11),
+        (('"u(1, t) = 0"', '\n"u(2, t) = 0"'), ("conditions", 1), 5, None),
+        (("cos(2*pi*t)", "cos(3*pi*t)"), ("equations", 0), 3, None),
+        (("x = [0, 1]", "x = [1, 0]"), ("domain", "x"), 7, None),
+        (("c = 2", "c = '1/0'"), ("parameters", "c"), 10, 2),
+        (("c = 2", "c = 2\nu_x = 1"), ("parameters", "u_x"), 11, None),
+        (('unknowns = ["u"]', "unknowns = ['u', 'u_x']"), ("unknowns", 1), 2, None),
+        (("[parameters]", "parameters"), (), None, None),
+    ],
+)
+def test_an_error_carries_its_place_as_data(
+    change: tuple[str, str], path: tuple[str | int, ...], line: int | None, column: int | None
+) -> None:
+    assert change[0] in WAVE
+    assert complaint(WAVE.replace(*change, 1)).where == Place(path, column, "my.toml", line)
+
+
+def test_the_place_does_not_depend_on_the_words_of_the_message() -> None:
+    """A name that sounds like another place is none: nothing is searched in a message."""
+    error = complaint(WAVE.replace("c**2*", "").replace("c = 2", "c = 2\n'the exact solution of u' = 1"))
+    assert error.where.path == ("parameters", "the exact solution of u")
+
+
+def test_a_place_is_known_without_a_file() -> None:
+    x, u = symbols("x"), Function("u")
+    with pytest.raises(SafeNetError) as caught:
+        Problem(Eq(u(x).diff(x), 1), on={x: (0, 1)}, where=[Eq(u(0), 0), Eq(u(2), 0)])
+    assert caught.value.where == Place(("conditions", 1))
 
 
 def test_equations_below_a_table_are_told_apart_from_missing_ones() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
+from allen_cahn_solver import refinement_study, solve, values
+from etdrk4 import etdrk4
 from scipy.integrate import quad, solve_ivp
 
 from safenet.reference import allen_cahn
 from safenet.reference.allen_cahn_series import decay_rates, heat_flow, initial_coefficients
-from safenet.reference.allen_cahn_solver import refinement_study, solve, values
-from safenet.reference.etdrk4 import etdrk4
 
 # Distances to the seam from 1e-7 to 1, and the seam.
 TOWARDS_THE_SEAM = np.append(1 - np.logspace(-7, 0, 150), 1.0)
@@ -76,8 +76,10 @@ def test_the_reference_is_right_to_1e_9_at_the_kink_in_the_first_instants(
 
 def test_etdrk4_converges_with_order_four_on_allen_cahn() -> None:
     t = np.array([0.0, 1.0])
-    exact = solve(t, modes=64, step=1 / 1024)[-1]
-    errors = [np.linalg.norm(solve(t, modes=64, step=h)[-1] - exact) for h in (1 / 32, 1 / 64, 1 / 128)]
+    exact = solve(t, sn.Train(modes=64, step=1 / 1024))[-1]
+    errors = [
+        np.linalg.norm(solve(t, sn.Train(modes=64, step=h))[-1] - exact) for h in (1 / 32, 1 / 64, 1 / 128)
+    ]
     np.testing.assert_allclose(np.log2(errors[:-1]) - np.log2(errors[1:]), 4.0, atol=0.4)
 
 

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flow_solver import BACKSTEP, SHIPMENTS, backstep_grid
 from numpy.polynomial.legendre import leggauss
 from scipy.optimize import brentq
+from taylor_hood import Case, differences, solve
 
 from safenet.reference import Reference, backstep, cavity
 from safenet.reference.flow import BACKFLOW, Grid, shipped, values
-from safenet.reference.flow_solver import (
-    BACKSTEP,
-    SHIPMENTS,
-    Case,
-    backstep_grid,
-    differences,
-    solve,
-)
 
 BOTH = pytest.mark.parametrize("kappa", [0.0, BACKFLOW])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+from etdrk4 import etdrk4
 from numpy.polynomial.legendre import leggauss
 from scipy.fft import idst
 
@@ -13,7 +14,6 @@ from safenet.library import with_library_reference
 from safenet.reference import burgers_two, heat_bump, wave_hard
 from safenet.reference.cole_hopf import TWO_MODES, cole_hopf
 from safenet.reference.d_alembert import lopsided
-from safenet.reference.etdrk4 import etdrk4
 from safenet.reference.heat_images import bump
 
 NU = 0.01 / np.pi

@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-from synthetic import row
-from test_sheets import cell
-
 import safenet as sn
 from safenet import library
 from safenet.report import Results
+from safenet.report.comparison import of_own
 from safenet.report.sheets import Cell
-from safenet.report.tables import sheets
+from synthetic import cell, row
 
 MINE = """
 name = "mine"
@@ -22,12 +20,12 @@ parameters = { k = 3 }
 
 
 def own(rows):
-    return next((found for found in sheets(Results(rows)) if found.kind == "own"), None)
+    return next(of_own(Results(rows)), None)
 
 
 def test_the_papers_runs_and_the_defaults_make_no_table_of_ones_own():
     assert own([row("wave", "pinn", "paper-1", 0.1), row("wave", "safe-net", "default", 1e-13)]) is None
-    assert own([row("wave", "pinn", "paper-1", 0.1, scale=0.01, interior=99)]) is None
+    assert own([row("wave", "pinn", "paper-1", 0.1, scale=0.01, points=99)]) is None
 
 
 def test_runs_of_ones_own_are_ranked_beside_the_method_as_it_is_named():
@@ -42,18 +40,17 @@ def test_runs_of_ones_own_are_ranked_beside_the_method_as_it_is_named():
     rows = [replace(made, outcome="diverged") if made.l2re == 1.0 else made for made in rows]
     rows.append(row("wave", "pinn", "paper-1", 1e-3))  # the paper's
     found = own(rows)
-    assert next(iter(sheets(Results(rows)))) == found  # before the paper's tables
-    assert found.head == ("method", "Convection", "Convection beta=5")
+    assert found.head == ("method", "convection", "convection beta=5")
     assert [line[0].text for line in found.rows] == ["pinn", "pinn · width=10", "pinn · width=100"]
-    assert cell(found, "pinn", "Convection beta=5") == Cell(
+    assert cell(found, "pinn", "convection beta=5") == Cell(
         text="3.0e-3",
         below="#1 of 2",
         detail="2.0e-3 … 4.0e-3 · mean 3.0e-3 ± 1.4e-3 · 2 seeds",
         sort=3e-3,
         best=True,
     )
-    assert cell(found, "pinn · width=10", "Convection").below == "#2 of 2"
-    diverged = cell(found, "pinn · width=100", "Convection")
+    assert cell(found, "pinn · width=10", "convection").below == "#2 of 2"
+    diverged = cell(found, "pinn · width=100", "convection")
     assert (diverged.text, diverged.below, diverged.detail) == ("✱", "", "2 seeds, 2 diverged")
 
 
@@ -74,7 +71,7 @@ def test_without_a_reference_residuals_are_compared():
 def test_what_one_compares_may_differ_in_recipe_and_scale():
     rows = [
         row("wave", "pinn", "paper-1", 1e-2, width=7, scale=0.01),
-        row("wave", "pinn", "paper-4", 1e-3, width=7, scale=0.01, interior=99),
+        row("wave", "pinn", "paper-4", 1e-3, width=7, scale=0.01, points=99),
     ]
     assert [line[0].text for line in own(rows).rows] == [
         "pinn · paper-4 · width=7 · 1%, 99 + 2,000 points, float32",
@@ -86,7 +83,7 @@ def test_a_first_place_of_fewer_seeds_is_not_bold():
     rows = [row("wave", "pinn", "paper-1", 1e-2, seed, width=7) for seed in range(3)]
     rows += [row("wave", "pinn", "paper-1", 1e-3, seed, width=8) for seed in range(2)]
     found = own(rows)
-    few = cell(found, "pinn · width=8", "Wave")
+    few = cell(found, "pinn · width=8", "wave")
     assert (few.below, few.few, few.best) == ("#1 of 2", "2 seeds", False)
-    whole = cell(found, "pinn · width=7", "Wave")
+    whole = cell(found, "pinn · width=7", "wave")
     assert (whole.few, whole.best) == ("", False)

@@ -22,8 +22,8 @@ from jaxtyping import Array, Float
 
 from ..measure.heldout import HeldOut
 from ..train.objective import PhysicsLoss
-from ..train.phases import DIRECT, DOUBLE
-from ..train.recipes import Plan
+from ..train.phases import DOUBLE
+from ..train.plan import Plan
 from .gram import fourier_products_of, perceptron_of
 from .kernel import ITERATIONS, Kernel
 
@@ -200,7 +200,7 @@ def _weight(quantity: str, ratio: float, threshold: float, sentence: str, weight
 
 
 def _optimiser(kernel: Kernel | None, plan: Plan) -> list[Advice]:
-    if kernel is None or any(isinstance(phase, (*DIRECT, *DOUBLE)) for phase in plan.phases):
+    if kernel is None or any(isinstance(phase, DOUBLE) for phase in plan.phases):
         return []
     if not kernel.remaining() > LAGGING:
         return []

@@ -18,18 +18,20 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .. import library
+from ..direct.solver import LeastSquares
 from ..errors import SafeNetError, nearest
+from ..fields.series import LinearForm
 from ..measure.heldout import held_out
 from ..measure.points import Points, sample
-from ..networks import Constrained, LinearForm, Perceptron, Staged
+from ..networks import Constrained, Staged
 from ..networks.methods import build
 from ..problem import Problem
 from ..problem.facts.structure import named_frequencies
 from ..solution import Solution
 from ..solving.door import solve
-from ..train.choice import OBSTACLES
 from ..train.objective import PhysicsLoss, physics_loss, term_names
-from ..train.recipes import Plan, make_plan
+from ..train.plan import Plan
+from ..train.solver import Train
 from ..train.weighting import NTK, weighting
 from .curvature import DENSE, curvature, widened
 from .density import Spectrum, eigenvalue_spectrum, quadrature_spectrum
@@ -146,8 +148,8 @@ def spectrum(
     dense: bool | None = None,
     probes: int | None = None,
     steps: int | None = None,
-    interior: int | None = None,
-    condition: int | None = None,
+    points: int | None = None,
+    condition_points: int | None = None,
     seed: int = 0,
     method: str = "safe-net",
     adam: int = 0,
@@ -169,11 +171,12 @@ def spectrum(
     if isinstance(subject, Problem):
         subject = _network(subject, method, adam, seed, say, options)
     on_cpu = jax.default_backend() == "cpu"
-    counts = _points(subject.plan, interior, condition, on_cpu)
-    points = sample(subject.problem, *counts, subject.plan.sampler, subject.plan.seed)
-    loss, theta, what, notes = loss_of(subject, points)
+    plan = _training(subject)
+    counts = _points(plan, points, condition_points, on_cpu)
+    drawn = sample(subject.problem, *counts, plan.sampler, plan.seed)
+    loss, theta, what, notes = loss_of(subject, drawn)
     size = int(theta.shape[0])
-    linear = isinstance(subject.network, LinearForm) and subject.problem.linear
+    linear = isinstance(subject.field, LinearForm) and subject.problem.linear
     # A loss that is quadratic in θ has no other Hessian, and JᵀJ costs less.
     chosen = operator or ("gauss-newton" if linear else "hessian")
     default = CPU_QUADRATURE if on_cpu else (PROBES, STEPS)
@@ -207,21 +210,21 @@ def spectrum(
     kernels = tangent_kernels(loss, theta, names)
     named = float(np.linalg.norm([max(along, default=0.0) for along in named_frequencies(subject.problem)]))
     frequencies = frequency_shares(loss, theta, kernels["loss"].stiffest, named)
-    rounding = _rounding(subject, points, loss, theta)
+    rounding = _rounding(subject, drawn, loss, theta)
     stiffness = {name: float(kernels[name].eigenvalues[0]) for name in names}
     equations = len(subject.problem.equations)
     trained = len(subject.history) > 0
-    unmet = held_out(subject.problem, subject.network) if trained and faint(stiffness, equations) else None
+    unmet = held_out(subject.problem, subject.field) if trained and faint(stiffness, equations) else None
     return Analysis(
         problem=subject.problem.name,
-        method=subject.plan.method,
+        method=subject.plan.method or subject.plan.solver,
         what=what,
         parameters=size,
         points=counts,
         loss=float(loss(theta)[0]),
         spectra=spectra,
         kernels=kernels,
-        grams=feature_grams(subject.problem, subject.network),
+        grams=feature_grams(subject.problem, subject.field),
         frequencies=frequencies,
         advice=diagnose(
             stiffness,
@@ -240,12 +243,12 @@ def spectrum(
 
 def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"], str, list[str]]:
     """The loss that a solution's plan means, at its parameters, in float64; what that is, and what to know about it."""
-    network, plan = solution.network, solution.plan
-    if not isinstance(network, (Perceptron, Constrained, Staged, LinearForm)):
+    network, plan = solution.field, _training(solution)
+    if type(network).__name__ in PARTS:
         a_network, one_form = _instead(solution)
-        possible = OBSTACLES["least-squares"](solution.problem) is None
+        possible = LeastSquares().obstacle(solution.problem) is None
         raise SafeNetError(
-            f"this run's solution is made of {PARTS.get(type(network).__name__, 'parts')}: there is no one loss whose "
+            f"this run's solution is made of {PARTS[type(network).__name__]}: there is no one loss whose "
             "spectrum could be taken",
             f"analyse a network ({a_network})" + (f", or one linear form ({one_form})" if possible else ""),
         )
@@ -280,24 +283,30 @@ def _instead(solution: Solution) -> tuple[str, str]:
     else:
         return (
             'sn.spectrum(problem, method="safe-net", adam=1000)',
-            'sn.solve(problem, recipe="least-squares")',
+            "sn.solve(problem, sn.LeastSquares())",
         )
     return (
         f"safenet spectrum {name} --method safe-net --adam 1000",
-        f"safenet solve {name} --recipe least-squares",
+        f"safenet solve {name} --solver least-squares",
     )
 
 
 def _loss(solution: Solution, network: Any, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"]]:
     plan = _carried_out(solution)
-    weights = plan.residual_weight, plan.condition_weight
-    return physics_loss(solution.problem, network, points, *weights, weighting(plan.network))
+    return physics_loss(solution.problem, network, points, plan.weighing, weighting(plan.network))
+
+
+def _training(solution: Solution) -> Plan:
+    """The plan of a training; for one series, which has none, the usual points and weights."""
+    plan = solution.plan
+    return plan if isinstance(plan, Plan) else Plan(interior=4_000, condition=400, sampler="sobol")
 
 
 def _carried_out(solution: Solution) -> Plan:
     """The plan of the candidate that was chosen: its weight of the equations is among those of the grid."""
-    candidates = zip(solution.plan.settled, solution.result.get("candidates", ()), strict=False)
-    return next((plan for plan, facts in candidates if facts["chosen"]), solution.plan)
+    plan = _training(solution)
+    candidates = zip(plan.settled, solution.result.candidates, strict=False)
+    return next((settled for settled, facts in candidates if facts["chosen"]), plan)
 
 
 def _starved(kernels: Mapping[str, Kernel], equations: Sequence[str], trained: bool) -> float:
@@ -324,8 +333,8 @@ def _network(
     scale = max(adam, 1) / ADAM
     if adam:
         say(f"{adam} iterations of Adam")
-        return solve(problem, method=method, recipe="paper-4", seed=seed, scale=scale, **options)
-    plan = make_plan(problem, method_name=method, recipe="paper-4", seed=seed, scale=scale, **options)
+        return solve(problem, Train(method, "paper-4", seed=seed, scale=scale, **options))
+    plan = Train(method, "paper-4", seed=seed, scale=scale, **options).plan(problem)
     network = build(problem, plan.network, key=jax.random.key(seed), dtype=jnp.dtype(plan.precision))
     return Solution(problem, network, plan)
 
@@ -334,9 +343,10 @@ def _rounding(
     solution: Solution, points: Points, loss: PhysicsLoss, theta: Float[Array, " p"]
 ) -> float | None:
     """‖g₃₂ − g₆₄‖/‖g₆₄‖ of a network trained in float32; None for others."""
-    if solution.plan.precision != "float32" or solution.plan.network.weighting != "fixed":
+    plan = _training(solution)
+    if plan.precision != "float32" or plan.network.weighting != "fixed":
         return None
-    narrow, start = _loss(solution, solution.network, points)
+    narrow, start = _loss(solution, solution.field, points)
     exact = np.asarray(_gradient(loss, theta))
     rounded = np.asarray(_gradient(narrow, start), dtype=float)
     return float(np.linalg.norm(rounded - exact) / np.linalg.norm(exact))

@@ -2,7 +2,6 @@
 
 summary = sn.bench.run("paper-main", "runs/main", scale="smoke")     # or a suite file; again, it does what is missing
 rows = sn.bench.Store("runs/main").rows()                            # l2re, seconds, outcome, curves, …
-sn.bench.tables()                                                    # the paper's printed numbers, to stand beside
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from .case import Case
     from .catalogue import Suite, names, suite
     from .exchange import export, merge
-    from .printed import claims, quoted, tables
     from .running import Summary, run
     from .store import Row, Store
 
@@ -26,14 +24,11 @@ _HOMES = {
     "Store": "store",
     "Suite": "catalogue",
     "Summary": "running",
-    "claims": "printed",
     "export": "exchange",
     "merge": "exchange",
     "names": "catalogue",
-    "quoted": "printed",
     "run": "running",
     "suite": "catalogue",
-    "tables": "printed",
 }
 
 __all__ = [
@@ -42,14 +37,11 @@ __all__ = [
     "Store",
     "Suite",
     "Summary",
-    "claims",
     "export",
     "merge",
     "names",
-    "quoted",
     "run",
     "suite",
-    "tables",
 ]
 
 __getattr__, __dir__ = attributes(__name__, _HOMES)

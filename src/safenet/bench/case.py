@@ -10,15 +10,32 @@ from functools import cached_property
 from typing import Any
 
 from .. import library
+from ..direct.plan import DirectPlan
 from ..networks.methods import METHODS, Method
 from ..problem import Problem
 from ..problem.toml import loads
-from ..train.recipes import Plan, make_plan
+from ..solving.plans import AnyPlan, plan_for
+from ..train.batch import batches
+from ..train.plan import Plan
+from ..train.solver import Train
 from .naming import called, setting, statement
 
 # Raised when the same configuration would give another result: what was measured before then no longer counts.
 PROTOCOL = 1
 SEARCH_PROTOCOL = 2  # of plans with variants: one seed chooses for all
+
+
+RENAMED = {"interior": "points", "condition": "condition_points"}  # as older suites say
+
+
+def planned(
+    problem: Problem, *, solver: str = "train", method: str = "", recipe: str = "", **options: Any
+) -> AnyPlan:
+    """What a case of a suite does: a solver by its name, or a network by its method, recipe and options."""
+    if solver != "train":
+        return plan_for(problem, solver)
+    given = {RENAMED.get(name, name): value for name, value in options.items()}
+    return Train(method, recipe, **given).plan(problem)
 
 
 def protocol(plan: Mapping[str, Any]) -> int:
@@ -35,7 +52,7 @@ class Case:
     """
 
     problem: Problem
-    plan: Plan
+    plan: AnyPlan
     spectrum: tuple[int, int] | None = None
     name: str = field(default="", compare=False)
 
@@ -50,10 +67,17 @@ class Case:
 
     def seeded(self, seed: int) -> Case:
         """The same with another seed; what does not depend on it is not worked out again."""
+        if seed == self.plan.seed or isinstance(self.plan, DirectPlan):  # which has none
+            return self
         other = replace(self, plan=replace(self.plan, seed=seed))
         plan = self.configuration["plan"] | {"seed": seed}
         vars(other).update(configuration=self.configuration | {"plan": plan}, group=self.group)
         return other
+
+    @property
+    def batches(self) -> bool:
+        """Whether several seeds of it can be one program."""
+        return isinstance(self.plan, Plan) and batches(self.plan)
 
     @property
     def plain(self) -> Case:
@@ -72,6 +96,10 @@ class Case:
     def _essence(self, seed: int | None) -> dict[str, Any]:
         """The configuration without what is as ever: an option that a later version adds renames no earlier case."""
         plan = self.configuration["plan"]
+        if isinstance(self.plan, DirectPlan):
+            passes = zip(self.plan.passes, plan["passes"], strict=True)
+            lean = [{name: said[name] for name in ("pass", *changed(each))} for each, said in passes]
+            return self.configuration | {"plan": {"solver": self.plan.solver, "passes": lean}}
         phases = zip(self.plan.phases, plan["phases"], strict=True)
         lean = {name: plan[name] for name in changed(self.plan) if name in plan} | {
             "network": {name: plan["network"][name] for name in changed(self.plan.network)},
@@ -91,6 +119,7 @@ class Case:
         plan = self.plan
         return {
             "problem": self.problem.name,
+            "solver": plan.solver,
             "method": plan.method,
             "recipe": plan.recipe,
             "seed": plan.seed,
@@ -108,7 +137,8 @@ class Case:
     def cell(self) -> str:
         """What all seeds of it are called: wave · pinn · paper-1 · depth=2"""
         text, plan = statement(self.problem), self.plan
-        words = [self.name or called([text])[text], plan.method, plan.recipe]
+        asked = [plan.method, plan.recipe] if isinstance(plan, Plan) else [plan.solver]
+        words = [self.name or called([text])[text], *asked]
         words += [setting(name, value) for name, value in self.variant.items()]
         return " · ".join([*words, "spectrum"] if self.spectrum else words)
 
@@ -116,7 +146,8 @@ class Case:
     def of(configuration: dict[str, Any]) -> Case:
         """The case of a configuration, with the library's reference where the problem is one of the library's."""
         problem = library.with_library_reference(loads(configuration["problem"]))
-        plan = Plan.from_json(json.dumps(configuration["plan"]))
+        kind = DirectPlan if "passes" in configuration["plan"] else Plan
+        plan = kind.from_json(json.dumps({"reasons": [], **configuration["plan"]}))
         return Case(problem, plan, tuple(configuration.get("spectrum", ())) or None)
 
 
@@ -135,8 +166,10 @@ def content_id(configuration: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _variant(problem: Problem, plan: Plan) -> dict[str, Any]:
-    usual = make_plan(problem, method_name=plan.method, recipe=plan.recipe, seed=plan.seed)
+def _variant(problem: Problem, plan: AnyPlan) -> dict[str, Any]:
+    if isinstance(plan, DirectPlan):
+        return {}
+    usual = Train(plan.method, plan.recipe, seed=plan.seed).plan(problem)
     named = METHODS[plan.method]
     differs: dict[str, Any] = {
         item.name: getattr(plan.network, item.name)
@@ -147,7 +180,7 @@ def _variant(problem: Problem, plan: Plan) -> dict[str, Any]:
     }
     for name in ("precision", "interior", "condition", "sampler"):
         if getattr(plan, name) != getattr(usual, name):
-            differs[name] = getattr(plan, name)
+            differs[RENAMED.get(name, name)] = getattr(plan, name)
     if (plan.phases, plan.until) != (usual.phases, usual.until):
         differs["iterations"] = "+".join(str(getattr(phase, "iterations", 1)) for phase in plan.phases)
     return differs

@@ -1,5 +1,7 @@
 """problems × methods × recipes × options × seeds, as a TOML file: the product of its lists, or of those of its parts.
 
+A part with `solvers` is problems × solvers: direct solves have no seeds and no options.
+
 title = "Depth on two problems"
 problems = ["wave", { name = "convection", beta = 30 }, "mine.toml"]
 methods = ["safe-net-literal", "pinn"]
@@ -10,10 +12,13 @@ spectrum = [100, 200]              # after each run, the Hessian's spectrum by s
 
 [smoke]                            # what `--scale smoke` puts in place of the above
 seeds = 1
-options = { depth = [1, 2], scale = 0.01, interior = 500 }
+options = { depth = [1, 2], scale = 0.01, points = 500 }
 
 [[part]]                           # several products: each has the lists above where it has none of its own
 methods = ["rff"]
+
+[[part]]
+solvers = ["auto", "march"]        # in place of methods, recipes, options and seeds
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,9 +45,12 @@ if TYPE_CHECKING:
     from .case import Case
 
 SCALES = ("full", "smoke")
-LISTS = ("problems", "methods", "recipes")
-KEYS = (*LISTS, "seeds", "options", "spectrum")
-FOLDER = resources.files(__package__).joinpath("suites")
+KEYS = ("problems", "methods", "recipes", "solvers", "seeds", "options", "spectrum")
+# What is said of networks; a direct solver has none of it.
+NETWORKS: dict[str, Any] = {"methods": [], "recipes": [], "seeds": 1, "options": {}, "spectrum": []}
+# The suites of the package are the files */suites/NAME.toml of its folders: `bench` has the general ones, and a study
+# on top of it brings its own without being named or imported here, and without anyone having to register it first.
+ROOT = resources.files(__package__.rpartition(".")[0])
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ class Suite:
         """
         if scale not in SCALES:
             raise SafeNetError(f"there is no scale {scale!r}", nearest(scale, SCALES))
-        parts = [{**part, **self.smoke} if scale == "smoke" else part for part in self.parts]
+        parts = [laid_over(part, self.smoke) if scale == "smoke" else part for part in self.parts]
         stated = [[self._problem(entry) for entry in part["problems"]] for part in parts]
         names = called(statement(problem) for pairs in stated for pair in pairs for problem in pair)
         found = {
@@ -85,21 +94,16 @@ class Suite:
     def _product(
         self, part: Mapping[str, Any], problems: list[Problem], names: Mapping[str, str]
     ) -> Iterator[Case]:
-        from ..train.recipes import make_plan
-        from .case import Case
+        from .case import Case, planned
 
         seeds = part["seeds"]
-        grid = {key: value if isinstance(value, list) else [value] for key, value in part["options"].items()}
-        for problem, method, recipe, values in product(
-            problems, part["methods"], part["recipes"], product(*grid.values())
-        ):
-            options = dict(zip(grid, values, strict=True))
+        for problem, (names_of, options) in product(problems, ways(part)):
             title = names[statement(problem)]
             try:
                 _check_options(options)
-                plan = make_plan(problem, method_name=method, recipe=recipe, **options)
+                plan = planned(problem, **names_of, **options)
             except (SafeNetError, TypeError) as error:
-                where = f"{self.name}: {title} · {method} · {recipe}"
+                where = " · ".join([f"{self.name}: {title}", *names_of.values()])
                 raise SafeNetError(f"{where}: {getattr(error, 'message', error)}", _remedy(error)) from None
             case = Case(problem, plan, tuple(part["spectrum"]) or None, title)
             for seed in range(seeds) if isinstance(seeds, int) else seeds:
@@ -123,13 +127,24 @@ class Suite:
 stated = cache(library.problem)  # one object for all that name it
 
 
+def ways(part: Mapping[str, Any]) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """How the problems of a part are solved: ({solver} or {method, recipe}, options)"""
+    if part["solvers"]:
+        return [({"solver": solver}, {}) for solver in part["solvers"]]
+    grid = {key: value if isinstance(value, list) else [value] for key, value in part["options"].items()}
+    return [
+        ({"method": method, "recipe": recipe}, dict(zip(grid, values, strict=True)))
+        for method, recipe, values in product(part["methods"], part["recipes"], product(*grid.values()))
+    ]
+
+
 # What an option of a plan is; those of a method are as their defaults.
 PLAN_OPTIONS = {
     "precision": "float32",
     "sampler": "uniform",
     "scale": 0.01,
-    "interior": 20_000,
-    "condition": 2_000,
+    "points": 20_000,
+    "condition_points": 2_000,
 }
 KINDS = {
     bool: "true or false",
@@ -167,16 +182,24 @@ def _remedy(error: Exception) -> str:
     return str(getattr(error, "remedy", "")) or "see `safenet solve --help` for the options"
 
 
+@cache
+def _built_in() -> dict[str, Traversable]:
+    """name → its file"""
+    folders = [folder.joinpath("suites") for folder in ROOT.iterdir() if folder.is_dir()]
+    files = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
+    return {file.name.removesuffix(".toml"): file for file in sorted(files, key=lambda file: file.name)}
+
+
 def names() -> tuple[str, ...]:
     """The built-in suites."""
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in FOLDER.iterdir()))
+    return tuple(_built_in())
 
 
 def suite(name: str | Path) -> Suite:
     """A built-in suite by its name, or one from a file."""
     path = Path(name)
     if str(name) in names():
-        return loads(FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8"), str(name), Path())
+        return loads(_built_in()[str(name)].read_text(encoding="utf-8"), str(name), Path())
     if path.suffix != ".toml":
         raise SafeNetError(
             f"there is no suite {str(name)!r}", f"{nearest(str(name), names())}; a file ends in .toml"
@@ -206,15 +229,29 @@ def loads(text: str, name: str, place: Path) -> Suite:
     ):
         if not fits:
             raise SafeNetError(f"the suite {name} has {key} = {value!r}", f"it must be {kind}")
-    for table in (*parts, smoke):
+    for table in (head, *parts, smoke):
         for key in table:
             if key not in KEYS:
                 raise SafeNetError(f"the suite {name} has an unknown key {key!r}", nearest(key, KEYS))
-    whole = [{"seeds": 1, "options": {}, "spectrum": [], **head, **part} for part in parts]
+            if key in NETWORKS and "solvers" in table:
+                raise SafeNetError(
+                    f"the suite {name} has solvers and {key}: {key} are of networks",
+                    "give solvers a [[part]] of their own",
+                )
+    whole = [laid_over(head, part) for part in parts]
     for part in whole:
         _check(part, name)
-    _check({**whole[0], **smoke}, name)
+    _check(laid_over(whole[0], smoke), name)
     return Suite(name, title, tuple(labels), tuple(whole), smoke, place)
+
+
+def laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole part: what `above` says, else what `below` does. Solvers end what was said of networks, and methods
+    the solvers."""
+    part = {"solvers": [], **NETWORKS, **below, **above}
+    if "methods" in above:
+        return part | {"solvers": []}
+    return part | NETWORKS if part["solvers"] else part
 
 
 def _known(document: Mapping[str, Any]) -> str:
@@ -228,7 +265,7 @@ def _all(value: Any, kind: type) -> bool:
 
 def _check(part: Mapping[str, Any], name: str) -> None:
     """Every list is there and is a list, of names; seeds are a number or a list of numbers."""
-    for key in LISTS:
+    for key in ("problems", "solvers") if part["solvers"] else ("problems", "methods", "recipes"):
         if not isinstance(part.get(key), list) or not part[key]:
             raise SafeNetError(f"the suite {name} has no list of {key}", f'e.g. {key} = ["…"]')
         for entry in part[key]:

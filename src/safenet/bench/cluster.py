@@ -6,7 +6,7 @@ never see the store. A task that took several workers with it is given up by Das
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +24,19 @@ class Cluster:
         if not address:
             raise SafeNetError("the engine dask has no address", "e.g. --address tcp://10.0.0.1:8786")
         try:
-            self._client = Client(address, timeout="30s")
+            connect: Any = Client  # Dask has no types
+            self._client = connect(address, timeout="30s")
         except (OSError, ValueError) as obstacle:
             raise SafeNetError(f"no Dask scheduler answers at {address}: {obstacle}", "start one") from None
-        self._executor = self._client.get_executor(resources=resources or {}, pure=False)
+        self._executor: Executor = self._client.get_executor(resources=resources or {}, pure=False)
         # A GPU takes the seeds of a configuration together.
         self.together = bool(resources)
 
     @property
     def slots(self) -> int:
         """As many tasks as there are threads now, and one in hand for each, so that none waits for us."""
-        threads = self._client.nthreads().values()
-        return max(1, 2 * sum(threads))
+        threads: int = sum(self._client.nthreads().values())
+        return max(1, 2 * threads)
 
     def submit(self, task: dict[str, Any]) -> Future[list[dict[str, Any]]]:
         return self._executor.submit(remote_work, task)

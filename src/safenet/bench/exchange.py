@@ -18,7 +18,19 @@ from .store import Row, Store
 
 # Of a table: what a person looks up. The long texts and the curves are in .jsonl.
 FLAT = (
-    *("id", "attempt", "problem", "method", "recipe", "seed", "variant", "outcome", "l2re", "errors"),
+    *(
+        "id",
+        "attempt",
+        "problem",
+        "solver",
+        "method",
+        "recipe",
+        "seed",
+        "variant",
+        "outcome",
+        "l2re",
+        "errors",
+    ),
     *("residual", "seconds", "iterations", "evaluations", "parameters", "precision", "device", "stop_reason"),
     *("finished", "date", "commit"),
 )

@@ -18,7 +18,8 @@ def thinned(history: np.ndarray, points: int = POINTS) -> np.ndarray:
         return history
     half = points // 2
     places = np.concatenate([np.linspace(0, n - 1, half), np.geomspace(1, n, half) - 1])
-    return history[np.unique(places.round().astype(int))]
+    kept: np.ndarray = history[np.unique(places.round().astype(int))]
+    return kept
 
 
 def packed(loss: np.ndarray, error: Sequence[Sequence[float]] = (), **others: Any) -> bytes:

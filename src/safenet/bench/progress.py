@@ -17,7 +17,7 @@ from .store import FAILED, Row
 
 
 def line(cases: Sequence[Case], rows: Sequence[Row], seconds: float) -> str:
-    """finished  1.21e-03    41 s  wave · pinn · paper-1 · seed 0, or the median of 5 seeds"""
+    """solved      1.21e-03    41 s  wave · pinn · paper-1 · seed 0, or the median of 5 seeds"""
     errors = [row.l2re for row in rows if row.l2re is not None]
     floor = rows[0].result.get("reference_accuracy")
     error = l2re_text(statistics.median(errors) if errors else None, floor).split(" (")[0]
@@ -27,7 +27,7 @@ def line(cases: Sequence[Case], rows: Sequence[Row], seconds: float) -> str:
     )
     name = cases[0].label if len(cases) == 1 else f"{cases[0].cell} · {len(cases)} seeds"
     why = "".join(f"\n  {row.stop_reason}" for row in rows if row.outcome == FAILED)
-    return f"{outcome:<9} {error:>10} {seconds:6.0f} s  {name}{why}"
+    return f"{outcome:<10} {error:>10} {seconds:6.0f} s  {name}{why}"
 
 
 class Lines:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..train.batch import batches
+from ..direct.plan import DirectPlan
 from .case import Case
 from .store import FAILED, Row
 
@@ -43,13 +43,15 @@ class Paces:
             return
         self.rows += 1
         plan, together = row.configuration["plan"], row.environment.get("together", 1)
+        if "phases" not in plan:
+            return  # a direct solve: its steps are not alike
         pace = {phase: seconds / together for phase, seconds in told.items()}
         if "spectrum" in row.configuration:
             products = math.prod(row.configuration["spectrum"])
             pace[SPECTRUM] = row.result["spectrum"]["seconds"] / products
         sizes = plan["interior"], plan["condition"], plan["precision"]
         for phase, seconds in pace.items():
-            for key in _keys(phase, row.method, row.problem):
+            for key in _keys(phase, row.method or row.solver, row.problem):
                 self._known[key, sizes].append(seconds)
         # What is no iteration: compiling, starting. A row's seconds and phases are those of the chosen candidate.
         busy = sum(part["iterations"] * told.get(part["name"], 0.0) for part in row.result.get("phases", ()))
@@ -58,6 +60,8 @@ class Paces:
     def seconds(self, case: Case, seeds: int) -> tuple[float | None, bool]:
         """Of a cell of so many seeds; and whether by rows of its own problem and method. None: nothing is known."""
         plan, total, sure = case.plan, 0.0, True
+        if isinstance(plan, DirectPlan):
+            return None, False  # how many steps it takes is seen when it has taken them
         runs = seeds + (len(plan.candidates) - 1 if plan.scouts else 0)  # one seed tries the variants for all
         sizes = plan.interior, plan.condition, plan.precision
         for phase, count in iterations(case).items():
@@ -88,6 +92,8 @@ def _keys(phase: str, method: str, problem: str) -> tuple[Key, ...]:
 def iterations(case: Case) -> Counter[str]:
     """phase → how many, in one run."""
     found: Counter[str] = Counter({SPECTRUM: math.prod(case.spectrum)} if case.spectrum else {})
+    if isinstance(case.plan, DirectPlan):
+        return found
     plan, done = case.plan.candidates[0], 0
     for index in range(len(plan.phases)):
         phase = plan.phase(index, done)
@@ -131,9 +137,7 @@ class Outlook:
             return f"{time:>9}  {first.label}"
         counts = {"done": self.done, FAILED: self.failed}
         share = "".join(f", {count} {what}" for what, count in counts.items() if 0 < count < seeds)
-        return (
-            f"{time:>9}  {first.cell} · {seeds} seeds{share}{'' if batches(first.plan) else ', one by one'}"
-        )
+        return f"{time:>9}  {first.cell} · {seeds} seeds{share}{'' if first.batches else ', one by one'}"
 
 
 def outlook(cases: Sequence[Case], rows: Sequence[Row], retry: bool = False) -> list[Outlook]:

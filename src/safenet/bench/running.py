@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import SafeNetError, nearest
-from ..train.batch import batches
-from ..train.recipes import SCOUT
+from ..run.result import Outcome
+from ..train.plan import SCOUT
 from .case import Case
 from .catalogue import Suite
 from .catalogue import suite as read_suite
@@ -165,7 +165,7 @@ class _Loop:
 
     def summary(self) -> Summary:
         outcomes = [outcome for id, outcome in self.store.outcomes().items() if id in self.cases]
-        failed, diverged = outcomes.count(FAILED), outcomes.count("diverged")
+        failed, diverged = outcomes.count(FAILED), outcomes.count(Outcome.DIVERGED)
         return Summary(len(self.cases), len(outcomes), failed, diverged, self.new)
 
     def drive(self, engine: Engine, deadline: float) -> None:
@@ -197,7 +197,7 @@ class _Loop:
         missing = dict.fromkeys(self.missing())
         for id in missing:
             case = self.cases[id]
-            if together and batches(case.plan):
+            if together and case.batches:
                 groups.setdefault(case.group, []).append(id)
             # What is chosen among variants is known when the seed that tries them is done.
             elif case.plan.scouts or case.seeded(SCOUT).id not in missing:

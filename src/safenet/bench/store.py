@@ -33,7 +33,7 @@ FAILED = "failed"  # the outcome of a case that gave no solution: an error, or a
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS results (
   id TEXT NOT NULL, attempt INTEGER NOT NULL,
-  problem TEXT, method TEXT, recipe TEXT, seed INTEGER, variant TEXT,
+  problem TEXT, solver TEXT, method TEXT, recipe TEXT, seed INTEGER, variant TEXT,
   outcome TEXT, l2re REAL, errors TEXT, residual REAL, seconds REAL,
   iterations INTEGER, evaluations INTEGER, parameters INTEGER, precision TEXT, device TEXT, stop_reason TEXT,
   finished REAL, configuration TEXT, environment TEXT, result TEXT, history BLOB,
@@ -66,13 +66,15 @@ def of_a_full_disk(error: BaseException | None) -> bool:
 class Row:
     """What came of one case. `l2re` is pooled over the fields, `errors` has each; None without a reference.
 
-    `result` is result.json and what else was measured; `history` holds loss and error by iteration (`curves`).
+    `method` and `recipe` are of a network: a direct `solver` has none. `outcome` is an `Outcome` of a run, or FAILED;
+    how each phase ended is in `result["phases"]`. `result` is result.json and what else was measured; `history` holds
+    loss and error by iteration (`curves`).
     """
 
     id: str
     problem: str
-    method: str
-    recipe: str
+    method: str | None
+    recipe: str | None
     seed: int
     variant: dict[str, Any]
     outcome: str
@@ -81,6 +83,7 @@ class Row:
     environment: dict[str, Any]
     finished: float = field(default_factory=time.time)
     attempt: int = 1
+    solver: str = "train"
     l2re: float | None = None
     errors: dict[str, float | None] = field(default_factory=dict)
     residual: float | None = None
@@ -139,8 +142,15 @@ class Store:
                 for statement in SCHEMA.split(";\n"):
                     if statement.strip():
                         self._database.execute(statement)
+                self._add_solver()
         except (OSError, sqlite3.Error) as obstacle:
             raise self._refusal("open", obstacle) from None
+
+    def _add_solver(self) -> None:
+        """A store of before there were direct solvers has networks only."""
+        columns = {row["name"] for row in self._database.execute("PRAGMA table_info(results)")}
+        if "solver" not in columns:
+            self._database.execute("ALTER TABLE results ADD COLUMN solver TEXT DEFAULT 'train'")
 
     def __enter__(self) -> Store:
         return self

@@ -105,9 +105,10 @@ class Watch(Monitor):
     def saved(self) -> dict[str, Any]:
         nothing: dict[str, Any] = {"error": [], "gradient": [], "spent": 0.0, "pace": {}}
         try:
-            return nothing | json.loads((self.folder / SUMMARY).read_text("utf-8"))
+            told: dict[str, Any] = json.loads((self.folder / SUMMARY).read_text("utf-8"))
         except (OSError, ValueError):
             return nothing
+        return nothing | told
 
     def _notes(self) -> list[dict[str, float]]:
         """Those of earlier processes too; a line that a kill cut off is none."""

@@ -23,12 +23,15 @@ import numpy as np
 import safenet
 
 from ..backend import cores, device_name
+from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
 from ..run.checkpoint import unpack
+from ..run.folder import SEARCH, check_checkpoints, prepare
+from ..run.result import Outcome
 from ..solution import POOLED, Solution, load
-from ..solving.candidates import SEARCH, write_search
-from ..solving.door import carry_out, carry_out_many, prepare, resume
-from ..train.recipes import SCOUT
+from ..solving import door
+from ..train.candidates import write_search
+from ..train.plan import SCOUT
 from .case import Case
 from .history import packed, thinned
 from .spectra import spectrum
@@ -116,7 +119,7 @@ def _ended(folder: Path) -> bool:
         result = json.loads((folder / "result.json").read_text("utf-8"))
     except (OSError, ValueError):
         return False
-    return bool(result.get("outcome") != "interrupted")
+    return bool(result.get("outcome") != Outcome.INTERRUPTED)
 
 
 def _alone(job: Job) -> Row:
@@ -141,13 +144,21 @@ def _solved(job: Job) -> Solution:
     if (job.folder / "plan.json").is_file():
         job.learn()
         try:
-            return resume(job.folder, monitor=job.watch)
+            check_checkpoints(job.folder)
+            return _carry_out([job])[0]
         except SafeNetError as error:
             if of_a_full_disk(error):
                 raise
             print(f"starts again: {error}", file=sys.stderr, flush=True)  # its checkpoint is damaged
     _prepare(job)
-    return carry_out(job.case.problem, job.case.plan, job.watch, job.folder)
+    return _carry_out([job])[0]
+
+
+def _carry_out(jobs: list[Job], together: bool = False) -> list[Solution]:
+    """A direct solve estimates its error; for a training, which the reference scores, that would only take time."""
+    runs = [door.Job(job.case.problem, job.case.plan, job.folder, watcher=job.watch) for job in jobs]
+    direct = isinstance(jobs[0].case.plan, DirectPlan)
+    return door.carry_out(runs, together=together, estimate=direct)
 
 
 def _prepare(job: Job) -> None:
@@ -166,14 +177,7 @@ def _seeds(jobs: list[Job]) -> list[Row]:
             job.learn()
         else:
             _prepare(job)
-    solutions = carry_out_many(
-        [job.case.problem for job in jobs],
-        [job.case.plan for job in jobs],
-        together=True,
-        folders=[job.folder for job in jobs],
-        watchers=[job.watch for job in jobs],
-    )
-    for job, solution in zip(jobs, solutions, strict=True):
+    for job, solution in zip(jobs, _carry_out(jobs, together=True), strict=True):
         _trained(job, solution)
     return [_measured(job, len(jobs)) for job in jobs]
 

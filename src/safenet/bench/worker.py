@@ -7,6 +7,7 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 
@@ -36,12 +37,13 @@ def main() -> None:
     cache_compilations()
     devices = jax.devices()
     say({"platform": devices[0].platform, "devices": len(devices)})
+    forget: Callable[[], None] = jax.clear_caches
     former = None
     while True:
         task = tasks.get()
         # The programs of one configuration are of no use to the next, and there may be hundreds of them.
         if (kind := _kind(task)) != former:
-            jax.clear_caches()
+            forget()
         former = kind
         try:
             say(work(task))

@@ -31,7 +31,6 @@ MethodOption = Annotated[
 def problem_named(name: str, settings: list[str] | None = None) -> Problem:
     """A library name, or a file if it looks like one or exists."""
     from .. import library
-    from ..problem.toml import read
 
     values = {}
     for setting in settings or ():
@@ -39,15 +38,7 @@ def problem_named(name: str, settings: list[str] | None = None) -> Problem:
         if not equals:
             raise SafeNetError(f"--set {setting} is not of the form NAME=VALUE", "e.g. --set beta=30")
         values[parameter.strip()] = number(value, f"--set {setting}")
-    path = Path(name)
-    if name.endswith(".toml") or "/" in name or (path.is_file() and name not in library.names()):
-        # The parameters first: a reference belongs to their values.
-        return library.with_library_reference(read(path).with_parameters(**values))
-    try:
-        library.problem(name)
-    except SafeNetError as error:
-        raise SafeNetError(error.message, f"{error.remedy}; a file must end in .toml") from None
-    return library.problem(name, **values)
+    return library.named(name, **values)
 
 
 def method_options(given: list[str]) -> dict[str, Any]:

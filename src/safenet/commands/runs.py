@@ -120,12 +120,13 @@ def export(
     safenet export runs/wave -o wave.csv --grid 201,101 --with u_x,u_t
     safenet export runs/wave -o end.npz --at t=1 --grid 1001
     """
+    from ..run.result import Outcome
     from ..solution import load
 
     solution = load(run)
     names = [name for name in map(str.strip, derivatives.split(",")) if name]
     print(solution.export(output, derivatives=names, **_grid(solution.problem, grid, at or [])))
-    if solution.result.get("outcome") != "finished" and solution.result.get("residual") is None:
+    if solution.result.outcome != Outcome.SOLVED and solution.result.residual is None:
         print("safenet: the run has not reached the whole domain; nan where it has not", file=sys.stderr)
 
 
@@ -225,8 +226,8 @@ def spectrum(
         dense=dense,
         probes=probes,
         steps=steps,
-        interior=points,
-        condition=condition_points,
+        points=points,
+        condition_points=condition_points,
         seed=seed,
         say=lambda text: print(text, file=sys.stderr),
         **given,

@@ -1,0 +1,40 @@
+"""Solving directly, without training: modes, least squares, marching in time, cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazily import attributes
+
+if TYPE_CHECKING:
+    from .cells import Cells
+    from .least_squares import LeastSquares
+    from .marches import March
+    from .modes import Modes
+    from .passes import carry_out
+    from .plan import DirectPlan, plan_of
+    from .solver import DESCRIPTIONS, SOLVERS
+
+_HOMES = {
+    "Cells": "cells",
+    "LeastSquares": "least_squares",
+    "March": "marches",
+    "Modes": "modes",
+    "carry_out": "passes",
+    "DirectPlan": "plan",
+    "plan_of": "plan",
+    "DESCRIPTIONS": "solver",
+    "SOLVERS": "solver",
+}
+__all__ = [
+    "DESCRIPTIONS",
+    "SOLVERS",
+    "Cells",
+    "DirectPlan",
+    "LeastSquares",
+    "March",
+    "Modes",
+    "carry_out",
+    "plan_of",
+]
+__getattr__, __dir__ = attributes(__name__, _HOMES)

@@ -1,7 +1,7 @@
-"""min_a ‖F(u_a)‖ on cells, split where the remainder is largest: the direct phase for regions, fronts and layers.
+"""min_a ‖F(u_a)‖ on cells, split where the residual is largest: the direct solver for regions, fronts and layers.
 
 Level by level: solve, measure each cell's share of ‖r‖², split the cells that hold most of it, across the axis along
-which their amplitudes decay least. A solution on large cells is the first guess on their parts.
+which their coefficients decay least. A solution on large cells is the first guess on their parts.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,83 +19,131 @@ from ..fields.cells import Cell, CellForm, restricted
 from ..measure.heldout import held_out
 from ..measure.rows.cells import CellRows
 from ..measure.rows.newton import newton
+from ..measure.rows.relation import oversampling
 from ..problem import Problem
 from ..problem.facts.structure import breaks
 from ..problem.geometry.edges import Segment
+from ..run.budget import Budget
 from ..run.progress import Monitor
-from .direct import FAILED, Direct, oversampling
+from .state import Direct, levels
+from .thresholds import (
+    CELL_TOLERANCE,
+    CELLS_COST,
+    CELLS_GAIN,
+    CELLS_SHARE,
+    CELLS_SIZES,
+    DISTINCT,
+    FIRST_STEPS,
+    LATER_STEPS,
+    LEAST_SPLIT,
+    POOR,
+    ROUGH_AXIS,
+    UNSOLVED,
+    WORSE,
+)
 
 
 @dataclass(frozen=True)
-class Subdivision:
-    """Polynomials of `degree` on at most as many cells as `unknowns` amplitudes allow.
+class Cells:
+    """Polynomials of `degree` on at most as many cells as `unknowns` coefficients allow.
 
-    At each level the cells with `share` of the squared remainder are split, a sixth of all cells at least.
+    At each level the cells with `share` of the squared residual are split, a sixth of all cells at least. By default
+    the degree is high where it costs little: on a line, or in a plane without Newton steps.
     """
 
-    degree: int = 6
+    name: ClassVar[str] = "cells"
+    marches: ClassVar[bool] = False
+    degree: int | None = None
     unknowns: int = 40_000
     share: float = 0.3
     tolerance: float = 1e-10
     only_above: float = 0.0
-    name: str = "cells"
 
-    def run(self, problem: Problem, monitor: Monitor, state: Direct | None = None) -> Iterator[Direct]:
+    def obstacle(self, problem: Problem) -> str | None:
+        if len(problem.axes) > 3:
+            return f"cells of {len(problem.axes)} axes would have too many coefficients"
+        return None
+
+    def passes(self, problem: Problem) -> tuple[Cells, ...]:
+        return (replace(self, degree=self._degree(problem)),)
+
+    def within(self, work: float) -> Cells:
+        return replace(self, unknowns=int(np.clip(CELLS_SHARE * work / CELLS_COST, *CELLS_SIZES)))
+
+    def run(
+        self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
+    ) -> Iterator[Direct]:
         state = state or Direct(cursor={"cells": first_cells(problem), "poor": 0, "share": math.inf})
+        return levels(state, budget, partial(self._level, problem, monitor, budget))
+
+    def _degree(self, problem: Problem) -> int:
+        if self.degree is not None:
+            return self.degree
+        return 16 if len(problem.axes) == 1 else 10 if problem.linear and len(problem.axes) == 2 else 6
+
+    def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
+        degree, nothing = self._degree(problem), state.field is None
         cells = [tuple((float(a), float(b)) for a, b in cell) for cell in state.cursor["cells"]]
-        while True:
-            size = len(cells) * len(problem.unknowns) * (self.degree + 1) ** len(problem.axes)
-            if size > self.unknowns and state.network is not None:
-                limit = f"the limit of {self.unknowns} amplitudes is reached; a larger --budget raises it"
-                yield replace(state, done=True, reason=limit)
-                return
-            monitor.phase(self.name, f"{len(cells)} cells, {size} amplitudes")
-            rows = CellRows(problem, cells, self.degree, oversampling(problem))
-            start = np.zeros(size)
-            if isinstance(state.network, CellForm):
-                start = np.asarray(restricted(state.network, cells).amplitudes).ravel()
-            steps = 20 if state.network is None else 6
-            result = newton(
-                rows, start, problem.linear, iterations=steps, tolerance=1e-6, report=monitor.step
-            )
-            current = rows.form(result.amplitudes)
-            residual = held_out(problem, current).worst
-            monitor.level(size, residual)
-            shares = rows.shares(result.amplitudes)
-            # A thin layer shows no gain before its cells are as thin; a linear problem can afford to get there, unless
-            # it only gets worse: conditions that contradict each other are missed the more, the finer the cells.
-            least = min(residual, float(state.cursor.get("least", math.inf)))
-            worse = problem.linear and residual > max(3 * least, 1.0)
-            unresolved = problem.linear and FAILED < residual < math.inf
-            gained = shares.sum() < 0.9 * state.cursor["share"]
-            poor = 0 if (gained or unresolved) and not worse else int(state.cursor["poor"]) + 1
-            cells = split(problem, current, shares, self.share)
-            finite = bool(np.isfinite(result.amplitudes).all())
-            state = Direct(
-                network=current if finite else state.network,
-                residual=residual if finite else state.residual,
-                iterations=state.iterations + result.iterations,
-                evaluations=state.evaluations + result.evaluations,
-                cursor={"cells": cells, "poor": poor, "share": float(shares.sum()), "least": least},
-            )
-            if not finite:
-                yield replace(
-                    state, done=True, given_up=state.network is None, reason="the residual is not finite"
-                )
-                return
-            if residual <= self.tolerance or poor >= 3:
-                below = f"the held-out residual is below {self.tolerance:.0e}"
-                idle = "smaller cells no longer reduce the residual"
-                yield replace(state, done=True, reason=below if residual <= self.tolerance else idle)
-                return
-            yield state
+        size = len(cells) * len(problem.unknowns) * (degree + 1) ** len(problem.axes)
+        if size > self.unknowns and not nothing:
+            limit = f"stopped at {self.unknowns:,} coefficients: a larger --budget allows more"
+            return replace(state, done=True, reason=limit)
+        monitor.phase(self.name, f"{len(cells)} cells, {size} coefficients")
+        rows = CellRows(problem, cells, degree, oversampling(problem))
+        start = np.zeros(size) if nothing else np.asarray(restricted(state.field, cells).coefficients).ravel()
+        result = newton(
+            rows,
+            start,
+            problem.linear,
+            iterations=FIRST_STEPS if nothing else LATER_STEPS,
+            tolerance=CELL_TOLERANCE,
+            report=monitor.step,
+            stop=budget.over,
+        )
+        if result.stopped:
+            return replace(state, stopped=True)
+        current = rows.form(result.coefficients)
+        residual = held_out(problem, current).worst
+        monitor.level(size, residual)
+        shares = rows.shares(result.coefficients)
+        finite = bool(np.isfinite(result.coefficients).all())
+        behind = Direct(
+            field=current if finite else state.field,
+            residual=residual if finite else state.residual,
+            iterations=state.iterations + result.iterations,
+            evaluations=state.evaluations + result.evaluations,
+            cursor={
+                "cells": split(problem, current, shares, self.share),
+                "poor": _poor(problem, state, residual, float(shares.sum())),
+                "share": float(shares.sum()),
+                "least": min(residual, float(state.cursor.get("least", math.inf))),
+            },
+        )
+        return self._ended(behind, finite)
+
+    def _ended(self, state: Direct, finite: bool) -> Direct:
+        if not finite:
+            reason = "the residual is not finite"
+            return replace(state, done=True, given_up=state.field is None, reason=reason)
+        if state.residual <= self.tolerance:
+            below = f"the held-out residual is below {self.tolerance:.0e}"
+            return replace(state, done=True, reason=below)
+        if state.cursor["poor"] >= POOR:
+            return replace(state, done=True, reason="smaller cells no longer reduce the residual")
+        return state
 
 
-def subdivision_obstacle(problem: Problem) -> str | None:
-    """Why a problem cannot be solved on cells, or None if it can."""
-    if len(problem.axes) > 3:
-        return f"cells of {len(problem.axes)} axes would have too many amplitudes"
-    return None
+def _poor(problem: Problem, before: Direct, residual: float, squares: float) -> int:
+    """How many levels in a row have gained nothing.
+
+    A thin layer shows no gain before its cells are as thin; a linear problem can afford to get there, unless it only
+    gets worse: conditions that contradict each other are missed the more, the finer the cells.
+    """
+    least = min(residual, float(before.cursor.get("least", math.inf)))
+    worse = problem.linear and residual > max(WORSE * least, 1.0)
+    unresolved = problem.linear and UNSOLVED < residual < math.inf
+    gained = squares < CELLS_GAIN * before.cursor["share"]
+    return 0 if (gained or unresolved) and not worse else int(before.cursor["poor"]) + 1
 
 
 def first_cells(problem: Problem) -> list[Cell]:
@@ -115,7 +165,7 @@ def _distinct(values: set[float]) -> list[float]:
     """In order, without those that differ by a rounding."""
     ordered = sorted(values)
     reach = ordered[-1] - ordered[0]
-    return [v for i, v in enumerate(ordered) if i == 0 or v - ordered[i - 1] > 1e-9 * reach]
+    return [v for i, v in enumerate(ordered) if i == 0 or v - ordered[i - 1] > DISTINCT * reach]
 
 
 def _present(problem: Problem, cell: Cell) -> bool:
@@ -129,27 +179,27 @@ def split(problem: Problem, form: CellForm, shares: np.ndarray, share: float) ->
     """The cells of the next level."""
     order = np.argsort(-shares)
     above = np.searchsorted(np.cumsum(shares[order]), share * shares.sum()) + 1
-    chosen = set(order[: max(int(above), len(order) // 6, 1)].tolist())
-    amplitudes = np.asarray(form.amplitudes)
-    by_field = (0, *range(2, amplitudes.ndim))
-    scale = np.maximum(np.sqrt(np.mean(amplitudes**2, axis=by_field)), 1e-300)
+    chosen = set(order[: max(int(above), int(LEAST_SPLIT * len(order)), 1)].tolist())
+    coefficients = np.asarray(form.coefficients)
+    by_field = (0, *range(2, coefficients.ndim))
+    scale = np.maximum(np.sqrt(np.mean(coefficients**2, axis=by_field)), 1e-300)
     cells: list[Cell] = []
     for index, cell in enumerate(form.cells):
         if index not in chosen:
             cells.append(cell)
             continue
         parts = [cell]
-        for axis in _rough_axes(amplitudes[index], scale):
+        for axis in _rough_axes(coefficients[index], scale):
             parts = [half for part in parts for half in halves(part, axis)]
         cells += [part for part in parts if _present(problem, part)]
     return cells
 
 
-def _rough_axes(amplitudes: np.ndarray, scale: np.ndarray) -> Sequence[int]:
-    """The axes along which a cell's highest amplitudes are within a third of the worst axis'."""
-    relative = amplitudes / scale.reshape(-1, *[1] * (amplitudes.ndim - 1))
-    tails = [np.linalg.norm(np.moveaxis(relative, i, 0)[-2:]) for i in range(1, amplitudes.ndim)]
-    return [i for i, tail in enumerate(tails) if 3 * tail >= max(tails)]
+def _rough_axes(coefficients: np.ndarray, scale: np.ndarray) -> Sequence[int]:
+    """The axes along which a cell's highest coefficients are within a third of the worst axis'."""
+    relative = coefficients / scale.reshape(-1, *[1] * (coefficients.ndim - 1))
+    tails = [np.linalg.norm(np.moveaxis(relative, i, 0)[-2:]) for i in range(1, coefficients.ndim)]
+    return [i for i, tail in enumerate(tails) if ROUGH_AXIS * tail >= max(tails)]
 
 
 def halves(cell: Cell, axis: int) -> list[Cell]:

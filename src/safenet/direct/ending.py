@@ -15,11 +15,7 @@ from ..fields.cells import CellForm
 from ..fields.derivatives import along, jets
 from ..measure.heldout import interior_points
 from ..problem import Problem
-
-FASTER = 30.0  # times the rate of change in the first half: no longer a matter of the method
-GROWN = 2.0  # times the largest value there
-NOTHING = 1e-5  # of the largest value: a first march is hardly more accurate
-NEAR = 0.02  # of an axis: cells that show one and the same jump
+from .thresholds import FASTER, GROWN, GROWS_FROM, INSIDE, NARROW, NEAR, NOTHING
 
 
 def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
@@ -28,7 +24,7 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     axis = problem.axes[-1]
     if form is None or t <= axis.lo:
         return unclear, False
-    hair = 1e-9 * axis.length  # a march knows its slabs from within
+    hair = INSIDE * axis.length  # a march knows its slabs from within
     start, middle, (large, fast, steep) = (
         _largest(problem, form, s) for s in (axis.lo + hair, (axis.lo + t) / 2, t - hair)
     )
@@ -43,8 +39,8 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     if large > GROWN * size:
         place = _out_of_nothing(problem, form, t - hair, NOTHING * size)
         if place:
-            told = f"{place} {fields} {has} grown out of nothing to {large:.2g} by t = {t:.4g}"
-            return f"{told}: that may be the error, which this problem magnifies; {before(0.5)}", True
+            told = f"{place} {fields} grew from below the solver's accuracy to {large:.2g} by t = {t:.4g}"
+            return f"{told}: this may be amplified numerical error; {before(0.5)}", True
         grown = f"from {size:.2g} to {large:.2g}, its rate of change from {rate:.2g} to {fast:.2g}"
         return (
             f"the solution seems to blow up near t = {t:.4g}: {fields} {has} grown {grown}; {before(0.95)}",
@@ -76,7 +72,7 @@ def _out_of_nothing(problem: Problem, form: Any, t: float, small: float) -> str:
     size = np.abs(jets(form, points, [value])[value])
     row, field = np.unravel_index(int(size.argmax()), size.shape)
     there = points[row : row + 1].copy()
-    there[:, -1] += (problem.axes[-1].lo - t) * 7 / 8
+    there[:, -1] += (problem.axes[-1].lo - t) * (1 - GROWS_FROM)
     if len(value) == 1 or np.abs(jets(form, there, [value])[value])[0, field] > small:
         return ""
     names = problem.axis_names[:-1]
@@ -88,7 +84,7 @@ def jump(problem: Problem, slab: CellForm, count: int) -> str:
     axis, fields = problem.axes[0], " and ".join(problem.unknowns)
     ends = np.array([cell[0] for cell in slab.cells])
     width = ends[:, 1] - ends[:, 0]
-    narrow = np.sort(ends[width <= 1.5 * width.min()].mean(axis=1))
+    narrow = np.sort(ends[width <= NARROW * width.min()].mean(axis=1))
     places = np.split(narrow, np.flatnonzero(np.diff(narrow) > NEAR * axis.length) + 1)
     listing = ", ".join(f"{place.mean():.3g}" for place in places[:3])
     return (

@@ -1,6 +1,6 @@
-"""[t₀, t₀ + h], slab after slab: how the last one's amplitudes decay says how long the next is to be, and how fine.
+"""[t₀, t₀ + h], slab after slab: how the last one's coefficients decay says how long the next is to be, and how fine.
 
-What is done within a slab, on cells or on a tensor grid, is up to the phase.
+What is done within a slab, on cells, on a grid or with a series, is up to the pass.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,37 +18,33 @@ from ..measure.heldout import held_out
 from ..measure.rows.newton import Newton
 from ..problem import Problem
 from ..problem.facts.structure import breaks
+from ..run.budget import Budget
 from ..run.progress import Monitor
-from .direct import HOPELESS, Direct
 from .ending import failure
-
-AIM = 0.3  # at this share of the allowed tail: a slab that misses it is solved again
-# What is not resolved in space is rough, and what is rough changes fast: unless it is well below what time must
-# resolve, time would follow noise.
-SPACE = 0.1
-STUCK = 30  # of the shortest slabs in a row that leave a remainder: time does not get easier
+from .state import Direct, Parts, levels
+from .thresholds import (
+    AIM,
+    HEAD_START,
+    HOPELESS,
+    LONGER,
+    MARCH_SHARE,
+    QUARTER,
+    REACHES,
+    SHORTER,
+    SPACE,
+    STUCK,
+    STUCK_ABOVE,
+)
 
 Grid = list[Any]  # what space is divided into, as JSON can hold it
 Span = tuple[float, float]
-
-
-def time_obstacle(problem: Problem) -> str | None:
-    """Why a problem cannot be solved from its beginning to its end, or None if it can."""
-    if problem.region is not None:
-        return "its domain is not a box"
-    if problem.time is None:
-        return "it has no time axis"
-    if not any(problem.time_order(name) for name in problem.unknowns):
-        return "no equation has a time derivative"
-    for condition in problem.conditions:
-        if problem.time not in condition.free and not condition.initial:
-            return f"the condition {condition.text} looks ahead in time"
-    return None
+LOOKS = 256  # points on which the residual of a slab is measured
 
 
 @dataclass(frozen=True)
 class Slab:
-    """What came of a slab: its form, the tails of its amplitudes (parts × axes, time last), and the multiplications."""
+    """What came of a slab: its form, the tails of its coefficients (parts × axes, time last), and the
+    multiplications."""
 
     form: Any
     tails: np.ndarray
@@ -56,13 +53,30 @@ class Slab:
 
 
 @dataclass(frozen=True)
-class SlabMarching(ABC):
-    """Slabs whose highest amplitudes are below `tail` of the largest, on a grid made finer where they are not.
+class Attempt:
+    """A slab that was solved, and how far it is from what is allowed: both are at most 1 for one that is kept."""
+
+    slab: Slab
+    span: Span
+    rough: float  # the tail in space
+    late: float  # the tail in time; infinite where Newton failed
+    ideal: float  # the length that would be allowed
+
+    @property
+    def length(self) -> float:
+        return self.span[1] - self.span[0]
+
+
+@dataclass(frozen=True)
+class SlabMarch(ABC):
+    """Slabs whose highest coefficients are below `tail` of the largest, on a grid made finer where they are not.
 
     Given up early where it would cost more than `work` multiplications, where the shortest slabs come in a long row (a
     jump that does not smooth out) or, unless it is to `insist`, where no slab is short enough (a kink at the start).
     """
 
+    name: ClassVar[str] = "marching"
+    marches: ClassVar[bool] = True
     tail: float = 1e-6
     work: float = 1e12
     insist: bool = False
@@ -70,7 +84,10 @@ class SlabMarching(ABC):
     slabs: int = 16
     shortest: float = 1e-5  # slab, relative to the whole time
     only_above: float = 0.0
-    name: str = "marching"
+
+    @abstractmethod
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why a problem cannot be marched this way, or None if it can."""
 
     @abstractmethod
     def first(self, problem: Problem) -> Grid:
@@ -81,11 +98,13 @@ class SlabMarching(ABC):
         """The grid, for the line of progress."""
 
     @abstractmethod
-    def slab(self, problem: Problem, monitor: Monitor, grid: Grid, span: Span, form: Any) -> Slab:
+    def slab(
+        self, problem: Problem, monitor: Monitor, budget: Budget, grid: Grid, span: Span, form: Any
+    ) -> Slab:
         """Solved behind `form`, all that there is so far. Where the grid is as fine as may be, its tails are zero."""
 
     @abstractmethod
-    def finer(self, grid: Grid, tails: np.ndarray) -> Grid:
+    def finer(self, problem: Problem, grid: Grid, tails: np.ndarray) -> Grid:
         """More of the grid where it does not resolve the solution."""
 
     @abstractmethod
@@ -100,78 +119,114 @@ class SlabMarching(ABC):
         """Whether the first slab is hopeless after so many lengths and tails in time."""
         return False
 
-    @abstractmethod
     def stuck(self, problem: Problem, slab: Slab, span: Span, count: int) -> str:
         """What `count` of the shortest slabs in a row say."""
+        return (
+            f"no progress after {count} of the shortest slabs in a row: at t = {span[0]:.4g} the solution changes too "
+            "fast, or jumps; smooth the data, or add a little diffusion"
+        )
 
-    def run(self, problem: Problem, monitor: Monitor, state: Direct | None = None) -> Iterator[Direct]:
-        axis = problem.axes[-1]
+    def within(self, work: float) -> SlabMarch:
+        return replace(self, work=self.allowed(work))
+
+    def allowed(self, work: float) -> float:
+        """Of a budget of so many multiplications; the first march is never given up for its cost."""
+        return self.work if self.insist else MARCH_SHARE * work
+
+    # ---- the loop
+
+    def run(
+        self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
+    ) -> Iterator[Direct]:
         if state is None:
+            axis = problem.axes[-1]
             cursor = {"t": axis.lo, "h": axis.length / self.slabs, "grid": self.first(problem)}
             state = Direct(cursor={**cursor, "worst": 0.0, "work": 0.0, "stuck": []})
-        t, h, worst, work = (float(state.cursor[name]) for name in ("t", "h", "worst", "work"))
-        grid: Grid = state.cursor["grid"]
-        stuck = [float(residual) for residual in state.cursor["stuck"]]
-        form, iterations, evaluations = state.network, state.iterations, state.evaluations
-        *_, seams = breaks(problem)
+        return levels(state, budget, partial(self._next, problem, monitor, budget))
+
+    def _next(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
+        """The state behind the next slab, which is tried again, shorter or on a finer grid, until it is resolved."""
+        axis, cursor, parts = problem.axes[-1], state.cursor, Parts(budget)
+        t, h, work, grid = float(cursor["t"]), float(cursor["h"]), float(cursor["work"]), cursor["grid"]
+        iterations, evaluations = state.iterations, state.evaluations
+        share, least = (t - axis.lo) / axis.length, self.shortest * axis.length
         tried: list[tuple[float, float]] = []  # lengths of this slab, and the tails in time
-        while t < axis.hi:
-            stop = next((place for place in seams if place > t), axis.hi)
-            span = (t, stop if t + 1.01 * h >= stop else t + h)
-            h = span[1] - t
-            share = (t - axis.lo) / axis.length
+        while not parts.over():
+            span = self._span(problem, t, h)
             monitor.phase(self.name, f"t = {t:.4g} … {span[1]:.4g}, {self.words(grid)}", share)
-            slab = self.slab(problem, monitor, grid, span, form)
-            result, tails = slab.newton, slab.tails
-            iterations, evaluations = iterations + result.iterations, evaluations + result.evaluations
+            slab = self.slab(problem, monitor, budget, grid, span, state.field)
+            if slab.newton.stopped:
+                break
+            iterations += slab.newton.iterations
+            evaluations += slab.newton.evaluations
             work += slab.work
-            if work > self.work * (0.25 + share):
-                reason = f"given up at t = {t:.4g}: to this accuracy it would cost too much"
-                yield replace(state, done=True, given_up=True, reason=reason)
-                return
-            rough, late = tails[:, :-1].max(initial=0.0) / (SPACE * self.tail), tails[:, -1].max() / self.tail
-            ideal = h * float(np.clip((AIM / max(late, 1e-300)) ** (1 / self.time), 0.2, 2))
+            spent = replace(state, iterations=iterations, evaluations=evaluations)
+            if work > self.work * (HEAD_START + share):
+                return _given_up(spent, f"given up at t = {t:.4g}: to this accuracy it would cost too much")
+            found = self._judged(slab, span)
             # Either fault shows as the other, too: the greater one is mended first.
-            if result.converged and rough > max(late, 1.0):
-                grid = self.finer(grid, tails[:, :-1])
+            if found.rough > max(found.late, 1.0):
+                grid = self.finer(problem, grid, slab.tails[:, :-1])
                 continue
-            late = math.inf if not result.converged else late
-            if late > 1 and h > self.shortest * axis.length:
-                tried = [*tried, (h, late)] if result.converged else []
+            if found.late > 1 and found.length > least:
+                tried = [*tried, (found.length, found.late)] if slab.newton.converged else []
                 if t > axis.lo or self.insist or not self.kinked(tried):
-                    h = ideal if result.converged else h / 4
+                    h = found.ideal
                     continue
-            residual = held_out(problem, slab.form, 256, span).worst if result.converged else math.inf
-            # In the first slab a jump in the data looks as bad as the end of a solution; it is not.
-            hopeless = residual > HOPELESS and (t > axis.lo or not result.converged)
-            if late > 1 and (hopeless or not self.insist):
-                reason, over = failure(problem, form, t)
-                if not (over or hopeless):
-                    reason = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
-                # What a rough march takes for the end may be a fast stretch.
-                final, suspect = over and not self.insist, over and self.insist
-                yield replace(state, done=True, given_up=True, final=final, suspect=suspect, reason=reason)
-                return
-            worst = max(worst, residual)
-            stuck = [*stuck, residual] if h <= (1 + 1e-9) * self.shortest * axis.length else []
-            if len(stuck) >= STUCK and max(stuck) > 10 * self.tail:
-                reason = self.stuck(problem, slab, span, len(stuck))
-                # What a rough march takes for a jump may be a thin layer.
-                final = not self.insist
-                yield replace(state, done=True, given_up=True, final=final, suspect=not final, reason=reason)
-                return
-            tried = []
-            form = self.joined(form, slab, span)
-            t, h = span[1], max(ideal, self.shortest * axis.length)
-            grid = self.coarser(problem, grid, slab, t)
-            state = Direct(
-                network=form,
-                residual=worst,
-                iterations=iterations,
-                evaluations=evaluations,
-                cursor={"t": t, "h": h, "grid": grid, "worst": worst, "work": work, "stuck": stuck},
-                done=t >= axis.hi,
-                reason=f"reached t = {axis.hi:g}" if t >= axis.hi else "",
-            )
-            monitor.level(form.parameters, worst)
-            yield state
+            return self._behind(problem, monitor, spent, found, grid, work)
+        return replace(state, stopped=True)
+
+    def _span(self, problem: Problem, t: float, h: float) -> Span:
+        """To t + h, or to the end or a break in time where that is about as far."""
+        *_, seams = breaks(problem)
+        stop = next((place for place in seams if place > t), problem.axes[-1].hi)
+        return t, stop if t + REACHES * h >= stop else t + h
+
+    def _judged(self, slab: Slab, span: Span) -> Attempt:
+        h = span[1] - span[0]
+        if not slab.newton.converged:
+            return Attempt(slab, span, 0.0, math.inf, QUARTER * h)
+        rough = float(slab.tails[:, :-1].max(initial=0.0)) / (SPACE * self.tail)
+        late = float(slab.tails[:, -1].max()) / self.tail
+        change = np.clip((AIM / max(late, 1e-300)) ** (1 / self.time), SHORTER, LONGER)
+        return Attempt(slab, span, rough, late, h * float(change))
+
+    def _behind(
+        self, problem: Problem, monitor: Monitor, state: Direct, found: Attempt, grid: Grid, work: float
+    ) -> Direct:
+        """The state behind a slab that gets no better: joined to those before, or the end of the march."""
+        axis, slab, (t, end) = problem.axes[-1], found.slab, found.span
+        converged = slab.newton.converged
+        residual = held_out(problem, slab.form, LOOKS, found.span).worst if converged else math.inf
+        # In the first slab a jump in the data looks as bad as the end of a solution; it is not.
+        hopeless = residual > HOPELESS and (t > axis.lo or not converged)
+        if found.late > 1 and (hopeless or not self.insist):
+            reason, over = failure(problem, state.field, t)
+            if not (over or hopeless):
+                reason = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
+            return self._ended(state, reason, over)
+        least = self.shortest * axis.length
+        stuck = [*map(float, state.cursor["stuck"]), residual] if found.length <= (1 + 1e-9) * least else []
+        if len(stuck) >= STUCK and max(stuck) > STUCK_ABOVE * self.tail:
+            return self._ended(state, self.stuck(problem, slab, found.span, len(stuck)), True)
+        form, worst = self.joined(state.field, slab, found.span), max(float(state.cursor["worst"]), residual)
+        cursor = {
+            "t": end,
+            "h": max(found.ideal, least),
+            "grid": self.coarser(problem, grid, slab, end),
+            "worst": worst,
+            "work": work,
+            "stuck": stuck,
+        }
+        monitor.level(form.parameters, worst)
+        done = end >= axis.hi
+        reason = f"reached t = {axis.hi:g}" if done else ""
+        return replace(state, field=form, residual=worst, cursor=cursor, done=done, reason=reason)
+
+    def _ended(self, state: Direct, reason: str, over: bool) -> Direct:
+        """What a rough march takes for the end, or for a jump, may be a fast stretch or a thin layer."""
+        return _given_up(state, reason, final=over and not self.insist, suspect=over and self.insist)
+
+
+def _given_up(state: Direct, reason: str, final: bool = False, suspect: bool = False) -> Direct:
+    return replace(state, done=True, given_up=True, final=final, suspect=suspect, reason=reason)

@@ -1,6 +1,6 @@
-"""min_a ‖F(u_a)‖ on cells in a slab [t₀, t₀ + h], slab after slab: the direct phase for fronts, layers and kinks.
+"""min_a ‖F(u_a)‖ on cells in a slab [t₀, t₀ + h], slab after slab: for fronts, layers and kinks.
 
-Space is cut where the amplitudes of a cell do not decay and joined again where those of the whole would. So the cells
+Space is cut where the coefficients of a cell do not decay and joined again where those of the whole would. So the cells
 travel with what they resolve.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,24 +17,30 @@ from ..fields.cells import Cell, CellForm, interpolation
 from ..measure.rows.cells import CellRows
 from ..measure.rows.grid_lines import along
 from ..measure.rows.newton import newton
-from ..measure.rows.series import Handover
+from ..measure.rows.relation import handed_over
+from ..measure.thresholds import ROWS_BEYOND
 from ..problem import Problem
+from ..problem.facts.evolution import time_obstacle
 from ..problem.facts.structure import breaks
+from ..run.budget import Budget
 from ..run.progress import Monitor
 from .cells import first_cells, halves
 from .ending import jump
-from .march import AIM, SPACE, Grid, Slab, SlabMarching, Span
-
-STEP = 6.0  # multiplications of a Newton step, in units of cells · width³
+from .march import Grid, Slab, SlabMarch, Span
+from .thresholds import AIM, CELL_STEP, SPACE
 
 
 @dataclass(frozen=True)
-class CellMarching(SlabMarching):
+class MarchOnCells(SlabMarch):
     """Polynomials of degree `space` and `time` on cells that are cut and joined on the way; its grid is their list."""
 
+    name: ClassVar[str] = "marching on cells"
     space: int = 12
     narrowest: float = 1e-5  # cell, relative to its axes: a jump is never resolved
-    name: str = "marching on cells"
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why a problem cannot be marched in time on cells, or None if it can."""
+        return time_obstacle(problem) or (None if len(problem.axes) == 2 else "space is not a line")
 
     def first(self, problem: Problem) -> Grid:
         return list(dict.fromkeys(cell[:-1] for cell in first_cells(problem)))
@@ -41,22 +48,30 @@ class CellMarching(SlabMarching):
     def words(self, grid: Grid) -> str:
         return f"{len(grid)} {'cell' if len(grid) == 1 else 'cells'}"
 
-    def slab(self, problem: Problem, monitor: Monitor, grid: Grid, span: Span, form: CellForm | None) -> Slab:
+    def slab(
+        self,
+        problem: Problem,
+        monitor: Monitor,
+        budget: Budget,
+        grid: Grid,
+        span: Span,
+        form: CellForm | None,
+    ) -> Slab:
         spaces = _cells(grid)
         degrees = [*[self.space] * len(spaces[0]), self.time]
         before = None if form is None else _ending(form, span[0])
         handover = None if before is None else handed_over(before)
-        rows = CellRows(problem, [(*cell, span) for cell in spaces], degrees, 1.3, span, handover)
+        rows = CellRows(problem, [(*cell, span) for cell in spaces], degrees, ROWS_BEYOND, span, handover)
         guess = np.zeros(rows.unknowns) if before is None else _extrapolated(before, rows, span)
-        result = newton(rows, guess, problem.linear, report=monitor.step)
-        solved = rows.form(result.amplitudes)
+        result = newton(rows, guess, problem.linear, report=monitor.step, stop=budget.over)
+        solved = rows.form(result.coefficients)
         tails = _tails(solved)
         # Cells that are as narrow as may be are as good as can be.
         widths = np.diff(rows.box[:, :-1]).squeeze(2) / rows.lengths[:-1]
         tails[:, :-1][widths <= self.narrowest] = 0.0
-        return Slab(solved, tails, result, result.iterations * len(spaces) * rows.width**3 * STEP)
+        return Slab(solved, tails, result, result.iterations * len(spaces) * rows.width**3 * CELL_STEP)
 
-    def finer(self, grid: Grid, tails: np.ndarray) -> Grid:
+    def finer(self, problem: Problem, grid: Grid, tails: np.ndarray) -> Grid:
         """Cells halved along every axis that they do not resolve."""
         found: list[Cell] = []
         for cell, tail in zip(_cells(grid), tails, strict=True):
@@ -86,10 +101,11 @@ class CellMarching(SlabMarching):
         return list(cells)
 
     def joined(self, form: CellForm | None, slab: Slab, span: Span) -> CellForm:
+        behind: CellForm = slab.form
         if form is None:
-            return slab.form
-        amplitudes = np.concatenate([np.asarray(form.amplitudes), np.asarray(slab.form.amplitudes)])
-        return CellForm(amplitudes, form.cells + slab.form.cells, form.degrees)
+            return behind
+        coefficients = np.concatenate([np.asarray(form.coefficients), np.asarray(behind.coefficients)])
+        return CellForm(coefficients, form.cells + behind.cells, form.degrees)
 
     def stuck(self, problem: Problem, slab: Slab, span: Span, count: int) -> str:
         return jump(problem, slab.form, count)
@@ -100,15 +116,15 @@ def _cells(grid: Grid) -> list[Cell]:
 
 
 def _scales(form: CellForm) -> np.ndarray:
-    """The largest amplitude of each field in any cell."""
-    amplitudes = np.abs(np.asarray(form.amplitudes))
-    return np.maximum(amplitudes.max(axis=(0, *range(2, amplitudes.ndim))), 1e-300)
+    """The largest coefficient of each field in any cell."""
+    coefficients = np.abs(np.asarray(form.coefficients))
+    return np.asarray(np.maximum(coefficients.max(axis=(0, *range(2, coefficients.ndim))), 1e-300))
 
 
 def _tails(form: CellForm, scale: np.ndarray | None = None) -> np.ndarray:
-    """(cells, axes): the largest of the two highest amplitudes along each axis, relative to the field's."""
+    """(cells, axes): the largest of the two highest coefficients along each axis, relative to the field's."""
     scale = _scales(form) if scale is None else scale
-    relative = np.abs(np.asarray(form.amplitudes)) / scale.reshape(-1, *[1] * len(form.degrees))
+    relative = np.abs(np.asarray(form.coefficients)) / scale.reshape(-1, *[1] * len(form.degrees))
     highest = (np.moveaxis(relative, i + 2, 1)[:, -2:] for i in range(len(form.degrees)))
     return np.stack([part.reshape(len(relative), -1).max(axis=1) for part in highest], axis=1)
 
@@ -133,21 +149,13 @@ def _union(cell: Cell, other: Cell) -> Cell:
 def _ending(form: CellForm, t: float) -> CellForm:
     """The cells that end at t."""
     here = [i for i, cell in enumerate(form.cells) if cell[-1][1] == t]
-    return CellForm(np.asarray(form.amplitudes)[here], tuple(form.cells[i] for i in here), form.degrees)
-
-
-def handed_over(before: CellForm) -> Handover:
-    def handover(index: int, k: int, points: np.ndarray) -> np.ndarray:
-        orders = (*(0,) * (points.shape[1] - 1), k)
-        return before.jets(points, [orders])[orders][:, index]
-
-    return handover
+    return CellForm(np.asarray(form.coefficients)[here], tuple(form.cells[i] for i in here), form.degrees)
 
 
 def _interpolated(
     form: CellForm, cells: Sequence[Cell], degrees: Sequence[int], t: float, k: int
 ) -> np.ndarray:
-    """The amplitudes of ∂_t^k u at time t on cells of space: (cells, fields, degrees + 1 …)."""
+    """The coefficients of ∂_t^k u at time t on cells of space: (cells, fields, degrees + 1 …)."""
     _, nodes, inverses = zip(*map(interpolation, degrees), strict=True)
     grid = np.stack([m.ravel() for m in np.meshgrid(*nodes, indexing="ij")], axis=1)
     low, high = np.moveaxis(np.array(cells), 2, 0)[:, :, None]
@@ -165,6 +173,6 @@ def _extrapolated(before: CellForm, rows: CellRows, span: Span) -> np.ndarray:
     spaces = [cell[:-1] for cell in rows.cells]
     value, slope = (_interpolated(before, spaces, rows.degrees[:-1], span[0], k) for k in range(2))
     rise = (span[1] - span[0]) / 2 * slope
-    amplitudes = np.zeros((*value.shape, rows.degrees[-1] + 1))
-    amplitudes[..., 0], amplitudes[..., 1] = value + rise, rise
-    return amplitudes.ravel()
+    coefficients = np.zeros((*value.shape, rows.degrees[-1] + 1))
+    coefficients[..., 0], coefficients[..., 1] = value + rise, rise
+    return coefficients.ravel()

@@ -1,4 +1,4 @@
-"""F(u) = 0 at the nodes of a tensor grid in a slab [t₀, t₀ + h], slab after slab: the direct phase for a plane or more.
+"""F(u) = 0 at the nodes of a tensor grid in a slab [t₀, t₀ + h], slab after slab: for a plane or more.
 
 A Newton step costs about ten products of the grid with a small matrix for each axis; what that asks for are conditions
 that fix each unknown axis by axis.
@@ -9,37 +9,43 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from ..fields.series import Piecewise
+from ..fields.series import Piecewise, appended
 from ..measure.rows.grid import TensorRows, beginning, continued
+from ..measure.rows.grid_conditions import tensor_obstacle
 from ..measure.rows.newton import newton
 from ..problem import Problem
+from ..problem.facts.evolution import time_obstacle
+from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.threads import one_thread
-from .direct import first_modes
-from .march import AIM, SPACE, Grid, Slab, SlabMarching, Span
-
-FINER, COARSER = 1.4, 1.3  # times as many nodes, or as few
-KINK, SHORTER = 1.0, 3  # tails that fall no faster than h, so many times: no polynomial in t, however short
+from .bases import first_modes
+from .march import Grid, Slab, SlabMarch, Span
+from .thresholds import AIM, COARSER, FINER, KINK, KINK_BELOW, KINK_TRIES, SPACE
 
 
 @dataclass(frozen=True)
-class TensorMarching(SlabMarching):
+class MarchOnGrid(SlabMarch):
     """Values at the nodes of each axis and at `time` nodes of Radau; its grid is their number along each space axis."""
 
+    name: ClassVar[str] = "marching on a grid"
     least: int = 8
     most: int = 400_000  # values in a slab: beyond that the grid is as fine as may be
     widest: int = 400  # nodes along an axis, likewise
-    name: str = "marching on a grid"
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why a problem cannot be marched in time on a grid, or None if it can."""
+        return time_obstacle(problem) or tensor_obstacle(problem)
 
     def first(self, problem: Problem) -> Grid:
         """What resolves the initial values."""
         grid: Grid = [2 * modes + 1 for modes in first_modes(problem, self.least)[:-1]]
         while True:
             rows = TensorRows(problem, grid, self.time, problem.axes[-1].bounds, beginning(problem))
-            finer = self.finer(grid, rows.starting_tails[None])
+            finer = self.finer(problem, grid, rows.starting_tails[None])
             if finer == grid or FINER * rows.unknowns > self.most:
                 return grid
             grid = finer
@@ -48,13 +54,19 @@ class TensorMarching(SlabMarching):
         return f"{' × '.join(map(str, [*grid, self.time]))} nodes"
 
     def slab(
-        self, problem: Problem, monitor: Monitor, grid: Grid, span: Span, form: Piecewise | None
+        self,
+        problem: Problem,
+        monitor: Monitor,
+        budget: Budget,
+        grid: Grid,
+        span: Span,
+        form: Piecewise | None,
     ) -> Slab:
         start = beginning(problem) if form is None else continued(form.pieces[-1], span[0])
         with one_thread():
             rows = TensorRows(problem, grid, self.time, span, start)
-            result = newton(rows, rows.guess(), linear=False, report=monitor.step)
-            solved = rows.form(result.amplitudes)
+            result = newton(rows, rows.guess(), linear=False, report=monitor.step, stop=budget.over)
+            solved = rows.form(result.coefficients)
         found = np.array(solved.tails())
         full = FINER * rows.unknowns > self.most
         found[:-1] = [
@@ -62,14 +74,14 @@ class TensorMarching(SlabMarching):
         ]
         return Slab(solved, found[None], result, rows.work)
 
-    def finer(self, grid: Grid, tails: np.ndarray) -> Grid:
+    def finer(self, problem: Problem, grid: Grid, tails: np.ndarray) -> Grid:
         return [
             _alike(count, max(count, min(FINER * count, self.widest))) if tail > SPACE * self.tail else count
             for count, tail in zip(grid, tails[0], strict=True)
         ]
 
     def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
-        """Where amplitudes that go on decaying as they do would be small enough with fewer of them."""
+        """Where coefficients that go on decaying as they do would be small enough with fewer of them."""
         return [
             _alike(count, max(self.least, count / COARSER))
             if tail ** (1 / COARSER) < AIM * SPACE * self.tail
@@ -78,26 +90,18 @@ class TensorMarching(SlabMarching):
         ]
 
     def joined(self, form: Piecewise | None, slab: Slab, span: Span) -> Piecewise:
-        if form is None:
-            return Piecewise((slab.form,), span)
-        return Piecewise((*form.pieces, slab.form), (*form.breaks, span[1]))
+        return appended(form, slab.form, span)
 
     def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
         """Tails that are small already hardly fall with the slab's length, as of √t: data disagree at a corner.
 
         No grid follows that, as cells do that are narrow there.
         """
-        last = tried[-SHORTER - 1 :]
-        if len(last) <= SHORTER or last[0][1] * self.tail > 1e-2:
+        last = tried[-KINK_TRIES - 1 :]
+        if len(last) <= KINK_TRIES or last[0][1] * self.tail > KINK_BELOW:
             return False
         (long, before), (short, after) = last[0], last[-1]
         return math.log(before / after) < KINK * math.log(long / short)
-
-    def stuck(self, problem: Problem, slab: Slab, span: Span, count: int) -> str:
-        return (
-            f"no progress after {count} of the shortest slabs in a row: at t = {span[0]:.4g} the solution changes too "
-            "fast, or jumps; smooth the data, or add a little diffusion"
-        )
 
 
 def _alike(count: int, wanted: float) -> int:

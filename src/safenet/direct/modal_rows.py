@@ -1,4 +1,4 @@
-"""The amplitudes of exact solutions, from the conditions: wave by wave where they allow it, otherwise all together.
+"""The coefficients of exact solutions, from the conditions: wave by wave where they allow it, otherwise all together.
 
 Between faces that every wave satisfies by symmetry, initial values act on each wave by itself: a small system for each,
 its right-hand side a fast Fourier, sine or cosine transform of the data. Other conditions tie the waves together: rows
@@ -21,12 +21,7 @@ from ..problem import Condition, Problem
 from ..problem.evaluate import evaluate
 from ..problem.facts.structure import axis_kinds
 from ..problem.facts.waves import Family, open_axes
-
-ROUNDING = float(np.finfo(float).eps)
-SINGULAR = 1e-13  # relative singular values below this are rounding
-# Nodes for each half or whole wave of an axis. Without symmetry the waves of one axis decay along the others within
-# 1/N² (heat): the nodes next to a face, at distances j²/N², must see that.
-OVERSAMPLING = {"sine": 2.0, "cosine": 2.0, "periodic": 4.0, "general": 8.0}
+from .thresholds import HIGH, NODES, ROUNDING, SINGULAR
 
 
 def decoupled(problem: Problem) -> bool:
@@ -65,7 +60,7 @@ def _kinds(problem: Problem, condition: Condition) -> set[tuple[str, ...]]:
     }
 
 
-def amplitudes_of(family: Family) -> int:
+def coefficients_of(family: Family) -> int:
     """Real numbers to be found: one for a real mode, two for another, none for the conjugate of one."""
     kept = _kept(family)
     return int(np.sum(kept) + np.sum(kept & ~family.real))
@@ -101,18 +96,18 @@ def wave_by_wave(
     for c, (row, spectrum) in enumerate(zip(rows, data, strict=True)):
         matrix[family.wave, c, order] = row
         right[:, c] = spectrum[tuple(family.places.T)]
-    amplitudes = _small_systems(matrix, right)[family.wave, order]
+    coefficients = _small_systems(matrix, right)[family.wave, order]
     # u is a real part: k stands for −k, too, and s for its conjugate.
     both = ~family.standing | (family.exponents[:, family.along].imag > 0)
-    amplitudes = np.where(both, 2, 1) * np.where(_kept(family), amplitudes, 0)
-    sizes = np.abs(amplitudes) * np.abs(family.coefficients).max(axis=(1, 2), initial=0)
+    coefficients = np.where(both, 2, 1) * np.where(_kept(family), coefficients, 0)
+    sizes = np.abs(coefficients) * np.abs(family.coefficients).max(axis=(1, 2), initial=0)
     smallest = np.argsort(sizes, kind="stable")
     dropped = smallest[np.cumsum(sizes[smallest]) <= ROUNDING * sizes.max(initial=0)]
     kept = np.setdiff1d(np.arange(len(sizes)), dropped)
     tails = [
         max(_tail(s, family.lattice[i], i) for s in data) if i in space else 0.0 for i in range(len(counts))
     ]
-    return [waves(family.take(kept, amplitudes))], tails
+    return [waves(family.take(kept, coefficients))], tails
 
 
 def _nodes(
@@ -124,7 +119,7 @@ def _nodes(
     for i, axis in enumerate(problem.axes):
         if i in condition.free:
             basis = AxisBasis("chebyshev" if kinds[i] == "general" else kinds[i], counts[i], axis.lo, axis.hi)
-            at, weight = basis.nodes(math.ceil(OVERSAMPLING[kinds[i]] * (counts[i] + 1)))
+            at, weight = basis.nodes(math.ceil(NODES[kinds[i]] * (counts[i] + 1)))
         else:
             at, weight = np.array([axis.lo]), np.ones(1)
         ticks.append(at)
@@ -156,7 +151,7 @@ def _missing(
 
 
 def _projected(data: np.ndarray, kind: str, axis: int, harmonics: np.ndarray) -> np.ndarray:
-    """The amplitudes of e^{2πijs}, sin πjs or cos πjs, 0 ≤ s ≤ 1 along an axis, from data at its midpoints."""
+    """The coefficients of e^{2πijs}, sin πjs or cos πjs, 0 ≤ s ≤ 1 along an axis, from data at its midpoints."""
     data = np.moveaxis(data, axis, -1)
     count = data.shape[-1]
     if kind == "periodic":
@@ -186,7 +181,7 @@ def _small_systems(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     matrix = matrix / rows
     columns = _sizes(matrix, axis=1)
     inverse = np.linalg.pinv(matrix / columns, rcond=SINGULAR)
-    return np.einsum("nbc,nc->nb", inverse, right / rows[:, :, 0]) / columns[:, 0]
+    return np.asarray(np.einsum("nbc,nc->nb", inverse, right / rows[:, :, 0]) / columns[:, 0])
 
 
 def _sizes(matrix: np.ndarray, axis: int) -> np.ndarray:
@@ -197,7 +192,7 @@ def _sizes(matrix: np.ndarray, axis: int) -> np.ndarray:
 def _tail(spectrum: np.ndarray, harmonics: np.ndarray, axis: int) -> float:
     """Share of the norm in the highest quarter of the harmonics along an axis."""
     energy = np.sum(np.abs(np.moveaxis(spectrum, axis, 0).reshape(len(harmonics), -1)) ** 2, axis=1)
-    highest = np.abs(harmonics) > 0.75 * np.abs(harmonics).max()
+    highest = np.abs(harmonics) > HIGH * np.abs(harmonics).max()
     return float(np.sqrt(energy[highest].sum() / max(energy.sum(), 1e-300)))
 
 
@@ -219,12 +214,12 @@ def all_together(
     for family in found:
         single = np.flatnonzero(_kept(family))
         double = np.flatnonzero(_kept(family) & ~family.real)
-        amplitudes = np.zeros(len(family.wave), complex)
-        amplitudes[single] = solution[start : start + len(single)]
+        coefficients = np.zeros(len(family.wave), complex)
+        coefficients[single] = solution[start : start + len(single)]
         start += len(single)
-        amplitudes[double] += 1j * solution[start : start + len(double)]
+        coefficients[double] += 1j * solution[start : start + len(double)]
         start += len(double)
-        parts.append(waves(family.take(single, amplitudes)))
+        parts.append(waves(family.take(single, coefficients)))
     return parts, [1.0] * len(counts)
 
 

@@ -35,16 +35,16 @@ class AxisBasis:
     def cosines(self) -> np.ndarray:
         """The k of each cos (for chebyshev: of each T_k), in the order of the columns."""
         k = np.arange(self.modes + 1) if self.kind != "sine" else np.arange(0)
-        return k[self._kept(np.ones_like(k) if self.kind == "periodic" else (-1) ** k)]
+        return np.asarray(k[self._kept(np.ones_like(k) if self.kind == "periodic" else (-1) ** k)])
 
     @cached_property
     def sines(self) -> np.ndarray:
         """The k of each sin; their columns follow those of the cosines."""
         k = np.arange(1, self.modes + 1) if self.kind in ("fourier", "periodic", "sine") else np.arange(0)
-        return k[self._kept(-np.ones_like(k) if self.kind == "periodic" else -((-1) ** k))]
+        return np.asarray(k[self._kept(-np.ones_like(k) if self.kind == "periodic" else -((-1) ** k))])
 
     def _kept(self, parities: np.ndarray) -> np.ndarray:
-        return (parities == self.parity) | (self.parity == 0)
+        return np.asarray((parities == self.parity) | (self.parity == 0))
 
     @property
     def frequencies(self) -> np.ndarray:

@@ -13,10 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..problem import Problem
 from .basis import AxisBasis
 from .derivatives import Orders
 from .series import contract
 
+MIDPOINTS = 4  # along every axis of a face: where the jumps between two cells are summed up
+CLOSE = 1e-9  # of a cell: two places this near are one
 Cell = tuple[tuple[float, float], ...]  # lower and upper end along each axis
 
 
@@ -47,28 +50,28 @@ def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
     face = []
     for i, ((a, b), (c, d)) in enumerate(zip(cell, other, strict=True)):
         low, high = (b, b) if i == axis else (max(a, c), min(b, d))
-        if i != axis and high - low <= 1e-9 * (b - a):
+        if i != axis and high - low <= CLOSE * (b - a):
             return None
         face.append((low, high))
     return tuple(face)
 
 
 class CellForm(eqx.Module):
-    """Amplitudes (cells, fields, degrees + 1 …); where no cell is, outside the domain, the value is nan."""
+    """Coefficients (cells, fields, degrees + 1 …); where no cell is, outside the domain, the value is nan."""
 
-    amplitudes: Float[Array | np.ndarray, ...]
+    coefficients: Float[Array | np.ndarray, ...]
     cells: tuple[Cell, ...] = eqx.field(static=True)
     degrees: tuple[int, ...] = eqx.field(static=True)
 
     @property
     def parameters(self) -> int:
-        return int(np.size(self.amplitudes))
+        return int(np.size(self.coefficients))
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         box = jnp.asarray(self.cells, point.dtype)
         inside = jnp.all((box[:, :, 0] <= point) & (point <= box[:, :, 1]), axis=1)
         which = jnp.argmax(inside)
-        value = jnp.asarray(self.amplitudes, point.dtype)[which]
+        value = jnp.asarray(self.coefficients, point.dtype)[which]
         for axis in range(point.shape[0]):
             low, high = box[which, axis, 0], box[which, axis, 1]
             unit = AxisBasis("chebyshev", self.degrees[axis], -1.0, 1.0)
@@ -81,7 +84,7 @@ class CellForm(eqx.Module):
         which = np.full(len(points), -1)
         for index, cell in enumerate(self.cells):
             box = np.asarray(cell)
-            slack = 1e-9 * (box[:, 1] - box[:, 0])
+            slack = CLOSE * (box[:, 1] - box[:, 0])
             inside = np.all((points >= box[:, 0] - slack) & (points <= box[:, 1] + slack), axis=1)
             which[inside & (which < 0)] = index
         return which
@@ -89,7 +92,7 @@ class CellForm(eqx.Module):
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
         points = np.asarray(points, dtype=float)
         which = self.locate(points)
-        fields = np.shape(self.amplitudes)[1]
+        fields = np.shape(self.coefficients)[1]
         found = {order: np.full((len(points), fields), np.nan) for order in orders}
         for index in range(len(self.cells)):
             here = np.flatnonzero(which == index)
@@ -101,9 +104,28 @@ class CellForm(eqx.Module):
     def in_cell(self, index: int, points: np.ndarray, order: Orders) -> np.ndarray:
         """∂^order of the polynomials of one cell, (n, fields), wherever the points are."""
         # Fields last, so that one contraction serves them all.
-        amplitudes = np.moveaxis(np.asarray(self.amplitudes)[index], 0, -1)
+        coefficients = np.moveaxis(np.asarray(self.coefficients)[index], 0, -1)
         bases = cell_bases(self.cells[index], self.degrees)
-        return contract(amplitudes, [basis(points[:, i], order[i]) for i, basis in enumerate(bases)])
+        return contract(coefficients, [basis(points[:, i], order[i]) for i, basis in enumerate(bases)])
+
+    def jump_integrals(
+        self, problem: Problem, axis: int, orders: int, points: np.ndarray
+    ) -> np.ndarray | None:
+        """By midpoints: `MIDPOINTS` along every axis of a face."""
+        totals = np.zeros((orders, len(problem.unknowns)))
+        share = (np.arange(MIDPOINTS) + 0.5) / MIDPOINTS
+        for a, b, face in shared_faces(self.cells, axis):
+            ticks = [
+                low + (high - low) * (share if i != axis else share[:1]) for i, (low, high) in enumerate(face)
+            ]
+            at = np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1)
+            area = np.prod([high - low for i, (low, high) in enumerate(face) if i != axis]) / len(at)
+            at = at[problem.contains(at)]
+            for k in range(orders):
+                order = tuple(k if i == axis else 0 for i in range(len(face)))
+                jump = self.in_cell(a, at, order) - self.in_cell(b, at, order)
+                totals[k] += area * np.abs(jump).sum(axis=0)
+        return totals
 
     def spec(self) -> dict[str, Any]:
         return {
@@ -114,7 +136,7 @@ class CellForm(eqx.Module):
 
 
 def cell_skeleton(fields: int, spec: dict[str, Any]) -> CellForm:
-    """A cell form of the structure `spec` describes, all amplitudes zero."""
+    """A cell form of the structure `spec` describes, all coefficients zero."""
     cells = tuple(tuple((float(low), float(high)) for low, high in cell) for cell in spec["cells"])
     # An earlier version had the same degree along every axis.
     degrees = tuple(spec["degrees"]) if "degrees" in spec else (spec["degree"],) * len(cells[0])
@@ -123,7 +145,7 @@ def cell_skeleton(fields: int, spec: dict[str, Any]) -> CellForm:
 
 
 def interpolation(degree: int) -> tuple[AxisBasis, np.ndarray, np.ndarray]:
-    """The Chebyshev polynomials on [−1, 1], nodes as many as they are, and the map from values there to amplitudes."""
+    """The Chebyshev polynomials on [−1, 1], as many nodes, and the map from values there to coefficients."""
     unit = AxisBasis("chebyshev", degree, -1.0, 1.0)
     nodes = np.cos(np.pi * (np.arange(unit.size) + 0.5) / unit.size)
     return unit, nodes, np.linalg.inv(unit(nodes))
@@ -134,12 +156,12 @@ def restricted(form: CellForm, cells: Sequence[Cell]) -> CellForm:
     units, nodes, inverses = zip(*map(interpolation, form.degrees), strict=True)
     middles = np.array([[(low + high) / 2 for low, high in cell] for cell in cells])
     parents = form.locate(middles)
-    amplitudes = []
+    coefficients = []
     for cell, parent in zip(cells, parents, strict=True):
-        value = np.asarray(form.amplitudes)[parent]
+        value = np.asarray(form.coefficients)[parent]
         for axis, ((low, high), (start, end)) in enumerate(zip(cell, form.cells[parent], strict=True)):
             inner = (low + high) / 2 + (high - low) / 2 * nodes[axis]
             change = inverses[axis] @ units[axis]((2 * inner - start - end) / (end - start))
             value = np.moveaxis(np.tensordot(change, np.moveaxis(value, axis + 1, 0), axes=1), 0, axis + 1)
-        amplitudes.append(value)
-    return CellForm(np.stack(amplitudes), tuple(cells), form.degrees)
+        coefficients.append(value)
+    return CellForm(np.stack(coefficients), tuple(cells), form.degrees)

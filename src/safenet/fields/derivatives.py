@@ -28,7 +28,7 @@ from jaxtyping import Array, Float
 from .. import backend  # noqa: F401  (float64)
 
 Orders = tuple[int, ...]
-Field = Callable[[Float[Array, " axes"]], Float[Array, " fields"]]
+PointFunction = Callable[[Float[Array, " axes"]], Float[Array, " fields"]]
 Jets = dict[Orders, Any]
 
 NARROW = 8  # rows or columns that are rather summed than multiplied by an accelerator's matrix unit
@@ -37,7 +37,7 @@ ALIGNED = 256
 
 
 def point_jets(
-    field: Field, orders: Sequence[Orders]
+    field: PointFunction, orders: Sequence[Orders]
 ) -> Callable[[Float[Array, " axes"]], dict[Orders, Float[Array, " fields"]]]:
     """x ↦ {α: ∂^α f(x)} at one point: exactly the derivatives asked for, and those on the way to them."""
     tree = _tree(orders)
@@ -49,7 +49,7 @@ def point_jets(
 
 
 def batch_jets(
-    field: Field, points: Float[Array, "points axes"], orders: Sequence[Orders]
+    field: PointFunction, points: Float[Array, "points axes"], orders: Sequence[Orders]
 ) -> dict[Orders, Float[Array, "points fields"]]:
     """{α: ∂^α f} at many points: propagated where the field knows how, else nested, point by point."""
     count, axes = points.shape
@@ -70,7 +70,7 @@ def _aligned(x: Float[Array, "axes points"]) -> Float[Array, "axes more"]:
     return jnp.pad(x, ((0, 0), (0, missing)), mode="edge")
 
 
-def propagated(field: Field, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+def propagated(field: PointFunction, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
     """{α: ∂^α f} as jets on a batch, for `orders` that hold all below each of them: by `.propagate`, else nested."""
     if knows(field, "propagate"):
         return by_rule(field, "propagate", (x,), orders)
@@ -79,18 +79,19 @@ def propagated(field: Field, x: Float[Array, "axes points"], orders: Sequence[Or
 
 
 def jets(
-    field: Field, points: Float[Array | np.ndarray, "points axes"], orders: Sequence[Orders]
+    field: PointFunction, points: Float[Array | np.ndarray, "points axes"], orders: Sequence[Orders]
 ) -> Mapping[Orders, Float[Array | np.ndarray, "points fields"]]:
     """{α: ∂^α f} at many points; a field that knows its derivatives in closed form (`.jets`) is asked itself."""
     closed = getattr(field, "jets", None)
     if closed is not None:
-        return closed(points, orders)
+        found: Mapping[Orders, Any] = closed(points, orders)
+        return found
     return _batched(field, jnp.asarray(points), tuple(orders))
 
 
 @eqx.filter_jit
 def _batched(
-    field: Field, points: Float[Array, "points axes"], orders: tuple[Orders, ...]
+    field: PointFunction, points: Float[Array, "points axes"], orders: tuple[Orders, ...]
 ) -> dict[Orders, Float[Array, "points fields"]]:
     # In the points' precision, whatever the field was trained in.
     field = jax.tree.map(
@@ -124,7 +125,7 @@ def _tree(orders: Sequence[Orders]) -> set[Orders]:
 
 
 def _descend(
-    function: Field, point: Float[Array, " axes"], here: Orders, tree: set[Orders]
+    function: PointFunction, point: Float[Array, " axes"], here: Orders, tree: set[Orders]
 ) -> dict[Orders, Float[Array, " fields"]]:
     found: dict[Orders, Float[Array, " fields"]] = {}
     last = max((axis for axis, count in enumerate(here) if count), default=0)
@@ -135,7 +136,8 @@ def _descend(
         direction = jnp.zeros_like(point).at[axis].set(1.0)
 
         def derivative(p: Array, direction: Array = direction) -> Array:
-            return jax.jvp(function, (p,), (direction,))[1]
+            slope: Array = jax.jvp(function, (p,), (direction,))[1]
+            return slope
 
         found |= _descend(derivative, point, child, tree)
     return {here: function(point)} | found
@@ -190,7 +192,8 @@ def by_rule(thing: Any, rule: str, arguments: Sequence[Any], orders: Sequence[Or
     """
     home = next(cls for cls in type(thing).__mro__ if rule in vars(cls))
     if rule in vars(home).get("operators", ()) or not any(isinstance(alpha, Operator) for alpha in orders):
-        return getattr(thing, rule)(*arguments, orders)
+        jets: Jets = getattr(thing, rule)(*arguments, orders)
+        return jets
     found = getattr(thing, rule)(*arguments, expanded(orders))
     wanted = {alpha: collected(found, alpha) for alpha in orders}
     return {alpha: value for alpha, value in wanted.items() if value is not None}

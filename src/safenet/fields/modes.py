@@ -23,7 +23,7 @@ BLOCK = 4_000_000  # numbers in a table of points × modes
 
 
 class Waves(eqx.Module):
-    """The modes of one family with their amplitudes."""
+    """The modes of one family with their coefficients."""
 
     coefficients: Complex[Array | np.ndarray, "modes fields powers"]
     exponents: Complex[Array | np.ndarray, "modes axes"]
@@ -72,7 +72,7 @@ class Waves(eqx.Module):
     def table(self, points: np.ndarray, field: int) -> np.ndarray:
         """Every mode's complex value of one field, (points, modes)."""
         travelling, standing = self._tables(points, field)
-        return travelling * standing
+        return np.asarray(travelling * standing)
 
     def _tables(self, points: np.ndarray, field: int) -> tuple[np.ndarray, np.ndarray]:
         """The products of the exponentials with the coefficients, complex, and of sines and cosines, real."""
@@ -93,7 +93,7 @@ class Waves(eqx.Module):
 
 
 class ModalForm(eqx.Module):
-    """u = Σ of families of waves: those whose amplitudes meet the conditions, and a particular solution."""
+    """u = Σ of families of waves: those whose coefficients meet the conditions, and a particular solution."""
 
     parts: tuple[Waves, ...]
 
@@ -113,7 +113,7 @@ class ModalForm(eqx.Module):
 
     @property
     def parameters(self) -> int:
-        """The modes, each with one amplitude."""
+        """The modes, each with one coefficient."""
         return sum(len(part.exponents) for part in self.parts)
 
 

@@ -1,10 +1,11 @@
 """u(x) = Σ_k a_k φ_{k₁}(x₁) φ_{k₂}(x₂) …: SAFE-NET without its hidden layer, the paper's Eq. (safenet).
 
-Linear in its amplitudes, so a linear equation is one least-squares solve. `Piecewise` joins several along time.
+Linear in its coefficients, so a linear equation is one least-squares solve. `Piecewise` joins several along time.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -14,22 +15,26 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..problem import Problem
 from .basis import AxisBasis
 from .derivatives import Orders
+from .field import volume
 
+BLOCK = 4096  # points whose tables fit in cache
+SCATTERED = 128  # points over which jumps at a break in time are averaged
 Bases = tuple[tuple[AxisBasis, ...], ...]
 
 
 class LinearForm(eqx.Module):
-    """One tensor of amplitudes per field, over the products of its axes' functions."""
+    """One tensor of coefficients per field, over the products of its axes' functions."""
 
-    amplitudes: tuple[Float[Array | np.ndarray, ...], ...]
+    coefficients: tuple[Float[Array | np.ndarray, ...], ...]
     bases: Bases = eqx.field(static=True)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         values = []
-        for amplitude, bases in zip(self.amplitudes, self.bases, strict=True):
-            value = jnp.asarray(amplitude, point.dtype)
+        for coefficient, bases in zip(self.coefficients, self.bases, strict=True):
+            value = jnp.asarray(coefficient, point.dtype)
             for axis, basis in enumerate(bases):
                 value = jnp.tensordot(basis(point[axis], 0, jnp), value, axes=1)
             values.append(value)
@@ -40,17 +45,17 @@ class LinearForm(eqx.Module):
         points = np.asarray(points, dtype=float)
         found = {order: np.empty((len(points), len(self.bases))) for order in orders}
         # Points in blocks: the tables of a block must fit in cache, whatever the number of points.
-        for start in range(0, len(points), 4096):
-            block = points[start : start + 4096]
-            for index, (amplitude, bases) in enumerate(zip(self.amplitudes, self.bases, strict=True)):
+        for start in range(0, len(points), BLOCK):
+            block = points[start : start + BLOCK]
+            for index, (coefficient, bases) in enumerate(zip(self.coefficients, self.bases, strict=True)):
                 for order in orders:
                     tables = [basis(block[:, i], order[i]) for i, basis in enumerate(bases)]
-                    found[order][start : start + 4096, index] = contract(np.asarray(amplitude), tables)
+                    found[order][start : start + BLOCK, index] = contract(np.asarray(coefficient), tables)
         return found
 
     def tails(self) -> list[float]:
-        """Per axis, the share of the amplitudes in the highest modes; the largest over the fields."""
-        fields = zip(self.amplitudes, self.bases, strict=True)
+        """Per axis, the share of the coefficients in the highest modes; the largest over the fields."""
+        fields = zip(self.coefficients, self.bases, strict=True)
         shares = [[basis.tail(np.asarray(a), i) for i, basis in enumerate(bases)] for a, bases in fields]
         return [max(axis) for axis in zip(*shares, strict=True)]
 
@@ -59,12 +64,12 @@ class LinearForm(eqx.Module):
 
     @property
     def parameters(self) -> int:
-        return sum(int(np.size(amplitude)) for amplitude in self.amplitudes)
+        return sum(int(np.size(coefficient)) for coefficient in self.coefficients)
 
 
-def contract(amplitude: np.ndarray, tables: Sequence[np.ndarray]) -> np.ndarray:
+def contract(coefficient: np.ndarray, tables: Sequence[np.ndarray]) -> np.ndarray:
     """Σ_k a_k Π_i T_i[p, k_i] for every point p."""
-    value = np.tensordot(tables[0], amplitude, axes=1)
+    value = np.tensordot(tables[0], coefficient, axes=1)
     for table in tables[1:]:
         value = np.einsum("pk,pk...->p...", table, value)
     return value
@@ -100,6 +105,21 @@ class Piecewise(eqx.Module):
                     found[order][mask] = values
         return found
 
+    def jump_integrals(
+        self, problem: Problem, axis: int, orders: int, points: np.ndarray
+    ) -> np.ndarray | None:
+        """At every break in time, by the mean over some of the points."""
+        if axis != problem.time:
+            return None
+        space = points[:SCATTERED, :-1]
+        totals = np.zeros((orders, len(self.pieces[0].bases)))
+        times = [(*(0,) * space.shape[1], k) for k in range(orders)]
+        for t, (before, after) in zip(self.breaks[1:-1], itertools.pairwise(self.pieces), strict=True):
+            at = np.column_stack([space, np.full(len(space), t)])
+            ended, begun = before.jets(at, times), after.jets(at, times)
+            totals += [np.mean(np.abs(ended[order] - begun[order]), axis=0) for order in times]
+        return totals * volume(problem) / problem.axes[axis].length
+
     def spec(self) -> dict[str, Any]:
         return {
             "kind": "piecewise",
@@ -110,3 +130,10 @@ class Piecewise(eqx.Module):
     @property
     def parameters(self) -> int:
         return sum(piece.parameters for piece in self.pieces)
+
+
+def appended(before: Piecewise | None, piece: LinearForm, span: tuple[float, float]) -> Piecewise:
+    """`before` and a further piece behind it, from span[0] to span[1]."""
+    if before is None:
+        return Piecewise((piece,), span)
+    return Piecewise((*before.pieces, piece), (*before.breaks, span[1]))

@@ -9,12 +9,14 @@ import math
 from collections.abc import Callable
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from .. import reference as references  # not its functions: burgers here is the problem
 from ..errors import SafeNetError, nearest
 from ..problem import Problem
-from ..problem.toml import loads
+from ..problem.reading import number_of
+from ..problem.toml import loads, read
 from ..reference import Reference
 
 # The paper's order first, then harder ones: their data are no modes of the equation, or their coefficients are those
@@ -84,12 +86,30 @@ def _read(name: str) -> Problem:
 
 def problem(name: str, **parameters: Any) -> Problem:
     """A problem of the library by its name, with other values for some of its parameters."""
-    name = name.replace("_", "-")
-    if name not in ORDER:
-        raise SafeNetError(f"there is no problem {name!r} in the library", nearest(name, ORDER))
-    stated = _read(name).with_parameters(**parameters) if parameters else _read(name)
+    name = _listed(name)
+    stated = _read(name)
+    numbers = {key: number_of(value, f"the parameter {key}") for key, value in parameters.items()}
+    if not numbers.items() <= {symbol.name: value for symbol, value in stated.parameters.items()}.items():
+        stated = stated.with_parameters(**numbers)
     reference = REFERENCES[name](stated) if name in REFERENCES else None
     return stated if reference is None else stated.with_reference(reference)
+
+
+def named(text: str, **parameters: Any) -> Problem:
+    """A problem of the library by its name, or that of a file, if `text` looks like a file or is one."""
+    if text.endswith(".toml") or "/" in text or (Path(text).is_file() and text not in ORDER):
+        stated = read(Path(text))
+        # The parameters first: a reference belongs to their values.
+        return with_library_reference(stated.with_parameters(**parameters) if parameters else stated)
+    return problem(_listed(text, "; a file must end in .toml"), **parameters)
+
+
+def _listed(name: str, hint: str = "") -> str:
+    """The name of a problem as ORDER spells it."""
+    name = name.replace("_", "-")
+    if name not in ORDER:
+        raise SafeNetError(f"there is no problem {name!r} in the library", nearest(name, ORDER) + hint)
+    return name
 
 
 def with_library_reference(stated: Problem) -> Problem:

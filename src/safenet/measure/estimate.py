@@ -2,7 +2,7 @@
 
 One Gauss–Newton step in a richer space than the solution's. For polynomials on cells that is the same cells with a
 degree two higher, which sees what the solution's own rows could not; for slabs on a grid, four nodes more along every
-axis; for any other network, polynomials on a uniform grid of cells. What is rougher than the richer space is not seen,
+axis; for any other field, polynomials on a uniform grid of cells. What is rougher than the richer space is not seen,
 an estimate is no bound; but then u + e has about the residual that u has, and that is seen.
 """
 
@@ -11,84 +11,112 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
-from ..direct.direct import FAILED, oversampling
-from ..direct.march import time_obstacle
-from ..direct.march_on_cells import handed_over
 from ..fields.cells import Cell, CellForm
 from ..fields.derivatives import Orders, jets
 from ..fields.series import Piecewise
 from ..problem import Problem
 from ..problem.evaluate import evaluate
 from ..problem.facts.agreement import clashes
+from ..problem.facts.evolution import time_obstacle
 from ..run.progress import Monitor
+from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
 from .rows.cells import CellRows
 from .rows.grid import TensorRows, beginning, continued
 from .rows.grid_conditions import node_counts, tensor_obstacle
+from .rows.relation import handed_over, oversampling
+from .thresholds import BLIND, DRIFT, DWARFED, EARLY, ROUGH, ROUNDING, ROWS_BEYOND
 
-RICHER = 2  # two, not one: of a symmetric solution every second amplitude is zero
-# Axes → (cells along each, degree) of the uniform grid: some thousand amplitudes.
+RICHER = 2  # two, not one: of a symmetric solution every second coefficient is zero
+# Axes → (cells along each, degree) of the uniform grid: some thousand coefficients.
 UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
-ROUNDING = 1e-10  # a held-out residual below this is not explained any further
-ROUGH = 0.3  # of the residual is left by a correction: where estimates are good it is a tenth, where poor above half
-BLIND = 1e-3  # a residual above this, and an error below this share of it, do not go together
-EARLY = 0.01  # of the time: what a jump in the data leaves after that is smooth
-DRIFT = 1e-9  # of the steepest slope: what holds a layer by less holds it nowhere, in double precision
-DWARFED = 1e3  # times as large as its data: below that its residual says whether it meets them
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """‖e‖/‖u‖ over the domain, all fields together; and the held-out residual of u + e over that of u.
+    """‖e‖/‖u‖ over the domain, `error` of all unknowns together and `fields` of each by itself; and `left`, the
+    held-out residual of u + e over that of u.
 
-    Both from the time `since` on, where the data clash and u jumps at the start.
+    An unknown that is zero everywhere has its error relative to the largest. All count from the time `since` on,
+    where the data clash and u jumps at the start.
     """
 
     error: float
     left: float
     since: float | None = None
+    fields: tuple[float, ...] = ()
 
 
-def estimated_error(problem: Problem, network: Any, monitor: Monitor | None = None) -> float | None:
-    """‖e‖/‖u‖ over the domain, all fields together; None where there is no way to tell."""
-    found = estimated(problem, network, monitor)
+@dataclass(frozen=True)
+class Corrected:
+    """u + e, and the time from which on it counts."""
+
+    field: Any
+    since: float | None = None
+
+
+def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None) -> float | None:
+    """‖e‖/‖u‖ over the domain, all unknowns together; None where there is no way to tell."""
+    found = estimated(problem, field, monitor)
     return None if found is None else found.error
 
 
-def estimated(problem: Problem, network: Any, monitor: Monitor | None = None) -> Estimate | None:
+def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> Estimate | None:
     """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell."""
     (monitor or Monitor()).phase("estimating the error")
-    better: Any
-    if isinstance(network, CellForm):
-        better = Sum(network, _on_its_cells(problem, network))
-    elif isinstance(network, Piecewise) and _on_grids(problem, network):
-        with one_thread():
-            better = _on_its_grid(problem, network)
-    elif problem.region is None and len(problem.axes) in UNIFORM:
-        better = Sum(network, _on_a_grid(problem, network))
-    else:
+    corrected = correction(field, problem)
+    if corrected is None:
         return None
-    since = _settled(problem) if isinstance(network, (CellForm, Piecewise)) else None
+    better, since = corrected.field, corrected.since
     points = interior_points(problem, 1024)
     points = points if since is None else points[points[:, -1] >= since]
     value = (0,) * len(problem.axes)
-    own, corrected = (np.asarray(jets(form, points, [value])[value]) for form in (network, better))
-    error = float(np.linalg.norm(corrected - own) / max(float(np.linalg.norm(own)), 1e-300))
-    data = missed_data(problem, network)
+    own, other = (np.asarray(jets(form, points, [value])[value]) for form in (field, better))
+    error = float(np.linalg.norm(other - own) / max(float(np.linalg.norm(own)), 1e-300))
+    data = missed_data(problem, field)
     error = error if data is None else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
         return None
     counted = None if since is None else (since, problem.axes[-1].hi)
-    before, after = (held_out(problem, form, span=counted).worst for form in (network, better))
+    before, after = (held_out(problem, form, span=counted).worst for form in (field, better))
     left = after / before if before > ROUNDING and np.isfinite(before) else 0.0
     # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
     blind = left > ROUGH and before > BLIND and error < BLIND * before
-    return None if blind else Estimate(error, left, since)
+    return None if blind else Estimate(error, left, since, _by_field(own, other - own))
+
+
+def _by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
+    sizes, errors = np.linalg.norm(own, axis=0), np.linalg.norm(e, axis=0)
+    scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
+    return tuple(float(ratio) for ratio in errors / scale)
+
+
+@singledispatch
+def correction(field: Any, problem: Problem) -> Corrected | None:
+    """u + e in a space richer than the field's; a kind of field that knows a better one registers it here."""
+    if problem.region is not None or len(problem.axes) not in UNIFORM:
+        return None
+    return Corrected(Sum(field, _on_a_grid(problem, field)))
+
+
+@correction.register
+def _(field: CellForm, problem: Problem) -> Corrected | None:
+    return Corrected(Sum(field, _on_its_cells(problem, field)), _settled(problem))
+
+
+@correction.register
+def _(field: Piecewise, problem: Problem) -> Corrected | None:
+    if _on_grids(problem, field):
+        with one_thread():
+            return Corrected(_on_its_grid(problem, field), _settled(problem))
+    found = correction.dispatch(object)(field, problem)
+    return None if found is None else replace(found, since=_settled(problem))
 
 
 def _settled(problem: Problem) -> float | None:
@@ -100,13 +128,13 @@ def _settled(problem: Problem) -> float | None:
     return axis.lo + EARLY * axis.length if clashes(problem) else None
 
 
-def missed_data(problem: Problem, network: Any) -> Dwarfed | None:
+def missed_data(problem: Problem, field: Any) -> Dwarfed | None:
     """The data of a linear problem that a solution dwarfs and does not meet, or None."""
-    data = dwarfed(problem, network) if problem.linear else None
-    return data if data is not None and data.times > DWARFED and data.missed > FAILED else None
+    data = dwarfed(problem, field) if problem.linear else None
+    return data if data is not None and data.times > DWARFED and data.missed > SOLVED_BELOW else None
 
 
-def adrift(problem: Problem, network: Any) -> bool:
+def adrift(problem: Problem, field: Any) -> bool:
     """Whether u(x) may be moved along x: F′(u) u′ = 0 where x is not in the equations, and B′(u) u′ is next to nothing.
 
     A layer inside that no condition is near: they say where it is by e^(−distance/width), which no residual shows.
@@ -121,15 +149,15 @@ def adrift(problem: Problem, network: Any) -> bool:
     ):
         return False
     points = interior_points(problem, 1024)
-    steepest = np.abs(np.asarray(jets(network, points, [(1,)])[1,])).max()
-    if steepest * axis.length < DRIFT * np.abs(np.asarray(jets(network, points, [(0,)])[0,])).max():
+    steepest = np.abs(np.asarray(jets(field, points, [(1,)])[1,])).max()
+    if steepest * axis.length < DRIFT * np.abs(np.asarray(jets(field, points, [(0,)])[0,])).max():
         return False  # a constant has no place
     for condition in problem.conditions:
-        known, pull, size = jets_at(problem, network, condition, points[:1]), 0.0, 0.0
+        known, pull, size = jets_at(problem, field, condition, points[:1]), 0.0, 0.0
         for symbol, jet in condition.jets.items():
             slope = float(evaluate(problem.value(condition.coefficient(symbol)), known, np))
             (order,) = jet.orders
-            pull += slope * float(jet_at(problem, network, replace(jet, orders=(order + 1,)), points[:1])[0])
+            pull += slope * float(jet_at(problem, field, replace(jet, orders=(order + 1,)), points[:1])[0])
             size += abs(slope) / axis.length**order
         if abs(pull) > DRIFT * size * steepest:
             return False
@@ -138,7 +166,7 @@ def adrift(problem: Problem, network: Any) -> bool:
 
 def _on_its_cells(problem: Problem, form: CellForm) -> CellForm:
     degrees = tuple(degree + RICHER for degree in form.degrees)
-    start = np.pad(np.asarray(form.amplitudes), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
+    start = np.pad(np.asarray(form.coefficients), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
     steps = np.zeros_like(start)
     before: CellForm | None = None
     for span, indices in _slabs(problem, form):
@@ -147,7 +175,7 @@ def _on_its_cells(problem: Problem, form: CellForm) -> CellForm:
             problem,
             cells,
             degrees,
-            oversampling(problem) if span is None else 1.3,
+            oversampling(problem) if span is None else ROWS_BEYOND,
             span,
             None if before is None else handed_over(before),
         )
@@ -173,22 +201,22 @@ class Sum:
         return {order: np.asarray(first[order]) + second[order] for order in orders}
 
 
-def _on_grids(problem: Problem, network: Piecewise) -> bool:
+def _on_grids(problem: Problem, field: Piecewise) -> bool:
     """Whether its slabs are those of a grid, all the way to the end."""
-    finished = network.breaks[-1] >= problem.axes[-1].hi
+    finished = field.breaks[-1] >= problem.axes[-1].hi
     return finished and (time_obstacle(problem) or tensor_obstacle(problem)) is None
 
 
-def _on_its_grid(problem: Problem, network: Piecewise) -> Piecewise:
+def _on_its_grid(problem: Problem, field: Piecewise) -> Piecewise:
     start, pieces = beginning(problem), []
-    for piece, span in zip(network.pieces, itertools.pairwise(network.breaks), strict=True):
+    for piece, span in zip(field.pieces, itertools.pairwise(field.breaks), strict=True):
         counts = [count + 2 * RICHER for count in node_counts(problem, piece)]
         stages = max(bases[-1].modes for bases in piece.bases) + RICHER
         rows = TensorRows(problem, counts, stages, span, start)
         own = rows.at_nodes(piece)
         pieces.append(rows.form(own + rows.solve(*rows.linearise(own))[0]))
         start = continued(pieces[-1], span[1])
-    return Piecewise(tuple(pieces), network.breaks)
+    return Piecewise(tuple(pieces), field.breaks)
 
 
 def _slabs(problem: Problem, form: CellForm) -> list[tuple[tuple[float, float] | None, list[int]]]:
@@ -200,9 +228,9 @@ def _slabs(problem: Problem, form: CellForm) -> list[tuple[tuple[float, float] |
     return [(span, [i for i, cell in enumerate(form.cells) if cell[-1] == span]) for span in spans]
 
 
-def _on_a_grid(problem: Problem, network: Any) -> CellForm:
+def _on_a_grid(problem: Problem, field: Any) -> CellForm:
     count, degree = UNIFORM[len(problem.axes)]
     ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
     cells: list[Cell] = list(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
-    rows = CellRows(problem, cells, degree, oversampling(problem), base=network)
+    rows = CellRows(problem, cells, degree, oversampling(problem), base=field)
     return rows.form(rows.solve(*rows.linearise(np.zeros(rows.unknowns)))[0])

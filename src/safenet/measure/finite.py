@@ -143,4 +143,4 @@ def _lowest(
         reach = np.where(best == 0, reach / 2, reach)
     fixed = ~across.any(axis=0)
     within = np.all(fixed | ((places > low + margin) & (places < high - margin)), axis=1)
-    return places[within & problem.contains(places, -float(margin[:2].max()))]
+    return np.asarray(places[within & problem.contains(places, -float(margin[:2].max()))])

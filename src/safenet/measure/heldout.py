@@ -6,7 +6,6 @@ terms and of the field it fixes, so that 1 means «not at all» and 1e-6 «to si
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,16 +14,15 @@ import numpy as np
 import sympy as sp
 from scipy.stats import qmc
 
-from ..fields.cells import CellForm, shared_faces
 from ..fields.derivatives import Orders, jets
-from ..fields.series import Piecewise
+from ..fields.field import InPieces, volume
 from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
+from ..problem.facts.fact import fact
 from ..problem.jets import Jet, coordinate
 from .points import inside, on_condition
+from .thresholds import ALIKE, SMOOTH, TRIVIAL
 
-SMOOTH = 1e-3  # an equation counts relative to at least this share of the size its terms could have
-TRIVIAL = 1e-9  # and a condition to this one: fields may differ in size by orders of magnitude
 SEED = 20_231  # apart from every training seed: these points are never trained on
 
 
@@ -42,12 +40,12 @@ class HeldOut:
         return float("inf") if not np.isfinite(values).all() else max(values)
 
     def better(self, other: HeldOut) -> bool:
-        """By the worst part; where the worst are alike, within a factor of two, by the mean order of all parts.
+        """By the worst part; where the worst are alike, within a factor of ALIKE, by the mean order of all parts.
 
         Where data jump, as in a corner where initial and boundary values disagree, no solution that is continuous has a
         small worst part, and what tells two of them apart is the rest.
         """
-        if not other.worst / 2 < self.worst < 2 * other.worst:
+        if not other.worst / ALIKE < self.worst < ALIKE * other.worst:
             return self.worst < other.worst
         return self._order < other._order
 
@@ -58,9 +56,9 @@ class HeldOut:
 
 
 def held_out(
-    problem: Problem, network: Any, count: int = 1024, span: tuple[float, float] | None = None
+    problem: Problem, field: Any, count: int = 1024, span: tuple[float, float] | None = None
 ) -> HeldOut:
-    """Measure `network` on `count` Sobol points of the box (its time axis cut to `span` where given).
+    """Measure `field` on `count` Sobol points of the box (its time axis cut to `span` where given).
 
     With a span that does not start at the beginning, initial conditions are not measured.
     """
@@ -72,21 +70,21 @@ def held_out(
         started = span[0] <= axis.lo
         share = (points[:, problem.time] - axis.lo) / axis.length
         points[:, problem.time] = span[0] + (span[1] - span[0]) * share
-    sizes = _sizes(problem, network, points)
-    equations = tuple(_relative(problem, network, equation, points, sizes) for equation in problem.equations)
+    sizes = _sizes(problem, field, points)
+    equations = tuple(_relative(problem, field, equation, points, sizes) for equation in problem.equations)
     conditions = []
     for condition in problem.conditions:
         if not started and condition.initial:
             continue
         at = on_condition(problem, condition, len(points), scattered) if condition.piece else points
-        conditions.append(_relative(problem, network, condition, at, sizes, points))
-    return HeldOut(equations, tuple(conditions), jumps(problem, network, points, sizes))
+        conditions.append(_relative(problem, field, condition, at, sizes, points))
+    return HeldOut(equations, tuple(conditions), jumps(problem, field, points, sizes))
 
 
-def _sizes(problem: Problem, network: Any, points: np.ndarray) -> np.ndarray:
+def _sizes(problem: Problem, field: Any, points: np.ndarray) -> np.ndarray:
     """The size of each field, which equations, conditions and jumps are measured by."""
     values = (0,) * len(problem.axes)
-    return np.sqrt(np.mean(np.square(np.asarray(jets(network, points, [values])[values])), axis=0))
+    return np.asarray(np.sqrt(np.mean(np.square(np.asarray(jets(field, points, [values])[values])), axis=0)))
 
 
 @dataclass(frozen=True)
@@ -98,14 +96,14 @@ class Dwarfed:
     missed: float
 
 
-def dwarfed(problem: Problem, network: Any, count: int = 1024) -> Dwarfed | None:
+def dwarfed(problem: Problem, field: Any, count: int = 1024) -> Dwarfed | None:
     """B u = g with the least ‖terms of B u‖ / ‖g‖: what a solution has to meet, however it dwarfs all of its data.
 
     Residuals that are small beside a large u say nothing about that. A solution that has grown from its data meets
     them; one that is large because there is none (an eigenvalue is hit, time runs backwards) does not.
     """
     points = interior_points(problem, count)
-    fields, found = _sizes(problem, network, points), []
+    fields, found = _sizes(problem, field, points), []
     for relation in (*problem.equations, *problem.conditions):
         at = points
         if isinstance(relation, Condition) and relation.piece:
@@ -115,96 +113,65 @@ def dwarfed(problem: Problem, network: Any, count: int = 1024) -> Dwarfed | None
             data = _rms(evaluate(problem.value(relation.source), values, np))
             if data > 0:
                 times = _expected(problem, relation, values, fields) / data
-                left = evaluate(problem.value(relation.residual), jets_at(problem, network, relation, at), np)
+                left = evaluate(problem.value(relation.residual), jets_at(problem, field, relation, at), np)
                 found.append(Dwarfed(relation, times, _rms(left) / data))
     return min(found, key=lambda one: one.times, default=None)
 
 
 def interior_points(problem: Problem, count: int) -> np.ndarray:
-    """At least `count` Sobol points of the domain, (n, axes)."""
+    """At least `count` Sobol points of the domain, (n, axes): a copy, which may be moved in time."""
+    return _interior_points(problem, count).copy()
+
+
+@fact
+def _interior_points(problem: Problem, count: int) -> np.ndarray:
     return inside(problem, range(len(problem.axes)), 2 ** int(np.ceil(np.log2(count))), scattered)
 
 
 def scattered(points: int, columns: int) -> np.ndarray:
     sobol = qmc.Sobol(columns, rng=np.random.default_rng(SEED))
-    return sobol.random_base2(int(np.ceil(np.log2(points))))
+    return np.asarray(sobol.random_base2(int(np.ceil(np.log2(points)))))
 
 
-def jumps(problem: Problem, network: Any, points: np.ndarray, sizes: np.ndarray) -> float:
+def jumps(problem: Problem, field: Any, points: np.ndarray, sizes: np.ndarray) -> float:
     """max over fields, axes and k of ∫ |[∂^k u]| dS / ∫ |∂^(k+1) u| dV, k below the order of u along the axis.
 
     A function in pieces has two kinds of derivative: those inside, which the equations see, and jumps between them,
     which they do not. As measures the two compare, however finely the pieces divide the jumps among them.
     """
-    if not isinstance(network, (CellForm, Piecewise)):
+    if not isinstance(field, InPieces):
         return 0.0
-    volume = problem.region.area if problem.region is not None else 1.0
-    volume *= float(np.prod([a.length for a in problem.axes[2 if problem.region is not None else 0 :]]))
-    worst = 0.0
+    size, worst = volume(problem), 0.0
     for i, axis in enumerate(problem.axes):
         orders = [problem.order(i, name) for name in problem.unknowns]
-        if isinstance(network, CellForm):
-            totals = _totals(problem, network, i, max(orders))
-        elif i == problem.time:
-            totals = _at_breaks(network, points[:128], max(orders)) * volume / axis.length
-        else:
+        totals = field.jump_integrals(problem, i, max(orders), points)
+        if totals is None:
             continue
         for k in range(max(orders)):
             slope = tuple(k + 1 if j == i else 0 for j in range(len(problem.axes)))
-            inside = np.mean(np.abs(network.jets(points, [slope])[slope]), axis=0)
+            inside = np.mean(np.abs(np.asarray(jets(field, points, [slope])[slope])), axis=0)
             expected = SMOOTH * sizes / axis.length ** (k + 1)
-            shares = totals[k] / np.maximum(volume * np.maximum(inside, expected), 1e-300)
+            shares = totals[k] / np.maximum(size * np.maximum(inside, expected), 1e-300)
             worst = max(
                 worst, *(float(share) for share, order in zip(shares, orders, strict=True) if k < order), 0.0
             )
     return worst
 
 
-def _at_breaks(network: Piecewise, points: np.ndarray, orders: int) -> np.ndarray:
-    """The sum over all breaks in time of the mean of |[∂_t^k u]|, (k, fields)."""
-    totals = np.zeros((orders, len(network.pieces[0].bases)))
-    times = [
-        tuple(k if i == points.shape[1] - 1 else 0 for i in range(points.shape[1])) for k in range(orders)
-    ]
-    for t, (before, after) in zip(network.breaks[1:-1], itertools.pairwise(network.pieces), strict=True):
-        at = np.column_stack([points[:, :-1], np.full(len(points), t)])
-        ended, begun = before.jets(at, times), after.jets(at, times)
-        totals += [np.mean(np.abs(ended[order] - begun[order]), axis=0) for order in times]
-    return totals
-
-
-def _totals(problem: Problem, network: CellForm, axis: int, orders: int) -> np.ndarray:
-    """∫ |[∂^k u]| dS over all faces across an axis, (k, fields), by midpoints: four along every axis of a face."""
-    totals = np.zeros((orders, len(problem.unknowns)))
-    share = (np.arange(4) + 0.5) / 4
-    for a, b, face in shared_faces(network.cells, axis):
-        ticks = [
-            low + (high - low) * (share if i != axis else share[:1]) for i, (low, high) in enumerate(face)
-        ]
-        at = np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1)
-        area = np.prod([high - low for i, (low, high) in enumerate(face) if i != axis]) / len(at)
-        at = at[problem.contains(at)]
-        for k in range(orders):
-            order = tuple(k if i == axis else 0 for i in range(len(face)))
-            jump = network.in_cell(a, at, order) - network.in_cell(b, at, order)
-            totals[k] += area * np.abs(jump).sum(axis=0)
-    return totals
-
-
 def _relative(
     problem: Problem,
-    network: Any,
+    field: Any,
     relation: Relation,
     points: np.ndarray,
     fields: np.ndarray,
     interior: np.ndarray | None = None,
 ) -> float:
     """The measure of one relation at the points; of a condition against the jets over the `interior` too."""
-    values = jets_at(problem, network, relation, points)
+    values = jets_at(problem, field, relation, points)
     sizes = []
     if interior is not None:
         for jet in relation.jets.values():
-            sizes.append(_rms(_jet(network, interior, jet.orders, problem.unknowns.index(jet.field))))
+            sizes.append(_rms(_jet(field, interior, jet.orders, problem.unknowns.index(jet.field))))
     # A residual that is not finite is a finding, not a warning: np.max keeps the nan that max() would drop.
     with np.errstate(all="ignore"):
         summands = sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
@@ -217,19 +184,19 @@ def _relative(
         return _rms(sum(terms) / np.maximum(local_size(largest(terms)), least))
 
 
-def jets_at(problem: Problem, network: Any, relation: Relation, points: np.ndarray) -> dict[sp.Symbol, Any]:
+def jets_at(problem: Problem, field: Any, relation: Relation, points: np.ndarray) -> dict[sp.Symbol, Any]:
     """The coordinates of points, and the jets of a relation there, each at its place."""
     values = coordinates(problem, points)
-    return values | {symbol: jet_at(problem, network, jet, points) for symbol, jet in relation.jets.items()}
+    return values | {symbol: jet_at(problem, field, jet, points) for symbol, jet in relation.jets.items()}
 
 
-def jet_at(problem: Problem, network: Any, jet: Jet, points: np.ndarray) -> np.ndarray:
+def jet_at(problem: Problem, field: Any, jet: Jet, points: np.ndarray) -> np.ndarray:
     """A jet at points, moved to its place."""
     at = points[:, : len(problem.axes)].copy()
     for i, place in enumerate(jet.place):
         if place is not None:
             at[:, i] = float(problem.value(place))
-    return _jet(network, at, jet.orders, problem.unknowns.index(jet.field))
+    return _jet(field, at, jet.orders, problem.unknowns.index(jet.field))
 
 
 def coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
@@ -257,7 +224,7 @@ def _expected(
 
 def largest(terms: Sequence[Any]) -> np.ndarray:
     """max |term| at every point."""
-    return np.max(np.abs(np.broadcast_arrays(*terms)), axis=0)
+    return np.asarray(np.max(np.abs(np.broadcast_arrays(*terms)), axis=0))
 
 
 def local_size(sizes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -266,11 +233,11 @@ def local_size(sizes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarr
     At a front the terms of an equation are many times larger than elsewhere, and so is what is left of them.
     """
     # The mean, not the median: where most of the box is empty the median is, too, and would count emptiness as size.
-    return np.maximum(sizes, max(float(np.average(sizes, weights=weights)), 1e-300))
+    return np.asarray(np.maximum(sizes, max(float(np.average(sizes, weights=weights)), 1e-300)))
 
 
-def _jet(network: Any, points: np.ndarray, orders: Orders, index: int) -> np.ndarray:
-    return np.asarray(jets(network, points, [orders])[orders])[:, index]
+def _jet(field: Any, points: np.ndarray, orders: Orders, index: int) -> np.ndarray:
+    return np.asarray(jets(field, points, [orders])[orders])[:, index]
 
 
 def _rms(values: Any) -> float:

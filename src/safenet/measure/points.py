@@ -26,7 +26,7 @@ SAMPLERS: dict[str, Sampler] = {
 def _sobol(count: int, axes: int, random: np.random.Generator) -> np.ndarray:
     """The first `count` of 2^m scrambled Sobol points: a whole power of two keeps the sequence balanced."""
     power = max(0, int(np.ceil(np.log2(max(count, 1)))))
-    return qmc.Sobol(axes, rng=random).random_base2(power)[:count]
+    return np.asarray(qmc.Sobol(axes, rng=random).random_base2(power)[:count])
 
 
 @dataclass(frozen=True)

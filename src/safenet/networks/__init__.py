@@ -4,7 +4,7 @@ from ..fields.basis import AxisBasis
 from ..fields.modes import ModalForm
 from ..fields.series import LinearForm, Piecewise
 from .constrained import Constrained
-from .methods import METHODS, Method, build, method, network_spec, skeleton
+from .methods import METHODS, Method, build, method
 from .perceptron import Perceptron, perceptron
 from .staged import Staged
 
@@ -20,7 +20,5 @@ __all__ = [
     "Staged",
     "build",
     "method",
-    "network_spec",
     "perceptron",
-    "skeleton",
 ]

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 
 from ..features import Features
 from ..features.base import Frozen
-from ..fields.derivatives import Field, Jets, Orders, added, product, propagated
+from ..fields.derivatives import Jets, Orders, PointFunction, added, product, propagated
 from ..problem import Condition, Problem
 from ..problem.evaluate import KINKS, evaluate
 from .modulated import Modulated
@@ -50,7 +50,7 @@ class Constrained(eqx.Module):
         shared = {alpha: self.share.value * value for alpha, value in g.items()}
         return added(shared, product(d, propagated(self.inner, x, orders), orders))
 
-    def _values(self, expressions: Sequence[sp.Expr]) -> Field:
+    def _values(self, expressions: Sequence[sp.Expr]) -> PointFunction:
         """x ↦ the expressions there."""
 
         def compute(point: Float[Array, " axes"]) -> Float[Array, " fields"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import jax
@@ -29,19 +29,13 @@ from ..features import (
     seam_flow,
     series,
 )
-from ..features.base import Frozen
 from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS
 from ..features.normalise import NORMALISATIONS
-from ..fields.basis import AxisBasis
-from ..fields.cells import CellForm, cell_skeleton
-from ..fields.modes import ModalForm, modal_skeleton
-from ..fields.series import LinearForm, Piecewise
 from ..problem import Problem
 from .constrained import Constrained, constrained
 from .frozen import FrozenFeatures, FrozenMap
 from .modulated import Modulated
 from .perceptron import ACTIVATIONS, Perceptron, perceptron
-from .staged import Staged
 
 WEIGHTINGS = ("fixed", "ntk", "rba")
 
@@ -249,37 +243,3 @@ def _of_conditions(problem: Problem, chosen: Method) -> Features:
     """The functions that the conditions are made of, and those that follow from their kinks."""
     data, flow = domain_features(problem), seam_flow(problem) if chosen.seams else None
     return data if flow is None else data + flow
-
-
-def network_spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
-    """What is needed, beside the arrays, to build the same network again."""
-    if isinstance(network, (LinearForm, Piecewise, CellForm, ModalForm)):
-        return network.spec()
-    if isinstance(network, Staged):
-        first = network_spec(network.first.array, chosen, dtype)
-        return {
-            "kind": "staged",
-            "first": first,
-            "second": network_spec(network.second, network.method, dtype),
-        }
-    return {"kind": "perceptron", "method": asdict(chosen), "dtype": dtype}
-
-
-def skeleton(problem: Problem, spec: dict[str, Any]) -> Any:
-    """A network of the structure `spec` describes; its arrays are placeholders to be filled."""
-    if spec["kind"] == "perceptron":
-        return build(problem, Method(**spec["method"]), key=jax.random.key(0), dtype=jnp.dtype(spec["dtype"]))
-    if spec["kind"] == "staged":
-        first, second = skeleton(problem, spec["first"]), skeleton(problem, spec["second"])
-        scale = jnp.zeros(len(problem.unknowns), spec["second"]["dtype"])
-        return Staged(FrozenMap(first), second, Frozen(scale), Method(**spec["second"]["method"]))
-    if spec["kind"] == "linear-form":
-        bases = tuple(tuple(AxisBasis(**basis) for basis in axes) for axes in spec["bases"])
-        shapes = ([basis.size for basis in axes] for axes in bases)
-        return LinearForm(tuple(jnp.zeros(shape) for shape in shapes), bases)
-    if spec["kind"] == "cells":
-        return cell_skeleton(len(problem.unknowns), spec)
-    if spec["kind"] == "modes":
-        return modal_skeleton(len(problem.axes), spec)
-    pieces = tuple(skeleton(problem, piece) for piece in spec["pieces"])
-    return Piecewise(pieces, tuple(spec["breaks"]))

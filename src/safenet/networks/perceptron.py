@@ -7,6 +7,7 @@ With ω₀ > 0 the first layer is sin(ω₀ (W_1 φ + b_1)), as in SIREN (Sitzma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, ClassVar
@@ -14,7 +15,6 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 from numpy.polynomial import Polynomial
@@ -71,7 +71,7 @@ class Perceptron(eqx.Module):
 
     @property
     def parameters(self) -> int:
-        return sum(int(np.size(leaf)) for leaf in jax.tree.leaves(trainable(self)))
+        return parameter_count(self)
 
 
 def slopes(activation: str, h: Float[Array, ...]) -> Callable[[int], Float[Array, ...]]:
@@ -125,6 +125,12 @@ def trainable(network: Any) -> Any:
     """The leaves an optimiser may move: all arrays but the frozen ones."""
 
     def moves(node: Any) -> bool:
-        return not isinstance(node, Frozen) and eqx.is_inexact_array(node)
+        shape = isinstance(node, jax.ShapeDtypeStruct) and jnp.issubdtype(node.dtype, jnp.inexact)
+        return not isinstance(node, Frozen) and bool(eqx.is_inexact_array(node) or shape)
 
     return eqx.filter(network, jax.tree.map(moves, network, is_leaf=lambda node: isinstance(node, Frozen)))
+
+
+def parameter_count(network: Any) -> int:
+    """How many numbers an optimiser may move, of any network (or of its shapes)."""
+    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(trainable(network)))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..errors import SafeNetError, nearest
+from ..errors import Place, SafeNetError, about, nearest
 from .evaluate import evaluate
 from .geometry.region import REST, Region
 from .geometry.shapes import Box, Shape
@@ -64,7 +64,9 @@ def selector_text(name: str, selector: Any) -> str:
     for part in parts:
         if type(part) not in _RELATIONS:
             raise SafeNetError(
-                f"the piece {name} is {selector!r}", 'state it as text, e.g. "x = 0", or as Eq(x, 0)'
+                f"the piece {name} is {selector!r}",
+                'state it as text, e.g. "x = 0", or as Eq(x, 0)',
+                Place(("pieces", name)),
             )
     return " and ".join(f"{written(p.lhs)} {_RELATIONS[type(p)]} {written(p.rhs)}" for p in parts)
 
@@ -145,7 +147,10 @@ def region_of(
     for removed in remove:
         whole = whole - removed
     named = [part.name for part in whole.primitives() if part.name]
-    selectors = {name: selector(name, text, space, parameters, named) for name, text in pieces.items()}
+    selectors = {}
+    for name, text in pieces.items():
+        with about("pieces", name):
+            selectors[name] = selector(name, text, space, parameters, named)
     return Region(whole, selectors)
 
 

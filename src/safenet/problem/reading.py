@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
 
-from ..errors import SafeNetError
+from ..errors import SafeNetError, about
 from .evaluate import constant
 from .jets import coordinate, exact_numbers
 from .language.names import Names
 from .language.text import parse_expression
 from .language.where import without_piecewise
+from .pieces import On
 from .relation import Axis
+
+if TYPE_CHECKING:
+    from .problem import Problem
 
 
 def name_of(symbol: Any) -> str:
     if isinstance(symbol, str):
         return symbol
     if isinstance(symbol, AppliedUndef):
-        return symbol.func.__name__
+        return str(symbol.func.__name__)
     return str(getattr(symbol, "name", None) or getattr(symbol, "__name__", symbol))
 
 
@@ -49,6 +53,27 @@ def expression_of(value: Any, label: str, axes: Sequence[str] = (), parameters: 
     if not isinstance(expression, sp.Expr):
         raise SafeNetError(f"{label} is {value!r}", "give a number or a SymPy expression")
     return canonical(expression)
+
+
+def equation_statements(given: Any) -> list[sp.Eq]:
+    """One equation or a list of them, in canonical form."""
+    found = []
+    for index, statement in enumerate(given if isinstance(given, (list, tuple)) else [given]):
+        with about("equations", index):
+            found.append(statement_of(statement, f"equation {index + 1}"))
+    if not found:
+        raise SafeNetError("a problem needs at least one equation")
+    return found
+
+
+def condition_statements(given: Any) -> list[On]:
+    """Conditions, on a piece or by their arguments (an empty name), in canonical form."""
+    found = []
+    for index, one in enumerate(given if isinstance(given, (list, tuple)) else [given]):
+        piece, statement = (one.piece, one.statement) if isinstance(one, On) else ("", one)
+        with about("conditions", index):
+            found.append(On(piece, statement_of(statement, f"condition {index + 1}")))
+    return found
 
 
 def statement_of(statement: Any, label: str) -> sp.Eq:
@@ -109,9 +134,37 @@ def axis_of(name: str, low: sp.Expr, high: sp.Expr, parameters: Mapping[sp.Symbo
 
 
 def unknowns_of(statements: Sequence[sp.Eq]) -> tuple[str, ...]:
+    """The functions that the equations leave open, in the order in which they appear."""
     found: dict[str, None] = {}
     for statement in statements:
         for node in sp.preorder_traversal(statement):
             if isinstance(node, AppliedUndef):
                 found.setdefault(node.func.__name__)
+    if not found:
+        raise SafeNetError(
+            "the equations contain no unknown function",
+            "write the unknown with its arguments, e.g. u = Function('u'), Eq(u(x, t).diff(t), …)",
+        )
     return tuple(found)
+
+
+def exact_of(problem: Problem, given: Any) -> dict[str, sp.Expr]:
+    """The exact solution by unknown, from one expression or one for each."""
+    fields = given if isinstance(given, Mapping) else {problem.unknowns[0]: given}
+    parameters = [symbol.name for symbol in problem.parameters]
+    known = {axis.symbol for axis in problem.axes} | problem.parameters.keys()
+    found: dict[str, sp.Expr] = {}
+    for field, value in ((name_of(key), value) for key, value in fields.items()):
+        with about("exact", field):
+            label = f"the exact solution of {field}"
+            found[field] = rebuilt(expression_of(value, label, problem.axis_names, parameters))
+            for symbol in sorted(found[field].free_symbols - known, key=str):
+                raise SafeNetError(f"{label} contains the unknown symbol {symbol}")
+    with about("exact"):
+        for field in problem.unknowns:
+            if field not in found:
+                raise SafeNetError(f"the exact solution lacks the unknown {field}", f"add {field} = …")
+        for field in found:
+            if field not in problem.unknowns:
+                raise SafeNetError(f"the exact solution names {field}, which is not an unknown")
+    return {field: found[field] for field in problem.unknowns}

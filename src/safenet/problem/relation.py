@@ -24,7 +24,7 @@ class Axis:
 
     @property
     def name(self) -> str:
-        return self.symbol.name
+        return str(self.symbol.name)
 
     @property
     def bounds(self) -> tuple[float, float]:

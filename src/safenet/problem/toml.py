@@ -9,17 +9,17 @@ import json
 import operator
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, NoReturn
 
 import sympy as sp
 
-from ..errors import SafeNetError, nearest
+from ..errors import Part, Place, SafeNetError, about, nearest
 from .evaluate import constant
+from .facts.fact import fact
 from .geometry.shapes import Shape
 from .jets import JetTable, coordinate
 from .language import lines
@@ -27,7 +27,8 @@ from .language.names import Names
 from .language.notation import written
 from .language.text import parse_expression, parse_relation
 from .pieces import On, normal_names, split_piece
-from .problem import Problem, Relation
+from .problem import Problem
+from .relation import Relation
 
 # A problem file is a page; a mebibyte is a mistake or an attack.
 MAX_BYTES = 2**20
@@ -55,54 +56,6 @@ _SHAPE = "[{ box = { x = [0, 2], y = [1, 2] } }]"
 
 class Literal(str):
     """A decimal number as the file writes it: 0.1 is one tenth, not the float64 beside it."""
-
-
-@dataclass(frozen=True)
-class _File:
-    """The text, to tell the line that a message is about."""
-
-    text: str
-    source: str
-
-    def wrong(self, path: lines.Path, message: str, remedy: str = "") -> NoReturn:
-        found = lines.lines(self.text)
-        line = next((found[path[:k]] for k in range(len(path), 0, -1) if path[:k] in found), None)
-        place = self.source if line is None else f"{self.source}, line {line}"
-        raise SafeNetError(f"{place}: {message}", remedy) from None
-
-    @contextmanager
-    def at(self, *path: str | int) -> Iterator[None]:
-        """Errors within are about the value at `path`, or about the relation or name they mention."""
-        try:
-            yield
-        except SafeNetError as error:
-            self.wrong(path or _mentioned(error.message), error.message, error.remedy)
-
-
-_TABLE_OF = {"axis": "domain", "parameter": "parameters", "unknown": "unknowns"}
-_MENTIONS: dict[str, Callable[[re.Match[str]], lines.Path]] = {
-    r"\b(equation|condition) (\d+)": lambda m: (m[1] + "s", int(m[2]) - 1),
-    r"\bexact solution of (\w+)": lambda m: ("exact", m[1]),
-    r"\bexact solution\b": lambda m: ("exact",),
-    r"\b(?:interval|end) of (\w+)": lambda m: ("domain", m[1]),
-    r"\bthe (axis|parameter|unknown) (?:'([^']+)'|(\w+))": lambda m: (_TABLE_OF[m[1]], m[2] or m[3]),
-    r"'(.+)' is named twice: \w+ and (\w+)": lambda m: (_TABLE_OF[m[2]], m[1]),
-    r"'(.+)' already means": lambda m: ("parameters", m[1]),
-    r"\binitial condition": lambda m: ("conditions",),
-    r"\bthe removed shape": lambda m: ("domain", "remove"),
-    r"\bthe (?:shape|domain) ": lambda m: ("domain", "shape"),
-    r"\bthe piece '?([\w-]+)'?": lambda m: ("pieces", m[1]),
-    r"\bthe pieces '([\w-]+)' and": lambda m: ("pieces", m[1]),
-}
-
-
-def _mentioned(message: str) -> lines.Path:
-    """«condition 3» → conditions[2], «the parameter c» → parameters.c, …"""
-    for pattern, path in _MENTIONS.items():
-        match = re.search(pattern, message)
-        if match:
-            return path(match)
-    return ()
 
 
 # ---- reading
@@ -140,154 +93,170 @@ def loads(text: str, source: str = "problem.toml") -> Problem:
     """The problem in the text of a file; `source` names it in messages."""
     if len(text) > MAX_BYTES:
         raise SafeNetError(f"{source} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
-    file = _File(text, source)
+    try:
+        return _problem(_document(text), Path(source).stem)
+    except SafeNetError as error:
+        raise _located(error, text, source) from None
+
+
+def _located(error: SafeNetError, text: str, source: str) -> SafeNetError:
+    """The error with its file, and the line of the value it is about or of what holds that value."""
+    path, line = error.where.path, error.where.line
+    if path and line is None:
+        found = lines.lines(text)
+        line = next((found[path[:k]] for k in range(len(path), 0, -1) if path[:k] in found), None)
+    place = source if line is None else f"{source}, line {line}"
+    where = replace(error.where, source=source, line=line)
+    return SafeNetError(f"{place}: {error.message}", error.remedy, where)
+
+
+def _document(text: str) -> dict[str, Any]:
     dotted = lines.line_with_many_dots(text, MAX_DOTS)
     if dotted is not None:
-        raise SafeNetError(f"{source}, line {dotted}: a key of very many parts", "write keys like domain.x")
+        raise SafeNetError("a key of very many parts", "write keys like domain.x", Place(line=dotted))
     try:
         document = tomllib.loads(text, parse_float=Literal)
     except tomllib.TOMLDecodeError as error:
         remedy = "texts are in quotes, lists in [ ] with commas, and each key stands once"
         # The end of tomllib's message is the place; its middle may be a key of any length.
         reason = str(error) if len(str(error)) < 200 else f"{str(error)[:80]} … {str(error)[-80:]}"
-        raise SafeNetError(f"{source}: this is not valid TOML: {reason}", remedy) from None
+        raise SafeNetError(f"this is not valid TOML: {reason}", remedy) from None
     except ValueError:
-        raise SafeNetError(f"{source}: an integer has thousands of digits", "round it: 1e300") from None
+        raise SafeNetError("an integer has thousands of digits", "round it: 1e300") from None
     except RecursionError:
-        raise SafeNetError(
-            f"{source}: brackets nested too deeply", "the format has at most two levels"
-        ) from None
+        raise SafeNetError("brackets nested too deeply", "the format has at most two levels") from None
     for key in document:
         if key not in KEYS:
-            file.wrong((key,), f"unknown key {key[:40]!r}", nearest(key[:40], KEYS))
-    return _problem(document, file)
+            _wrong((key,), f"unknown key {key[:40]!r}", nearest(key[:40], KEYS))
+    return document
 
 
-def _problem(document: dict[str, Any], file: _File) -> Problem:
-    domain, given, pieces = (dict(_table(document, key, file)) for key in TABLES)
-    shapes = {key: _shapes(domain.pop(key, []), key, file) for key in SHAPES}
+def _wrong(path: Part, message: str, remedy: str = "") -> NoReturn:
+    raise SafeNetError(message, remedy, Place(path))
+
+
+def _problem(document: dict[str, Any], default_name: str) -> Problem:
+    domain, given, pieces = (dict(_table(document, key)) for key in TABLES)
+    shapes = {key: _shapes(domain.pop(key, []), key) for key in SHAPES}
     if not domain:
-        file.wrong(("domain",), "the domain is missing", f"add {_EXAMPLES['domain']}")
-    unknowns = tuple(_texts(document, "unknowns", file, required=True))
-    with file.at():
-        names = Names(tuple(domain), unknowns, tuple(given))
+        _wrong(("domain",), "the domain is missing", f"add {_EXAMPLES['domain']}")
+    unknowns = tuple(_texts(document, "unknowns", required=True))
+    names = Names(tuple(domain), unknowns, tuple(given))
     parameters: dict[sp.Symbol, sp.Expr] = {}
     for name, value in given.items():
         known = Names(parameters=tuple(symbol.name for symbol in parameters))
-        expression = _formula(value, known, ("parameters", name), f"the parameter {name}", file)
+        expression = _formula(value, known, ("parameters", name), f"the parameter {name}")
         parameters[coordinate(name)] = expression.xreplace(parameters)
     constants = Names(parameters=names.parameters)
     on = {}
     for axis, ends in domain.items():
         if isinstance(ends, list) and any(isinstance(end, dict) for end in ends):
-            file.wrong(("domain", axis), f"unknown key {axis!r} under [domain]", nearest(axis, SHAPES))
+            _wrong(("domain", axis), f"unknown key {axis!r} under [domain]", nearest(axis, SHAPES))
         if not isinstance(ends, list) or len(ends) != 2:
-            file.wrong(("domain", axis), f"the interval of {axis} is not a pair", f"write {axis} = [0, 1]")
+            _wrong(("domain", axis), f"the interval of {axis} is not a pair", f"write {axis} = [0, 1]")
         labels = (f"the lower end of {axis}", f"the upper end of {axis}")
         on[axis] = tuple(
-            _formula(end, constants, ("domain", axis), label, file)
-            for end, label in zip(ends, labels, strict=True)
+            _formula(end, constants, ("domain", axis), label) for end, label in zip(ends, labels, strict=True)
         )
     known = Names(names.axes, (), names.parameters)
     exact = {
-        field: _formula(value, known, ("exact", field), f"the exact solution of {field}", file)
-        for field, value in _table(document, "exact", file).items()
+        field: _formula(value, known, ("exact", field), f"the exact solution of {field}")
+        for field, value in _table(document, "exact").items()
     }
-    equations = [given.statement for given in _relations(document, "equations", names, file)]
-    conditions = _relations(document, "conditions", names, file)
+    equations = [given.statement for given in _relations(document, "equations", names)]
+    conditions = _relations(document, "conditions", names)
     for piece, text in pieces.items():
         if not isinstance(text, str) or isinstance(text, Literal):
-            file.wrong(("pieces", piece), f"the piece {piece} is not text", f"write {_EXAMPLES['pieces']}")
-    name = _text(document, "name", file) or Path(file.source).stem
-    title = _text(document, "title", file)
-    with file.at():
-        return Problem(
-            equations,
-            on=on,
-            where=conditions,
-            shape=reduce(operator.add, shapes["shape"]) if shapes["shape"] else None,
-            remove=shapes["remove"],
-            pieces=pieces,
-            parameters=parameters,
-            exact=exact or None,
-            unknowns=unknowns,
-            name=name,
-            title=title,
-        )
+            _wrong(("pieces", piece), f"the piece {piece} is not text", f"write {_EXAMPLES['pieces']}")
+    name = _text(document, "name") or default_name
+    title = _text(document, "title")
+    return Problem(
+        equations,
+        on=on,
+        where=conditions,
+        shape=reduce(operator.add, shapes["shape"]) if shapes["shape"] else None,
+        remove=shapes["remove"],
+        pieces=pieces,
+        parameters=parameters,
+        exact=exact or None,
+        unknowns=unknowns,
+        name=name,
+        title=title,
+    )
 
 
-def _shapes(values: Any, key: str, file: _File) -> list[Shape]:
+def _shapes(values: Any, key: str) -> list[Shape]:
     """[{ box = { x = [0, 2], y = [1, 2] } }, { disc = { center = [0, 0], radius = 1 } }]"""
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        file.wrong(("domain", key), f"{key} is not a list of shapes", f"write {key} = {_SHAPE}")
-    plain = [_plain(value, key, file) for value in values]
-    with file.at("domain", key):
+        _wrong(("domain", key), f"{key} is not a list of shapes", f"write {key} = {_SHAPE}")
+    plain = [_plain(value, key) for value in values]
+    with about("domain", key):
         return [Shape.from_data(value) for value in plain]
 
 
-def _plain(value: Any, key: str, file: _File) -> Any:
+def _plain(value: Any, key: str) -> Any:
     """The numbers of a shape, which may be formulas in quotes, as floats."""
     if isinstance(value, dict):
-        return {k: v if k == "name" else _plain(v, key, file) for k, v in value.items()}
+        return {k: v if k == "name" else _plain(v, key) for k, v in value.items()}
     if isinstance(value, list):
-        return [_plain(item, key, file) for item in value]
-    return constant(_formula(value, Names(), ("domain", key), f"a number of {key}", file))
+        return [_plain(item, key) for item in value]
+    return constant(_formula(value, Names(), ("domain", key), f"a number of {key}"))
 
 
-def _text(document: Mapping[str, Any], key: str, file: _File) -> str:
+def _text(document: Mapping[str, Any], key: str) -> str:
     value = document.get(key, "")
     if not isinstance(value, str) or isinstance(value, Literal):
-        file.wrong((key,), f"{key} is not text", f'write {key} = "…"')
+        _wrong((key,), f"{key} is not text", f'write {key} = "…"')
     return value
 
 
-def _texts(document: Mapping[str, Any], key: str, file: _File, required: bool = False) -> list[str]:
+def _texts(document: Mapping[str, Any], key: str, required: bool = False) -> list[str]:
     if required and not document.get(key):
         misplaced = next((table for table in TABLES if key in document.get(table, {})), None)
         if misplaced:
-            file.wrong((misplaced, key), f"{key} stands under [{misplaced}]", f"move it above [{misplaced}]")
-        file.wrong((key,), f"{key} is missing", f"add {_EXAMPLES[key]}")
+            _wrong((misplaced, key), f"{key} stands under [{misplaced}]", f"move it above [{misplaced}]")
+        _wrong((key,), f"{key} is missing", f"add {_EXAMPLES[key]}")
     values = document.get(key, [])
     if not isinstance(values, list):
-        file.wrong((key,), f"{key} is not a list", f"write {_EXAMPLES[key]}")
+        _wrong((key,), f"{key} is not a list", f"write {_EXAMPLES[key]}")
     if len(values) > MAX_RELATIONS:
-        file.wrong((key,), f"{key} has {len(values)} entries, more than {MAX_RELATIONS}")
+        _wrong((key,), f"{key} has {len(values)} entries, more than {MAX_RELATIONS}")
     for index, value in enumerate(values):
         if not isinstance(value, str) or isinstance(value, Literal):
-            file.wrong((key, index), f"{key}[{index}] is not text", f"write {_EXAMPLES[key]}")
+            _wrong((key, index), f"{key}[{index}] is not text", f"write {_EXAMPLES[key]}")
     return values
 
 
-def _relations(document: Mapping[str, Any], key: str, names: Names, file: _File) -> list[On]:
+def _relations(document: Mapping[str, Any], key: str, names: Names) -> list[On]:
     relations = []
-    for index, text in enumerate(_texts(document, key, file, required=key == "equations")):
-        with file.at(key, index):
+    for index, text in enumerate(_texts(document, key, required=key == "equations")):
+        with about(key, index):
             statement, piece = split_piece(text) if key == "conditions" else (text, "")
             here = replace(names, normals=normal_names(names.axes)) if piece else names
             relations.append(On(piece, parse_relation(statement, here, f"{key[:-1]} {index + 1}")))
     return relations
 
 
-def _table(document: Mapping[str, Any], key: str, file: _File) -> dict[str, Any]:
+def _table(document: Mapping[str, Any], key: str) -> dict[str, Any]:
     table = document.get(key, {})
     if not isinstance(table, dict):
-        file.wrong((key,), f"{key} is not a table", f"write {_EXAMPLES[key]}")
+        _wrong((key,), f"{key} is not a table", f"write {_EXAMPLES[key]}")
     for entry in table:
         if key in TABLES and entry in KEYS:
-            file.wrong((key, entry), f"{entry} stands under [{key}]", f"move it above [{key}]")
+            _wrong((key, entry), f"{entry} stands under [{key}]", f"move it above [{key}]")
     return table
 
 
-def _formula(value: Any, names: Names, path: lines.Path, label: str, file: _File) -> sp.Expr:
+def _formula(value: Any, names: Names, path: Part, label: str) -> sp.Expr:
     """A number or a formula in quotes."""
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        file.wrong(path, f"{label} is neither a number nor text", "write a number, or a formula in quotes")
+        _wrong(path, f"{label} is neither a number nor text", "write a number, or a formula in quotes")
     # Hexadecimal integers have no limit of their own, but their decimal text does.
     beyond = isinstance(value, int) and value.bit_length() > 1024
     if beyond or (isinstance(value, Literal) and value.strip("+-") in ("inf", "nan")):
-        file.wrong(path, f"{label} is not a finite number", "numbers lie between 1e-300 and 1e300")
+        _wrong(path, f"{label} is not a finite number", "numbers lie between 1e-300 and 1e300")
     text = value.replace("_", "") if isinstance(value, Literal) else str(value)
-    with file.at(*path):
+    with about(*path):
         return parse_expression(text, names, label)
 
 
@@ -303,6 +272,7 @@ def write(problem: Problem, path: str | Path) -> None:
         raise SafeNetError(f"cannot write {path}: {error}", "choose another place") from None
 
 
+@fact
 def dumps(problem: Problem) -> str:
     """The text of a problem file. A numerical reference is not part of the statement and is not written."""
     table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns)

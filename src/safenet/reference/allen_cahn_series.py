@@ -74,7 +74,8 @@ def heat_flow(x: Array, t: Array) -> Array:
     eta = np.minimum((1 - x) / sigma, 30.0)
     z = np.pi * sigma / 2 + 1j * eta
     w_z = 2j / np.sqrt(np.pi) - 2 * z * wofz(z)
-    return np.real(entire) + np.real(-1j * sigma * np.exp(-(eta**2)) * w_z)
+    H: Array = np.real(entire) + np.real(-1j * sigma * np.exp(-(eta**2)) * w_z)
+    return H
 
 
 def evaluate_series(coefficients: Array, x: Array, t: Array) -> Array:

@@ -100,7 +100,8 @@ def _average(
     H = initial.antiderivative(y) / (2 * nu) + (offset / width[:, None]) ** 2 / 4
     # Only ratios matter: with the largest weight set to 1 nothing overflows and the sum is at least 1.
     weights = np.exp(H.min(axis=1, keepdims=True) - H)
-    return np.sum(weights * initial.velocity(y), axis=1) / np.sum(weights, axis=1)
+    average: Array = np.sum(weights * initial.velocity(y), axis=1) / np.sum(weights, axis=1)
+    return average
 
 
 def burgers(nu: float, initial: InitialVelocity = SINE) -> Reference:

@@ -2,7 +2,7 @@
 
 Both solve  u·∇u + ∇p − Δu/100 = 0,  div u = 0.  The mesh is a grid of lines x_i, y_j, some of its cells
 without fluid, so that finding the element of a point is a search in two sorted lists.  ℓ_a are the Lagrange
-polynomials of the Gauss–Lobatto nodes.  `flow_solver` makes the data; nothing of it is needed here.
+polynomials of the Gauss–Lobatto nodes.  `tests/reference/flow_solver.py` makes the data.
 """
 
 from __future__ import annotations

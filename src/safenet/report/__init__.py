@@ -1,7 +1,7 @@
-"""The page: every claim, table and figure of the paper with ours beside it, from stores and their exports.
+"""Any comparison on one page: tables, figures and fields of runs, from stores and their exports.
 
-report.write(["runs/main", "results/schedule-1.jsonl"], page="page.html", markdown="tables.md", latex="tables.tex")
-report.ledger(report.read(["runs/main"]))      # claim, finding, verdict
+report.write(["runs/mine", "before.jsonl"], page="page.html", markdown="tables.md", latex="tables.tex")
+report.read(["runs/mine"]).groups              # (problem, method, recipe, options, scale) → rows of the seeds
 """
 
 from __future__ import annotations
@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING
 from ..lazily import attributes
 
 if TYPE_CHECKING:
-    from .judging import Entry, ledger
     from .results import Results, read
     from .writing import write
 
 # Imported when first used: the command line need not wait for JAX.
-_HOMES = {
-    "Entry": "judging",
-    "Results": "results",
-    "ledger": "judging",
-    "read": "results",
-    "write": "writing",
-}
+_HOMES = {"Results": "results", "read": "results", "write": "writing"}
 
-__all__ = ["Entry", "Results", "ledger", "read", "write"]
+__all__ = ["Results", "read", "write"]
 
 __getattr__, __dir__ = attributes(__name__, _HOMES)

@@ -8,17 +8,19 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
-from typing import Any
 
 from .. import library
-from ..bench.catalogue import names, suite
+from ..bench.catalogue import laid_over, suite, ways
+from ..bench.catalogue import names as suites
 from ..bench.naming import setting
 from ..bench.store import Row
 from . import words
-from .results import SIZES, Results, Scale, Summary, configuration_key, errors
-from .sheets import Cell, Sheet, detail, few
+from .results import ITS_OWN, Configured, Key, Results, Scale, Summary, configuration_key, errors
+from .sheets import Cell, Sheet, by_default, detail, few
+from .words import PLAIN, Names
 
 Line = tuple[str, str, frozenset[tuple[str, str]], Scale]  # method, recipe, options, scale
+SCALED = ("precision", "scale", "points", "condition_points")  # options that make a scale
 RULE = (
     "Runs that no suite of the package has, beside all others of the same problem, recipe and scale. "
     "Places are by the median over the seeds, over all lines of a column; what diverged has none. "
@@ -26,9 +28,9 @@ RULE = (
 )
 
 
-def of_own(results: Results) -> Iterator[Sheet]:
+def of_own(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
     """One table of all of them, none where there are none."""
-    groups = dict(results.groups())
+    groups = results.groups
     # What the default reaches on the library's problems has its own list.
     beyond = {(key[0], key[2], key[4]) for key in groups if key[:4] not in _known() and not _default(key)}
     shown = {key: rows for key, rows in groups.items() if (key[0], key[2], key[4]) in beyond}
@@ -37,12 +39,14 @@ def of_own(results: Results) -> Iterator[Sheet]:
     problems = list(dict.fromkeys(key[0] for key in shown))
     lines = _by_place(list(dict.fromkeys(key[1:] for key in shown)), shown)
     columns = _columns([[shown.get((problem, *line), []) for line in lines] for problem in problems])
-    scales = {line[3] for line in lines if line[1] != "default"}
+    scales = {line[3] for line in lines if not _free(line)}
     notes = [RULE]
     if len(scales) == 1:
         notes.append(f"At {next(iter(scales))}.")
-    if scales and any(line[1] == "default" for line in lines):
-        notes.append("The recipe `default` chooses points, precision and iterations by itself.")
+    if scales and any(map(_free, lines)):
+        notes.append(
+            "Direct solvers and the recipe `default` choose points, precision and iterations by themselves."
+        )
     if any(residual for _, residual in columns):
         notes.append("Without a reference it is the residual on unseen points that is compared.")
     yield Sheet(
@@ -52,7 +56,7 @@ def of_own(results: Results) -> Iterator[Sheet]:
         head=(
             "method",
             *(
-                f"{words.problem(problem)}{', residual' if residual else ''}"
+                f"{names.problem(problem)}{', residual' if residual else ''}"
                 for problem, (_, residual) in zip(problems, columns, strict=True)
             ),
         ),
@@ -66,26 +70,26 @@ def of_own(results: Results) -> Iterator[Sheet]:
     )
 
 
-def _default(key: tuple[Any, ...]) -> bool:
-    return key[2] == "default" and key[0] in library.names()
+def _default(key: Key) -> bool:
+    return by_default(key) and key[0] in library.names()
+
+
+def _free(line: Line) -> bool:
+    """Whether its scale is its own choice."""
+    return line[1] == "default" or line[3] == ITS_OWN
 
 
 @cache
-def _known() -> frozenset[tuple[Any, ...]]:
+def _known() -> frozenset[Configured]:
     """Every (problem, method, recipe, options) of the package's suites, at either scale."""
     found = set()
-    for known in map(suite, names()):
-        for part in (*known.parts, *({**part, **known.smoke} for part in known.parts)):
-            options = {
-                name: value for name, value in part["options"].items() if name not in (*SIZES, "scale")
-            }
-            grid = [value if isinstance(value, list) else [value] for value in options.values()]
+    for known in map(suite, suites()):
+        for part in (*known.parts, *(laid_over(part, known.smoke) for part in known.parts)):
             problems = [entry for entry in part["problems"] if isinstance(entry, str)]
-            for problem, method, recipe, values in product(
-                problems, part["methods"], part["recipes"], product(*grid)
-            ):
-                chosen = dict(zip(options, values, strict=True))
-                found.add(configuration_key(problem, method, recipe, chosen))
+            for problem, (named, options) in product(problems, ways(part)):
+                chosen = {name: value for name, value in options.items() if name not in SCALED}
+                method = named.get("method", named.get("solver", ""))
+                found.add(configuration_key(problem, method, named.get("recipe", ""), chosen))
     return frozenset(found)
 
 
@@ -93,15 +97,15 @@ def _name(line: Line, lines: Sequence[Line]) -> str:
     """safe-net · paper-1 · width=20, as asked for: recipe and scale where they differ between the lines."""
     method, recipe, options, scale = line
     parts = [method]
-    if len({other[1] for other in lines}) > 1:
+    if recipe and len({other[1] for other in lines}) > 1:
         parts.append(recipe)
     parts += [setting(name, json.loads(value)) for name, value in sorted(options)]
-    if len({other[3] for other in lines if other[1] != "default"}) > 1 and recipe != "default":
+    if len({other[3] for other in lines if not _free(other)}) > 1 and not _free(line):
         parts.append(scale.brief)
     return " · ".join(parts)
 
 
-def _by_place(lines: Sequence[Line], shown: Mapping[tuple[Any, ...], Sequence[Row]]) -> list[Line]:
+def _by_place(lines: Sequence[Line], shown: Mapping[Key, Sequence[Row]]) -> list[Line]:
     """The best first, by the mean of the places that a line has among its problems."""
     places: dict[Line, list[int]] = {line: [] for line in lines}
     for problem in dict.fromkeys(key[0] for key in shown):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from .. import library
@@ -12,12 +12,11 @@ from ..bench.naming import setting
 from ..bench.store import Row
 from ..errors import SafeNetError
 from ..solution import load
-from . import words
 from .results import Results
+from .words import PLAIN, Names
 
 MOST = 6
 DPI = 80
-METHODS = ("safe-net-literal", "safe-net")  # whose networks are drawn, where there is a choice
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,9 @@ class Picture:
     url: str
 
 
-def fields(results: Results, most: int = MOST) -> Iterator[Picture]:
-    """Of every problem the run with the smallest error, SAFE-NET's before others."""
-    for row in _chosen(results)[:most]:
+def fields(results: Results, names: Names = PLAIN, first: Collection[str] = ()) -> Iterator[Picture]:
+    """Of every problem the run with the smallest error, those of the `first` methods before others."""
+    for row in _chosen(results, first)[:MOST]:
         folder = results.folder(row)
         assert folder is not None
         stream = io.BytesIO()
@@ -40,21 +39,21 @@ def fields(results: Results, most: int = MOST) -> Iterator[Picture]:
             continue  # a folder that was cut short, or is of another version: the row stands without it
         data = base64.b64encode(stream.getvalue()).decode()
         options = [setting(name, value) for name, value in row.variant.items()]
-        title = f"{words.problem(results.problem(row))}: {', '.join([words.method(row.method), row.recipe, *options])}"
+        how = ", ".join([names.method(row.method or row.solver), *filter(None, [row.recipe]), *options])
+        title = f"{names.problem(results.problem(row))}: {how}"
         yield Picture(title, f"data:image/png;base64,{data}")
 
 
-def _chosen(results: Results) -> list[Row]:
+def _chosen(results: Results, first: Collection[str]) -> list[Row]:
+    def order(row: Row) -> tuple[bool, float]:
+        return row.method not in first, row.l2re or 0.0
+
     best: dict[str, Row] = {}
     for row in results.rows:
         if row.l2re is None or results.folder(row) is None:
             continue
         problem = results.problem(row)
-        if problem not in best or _order(row) < _order(best[problem]):
+        if problem not in best or order(row) < order(best[problem]):
             best[problem] = row
     names = [*library.names(), *best]
     return [best[name] for name in sorted(best, key=names.index)]
-
-
-def _order(row: Row) -> tuple[bool, float]:
-    return row.method not in METHODS, row.l2re or 0.0

@@ -1,34 +1,16 @@
-"""The paper's figures from our rows, as Plotly's own JSON: small panels side by side, one legend for all of them."""
+"""Figures as Plotly's own JSON: small panels side by side, one legend for all of them."""
 
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from . import words
-from .claims import BASELINES, OURS, PROBLEMS, crossing, gains, mean, medians, rank
-from .results import PAPER, Configuration, Results, View
-
-# Middle tones, which stand out from white and from black; SAFE-NET's is the page's accent.
-COLOURS = {
-    OURS: "#3b74e0",
-    "safe-net": "#7c5cf0",
-    "pinn": "#8b929c",
-    "fls-pinn": "#ad8660",
-    "w-pinn": "#3f9d9b",
-    "rba-pinn": "#dd8630",
-    "rff": "#5f9e52",
-    "rbf": "#cc6292",
-    "rbf-p": "#c4524e",
-}
+# Middle tones, which stand out from white and from black.
 SERIES = ("#3b74e0", "#dd8630", "#5f9e52", "#cc6292", "#3f9d9b", "#7c5cf0", "#ad8660", "#c4524e")
-MEASURED, PRINTED = "#3b74e0", "#a3abb8"
-EVERYONE = (OURS, "safe-net", *BASELINES)
 # A bar's text: at its end, upright, whole.
 OUTSIDE = {"textposition": "outside", "textangle": 0, "cliponaxis": False, "textfont": {"size": 9}}
 ERROR, ITERATION = "relative L² error", "iteration"
@@ -86,200 +68,9 @@ def axes(x: str = "", y: str = "", log_x: bool = False, log_y: bool = False, **m
     }
 
 
-def legend(methods: Iterable[str]) -> dict[str, str]:
-    return {words.method(name): COLOURS[name] for name in EVERYONE if name in set(methods)}
-
-
-def scale_note(view: View) -> str:
-    return "" if view.scale == PAPER else f" At {view.scale}."
-
-
-def bench(suite: str) -> str:
-    return f"safenet bench {suite} --out DIR"
-
-
-def _all(recipes: Sequence[str], problems: Sequence[str] = PROBLEMS) -> list[Configuration]:
-    return [(p, m, r, {}) for p in problems for m in EVERYONE for r in recipes]
-
-
-# ---- errors along the way
-
-
-def _curves(view: View, problem: str, recipe: str, methods: Iterable[str]) -> list[dict[str, Any]]:
-    found = {method: view.curve(problem, method, recipe) for method in methods}
-    return [
-        line(words.method(name), curve[:, 0], curve[:, 1], COLOURS[name], 2.6 if name == OURS else 1.4)
-        for name, curve in reversed(found.items())  # SAFE-NET on top
-        if len(curve)
-    ]
-
-
-def present(panels: Sequence[Panel]) -> set[str]:
-    shown = {trace["name"] for panel in panels for trace in panel.data}
-    return {method for method in EVERYONE if words.method(method) in shown}
-
-
-def error_curves(results: Results) -> Figure:
-    title, name = "Errors along schedule 1", "curves"
-    problems = (*PROBLEMS, "nh-heat")
-    view = results.best(_all(["paper-1"], problems))
-    panels = []
-    for problem in problems if view else ():
-        assert view is not None
-        data = _curves(view, problem, "paper-1", EVERYONE)
-        if data:
-            shapes = _thirty(view, problem, max(trace["x"][-1] for trace in data))
-            panels.append(
-                Panel(words.problem(problem), data, axes(ITERATION, ERROR, log_y=True, shapes=shapes))
-            )
-    if view is None or not panels:
-        return Figure(name, title, "", missing=bench("paper-main"))
-    caption = (
-        "Median over the seeds. The shaded part is the first 30% of the iterations; the dotted line is the final error "
-        "of the median baseline: SAFE-NET should cross it within the shade." + scale_note(view)
-    )
-    return Figure(name, title, caption, panels, legend(present(panels)))
-
-
-def _thirty(view: View, problem: str, total: float) -> list[dict[str, Any]]:
-    """The first 30% of the iterations; the error to be reached within them."""
-    shade = {
-        **{"type": "rect", "xref": "x", "yref": "paper", "x0": 0, "x1": 0.3 * total, "y0": 0, "y1": 1},
-        **{"fillcolor": "rgba(59,116,224,0.08)", "line": {"width": 0}, "layer": "below"},
-    }
-    found = crossing(view, problem)
-    if found is None or not math.isfinite(found[1]):
-        return [shade]
-    target = {
-        **{"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": found[1], "y1": found[1]},
-        "line": {"color": "#8b929c", "width": 1, "dash": "dot"},
-    }
-    return [shade, target]
-
-
-def adam_curves(results: Results) -> Figure:
-    """The paper's first figure."""
-    name, title = "adam", "Adam alone on wave"
-    view = results.best(_all(["paper-4"], ["wave"]))
-    data = _curves(view, "wave", "paper-4", EVERYONE) if view else []
-    if view is None or not data:
-        return Figure(name, title, "", missing=bench("paper-schedule-4"))
-    panels = [Panel("Wave, schedule 4", data, axes(ITERATION, ERROR, log_y=True), wide=True)]
-    return Figure(name, title, "Median over the seeds." + scale_note(view), panels, legend(present(panels)))
-
-
-# As the paper pairs them.
-TOP_THREE = (
-    *(("diffusion", "paper-1"), ("diffusion", "paper-2"), ("burgers", "paper-2"), ("burgers", "paper-3b")),
-    *(("wave", "paper-3c"), ("wave", "paper-3d"), ("convection", "paper-2"), ("convection", "paper-3a")),
-)
-
-
-def top_three(results: Results) -> Figure:
-    name, title = "top-three", "The three best"
-    view = results.best([(p, m, r, {}) for p, r in TOP_THREE for m in EVERYONE])
-    panels = []
-    for problem, recipe in TOP_THREE if view else ():
-        assert view is not None
-        found = {m: view.median(problem, m, recipe) for m in EVERYONE}
-        best = sorted((m for m, error in found.items() if error is not None), key=lambda m: found[m] or 0)[:3]
-        data = _curves(view, problem, recipe, best)
-        if len(data) == 3:
-            heading = f"{words.problem(problem)}, {words.schedule(recipe).lower()}"
-            panels.append(Panel(heading, data, axes(ITERATION, ERROR, log_y=True)))
-    if view is None or not panels:
-        return Figure(name, title, "", missing=f"{bench('paper-schedule-2')} && {bench('paper-schedule-3')}")
-    caption = "The smallest median errors at the end, and how they came about." + scale_note(view)
-    return Figure(name, title, caption, panels, legend(present(panels)))
-
-
-# ---- ranks and ratios
-
-
-def ratios(results: Results, recipes: tuple[str, ...], name: str, title: str, suite: str) -> Figure:
-    """log₁₀(competitor/SAFE-NET): the best and the median baseline. Above zero SAFE-NET is ahead."""
-    view = results.best(_all(recipes))
-    found = {p: errors for p in PROBLEMS if view and (errors := medians(view, p, recipes)) is not None}
-    if view is None or not found:
-        return Figure(name, title, "", missing=bench(suite))
-    printed = _printed_medians(recipes)
-    panels = []
-    kinds: tuple[tuple[str, Callable[[Iterable[float]], float]], ...] = (
-        ("Best baseline", min),
-        ("Median baseline", statistics.median),
-    )
-    for heading, pick in kinds:
-        data = []
-        for whose, table, colour in (("ours", found, MEASURED), ("paper", printed, PRINTED)):
-            shown = [p for p in PROBLEMS if p in table]
-            heights = [_log_ratio(pick(table[p][m] for m in BASELINES), table[p][OURS]) for p in shown]
-            places = [f"#{rank(table[p])}" for p in shown]
-            labels = [words.problem(p) for p in shown]
-            data.append(bar(whose, labels, heights, colour, text=places, **OUTSIDE))
-        panels.append(Panel(heading, data, axes(y="log₁₀ of the ratio", barmode="group"), wide=True))
-    caption = "Error of the baseline over SAFE-NET's: above zero SAFE-NET is ahead; the number is its place of eight."
-    return Figure(name, title, caption + scale_note(view), panels, {"ours": MEASURED, "paper": PRINTED})
-
-
-def _log_ratio(theirs: float, ours: float) -> float | None:
-    return math.log10(theirs / ours) if math.isfinite(theirs) and math.isfinite(ours) else None
-
-
-def _printed_medians(recipes: tuple[str, ...]) -> dict[str, dict[str, float]]:
-    """The same from the paper's tables of these schedules."""
-    from ..bench.printed import tables
-
-    labels = {"paper-1": "optimizer_comparison_config1", "paper-2": "optimizer_comparison_config2"}
-    found: dict[str, dict[str, float]] = {}
-    for place, recipe in enumerate(recipes):
-        table = next(table for table in tables() if table.label == labels[recipe])
-        for cell in table.cells:
-            if cell.method == OURS and place < len(recipes) - 1:
-                continue
-            value = math.inf if cell.value is None else cell.value
-            row = found.setdefault(cell.problem, {})
-            row[cell.method] = min(value, row.get(cell.method, math.inf))
-    return found
-
-
-def improvements(results: Results) -> Figure:
-    name, title = "improvement", "From schedule 1 to schedule 2"
-    view = results.best(_all(["paper-2"]))
-    found = {m: gains(view, m) for m in (OURS, *BASELINES)} if view else {}
-    found = {method: values for method, values in found.items() if values}
-    if view is None or not found:
-        return Figure(name, title, "", missing=f"{bench('paper-main')} && {bench('paper-schedule-2')}")
-    # Of what diverged there is no mean.
-    numbers = [sum(map(math.isfinite, v.values())) for v in found.values()]
-    counted = {"text": [f"n = {number}" for number in numbers], **OUTSIDE}
-    means = [mean(v.values()) for v in found.values()]
-    average = bar("mean", [words.method(m) for m in found], means, MEASURED, **counted)
-    shown = [p for p in PROBLEMS if any(p in values for values in found.values())]
-    table = [[values.get(p) for p in shown] for values in found.values()]
-    finite = [[v if v is not None and math.isfinite(v) else None for v in row] for row in table]
-    heat = {
-        **{"type": "heatmap", "x": [words.problem(p) for p in shown], "y": [words.method(m) for m in found]},
-        **{
-            "z": [[None if v is None else round(v, 1) for v in row] for row in finite],
-            "zmin": -100,
-            "zmax": 100,
-        },
-        **{"colorscale": [[0, "#c4524e"], [0.5, "#e9ecf1"], [1, "#3b74e0"]], "zmid": 0, "showscale": False},
-        **{"text": [["" if v is None else f"{v:+.0f}%" for v in row] for row in finite]},
-        **{"texttemplate": "%{text}", "textfont": {"color": "#1b1f24", "size": 11}, "name": "gain"},
-    }
-    panels = [
-        Panel("Mean over n problems", [average], axes(y="error lower by, %"), wide=True),
-        Panel("Every problem", [heat], {"xaxis": {}, "yaxis": {"autorange": "reversed"}}, wide=True),
-    ]
-    caption = "By how many percent schedule 2 lowers the median error; below zero it is worse." + scale_note(
-        view
-    )
-    return Figure(name, title, caption, panels)
-
-
 def thinned(curve: np.ndarray, points: int = 120) -> np.ndarray:
     """Enough of a curve for a small panel."""
     if len(curve) <= points:
         return curve
-    return curve[np.unique(np.linspace(0, len(curve) - 1, points).round().astype(int))]
+    kept: np.ndarray = curve[np.unique(np.linspace(0, len(curve) - 1, points).round().astype(int))]
+    return kept

@@ -1,4 +1,4 @@
-"""A sheet is a table ready to be written; here are those of our rows as they are, and those that the paper quotes."""
+"""A sheet is a table ready to be written; here are the lists of rows as they are."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..bench.naming import setting
-from ..bench.printed import quoted
 from ..bench.store import FAILED, Row
 from . import words
-from .results import PAPER, Results, Scale, Summary, errors
+from .results import ITS_OWN, Key, Results, Summary, errors
+from .words import PLAIN, Names
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table, ready to be written. `measured` counts the cells of ours; without any, `missing` says what to run."""
+    """A table, ready to be written. `measured` counts the cells of ours; without any, `missing` says what to run.
+
+    `kind` is own (a comparison of one's own), list (of rows), or what a study makes of it.
+    """
 
     name: str
     title: str
@@ -42,7 +45,7 @@ class Sheet:
     measured: int
     notes: tuple[str, ...] = ()
     missing: str = ""
-    kind: str = "paper"  # or ours, quoted
+    kind: str = "own"
 
 
 def detail(found: Summary) -> str:
@@ -78,54 +81,51 @@ def mean_text(found: Summary) -> str:
 # ---- ours
 
 
-def of_rows(results: Results) -> Iterator[Sheet]:
+def of_rows(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
     groups = everything(results)
-    defaults = [(key, rows) for key, rows in groups if key[2] == "default"]
+    defaults = [(key, rows) for key, rows in groups if by_default(key)]
     if defaults:
-        yield _list("defaults", "What the defaults reach", defaults)
+        yield _list("defaults", "What the defaults reach", defaults, names)
     if groups:
-        yield _list("all", "Everything in the store", groups)
+        yield _list("all", "Everything in the store", groups, names)
 
 
 HEAD = (
     *("problem", "method", "recipe", "options", "median", "spread", "mean ± sd", "seeds"),
     *("seconds", "parameters", "scale"),
 )
-Group = tuple[tuple[str, str, str, str, Scale], list[Row]]
+Group = tuple[Key, list[Row]]
 
 
 def everything(results: Results) -> list[Group]:
     """Every configuration, with the rows of its seeds."""
-    found = [
-        (
-            (
-                key[0],
-                key[1],
-                key[2],
-                ", ".join(setting(name, json.loads(value)) for name, value in sorted(key[3])),
-                key[4],
-            ),
-            rows,
-        )
-        for key, rows in results.groups()
-    ]
-    return sorted(found, key=lambda group: group[0])
+    return sorted(results.groups.items(), key=lambda group: (*group[0][:3], _options(group[0]), group[0][4]))
 
 
-def _list(name: str, title: str, groups: Sequence[Group]) -> Sheet:
+def by_default(key: Key) -> bool:
+    """Whether nothing was chosen but the problem."""
+    return key[1] == "auto" or key[2] == "default"
+
+
+def _options(key: Key) -> str:
+    """depth=2, width=8"""
+    return ", ".join(setting(name, json.loads(value)) for name, value in sorted(key[3]))
+
+
+def _list(name: str, title: str, groups: Sequence[Group], names: Names) -> Sheet:
     return Sheet(
         name=name,
         title=title,
         label="",
         head=HEAD,
-        rows=tuple(_listed(key, rows) for key, rows in groups),
+        rows=tuple(_listed(key, rows, names) for key, rows in groups),
         measured=len(groups),
-        kind="ours",
+        kind="list",
     )
 
 
-def _listed(key: tuple[str, str, str, str, Scale], rows: Sequence[Row]) -> tuple[Cell, ...]:
-    problem, method, recipe, options, scale = key
+def _listed(key: Key, rows: Sequence[Row], names: Names) -> tuple[Cell, ...]:
+    problem, method, recipe, _, scale = key
     found = errors(rows)
     failed = sum(row.outcome == FAILED for row in rows)
     median = found.median if found else None
@@ -136,9 +136,10 @@ def _listed(key: tuple[str, str, str, str, Scale], rows: Sequence[Row]) -> tuple
     seconds = [row.seconds for row in rows if row.seconds is not None]
     time = statistics.median(seconds) if seconds else None
     size = next((row.parameters for row in rows if row.parameters), None)
-    how = "the paper's" if scale == PAPER else "its own" if recipe == "default" else scale.brief
+    how = names.scales.get(scale, "its own" if recipe == "default" or scale == ITS_OWN else scale.brief)
+    called = (names.problem(problem), names.method(method), recipe, _options(key))
     return (
-        *(Cell(text, sort=text) for text in (words.problem(problem), words.method(method), recipe, options)),
+        *(Cell(text, sort=text) for text in called),
         Cell(words.short(median), sort=None if median is None else min(median, 1e300)),
         Cell(spread, sort=found.spread[0] if found and found.spread else None),
         Cell(mean, sort=min(found.mean, 1e300) if found else None),
@@ -147,51 +148,6 @@ def _listed(key: tuple[str, str, str, str, Scale], rows: Sequence[Row]) -> tuple
         Cell(words.count(size), sort=None if size is None else float(size)),
         Cell(how, sort=how),
     )
-
-
-# ---- quoted
-
-
-def of_others(results: Results) -> Iterator[Sheet]:
-    """As printed; below, where a column is a problem of the library, the smallest median error of ours on it."""
-    for table in quoted():
-        ours = tuple(_smallest(results, name) for name in table.problems)
-        yield Sheet(
-            name=slug(table.label),
-            title=table.title,
-            label=table.label,
-            head=("method", *table.columns),
-            rows=(
-                *(
-                    (Cell(method, sort=method), *(Cell(_plain(value), sort=value) for value in values))
-                    for method, values in table.rows
-                ),
-                *([(Cell("best in the store", sort="~"), *ours)] if any(cell.sort for cell in ours) else []),
-            ),
-            measured=0,
-            notes=(
-                "Quoted by the paper from other papers: other settings, other metrics, no ranking. "
-                "Nothing of it was measured here but the line that says so.",
-            ),
-            kind="quoted",
-        )
-
-
-def _smallest(results: Results, problem: str) -> Cell:
-    """By whichever method, recipe and scale."""
-    found = [
-        (summary.median, key)
-        for key, rows in results.groups()
-        if key[0] == problem and (summary := errors(rows)) is not None
-    ]
-    if not found:
-        return Cell("")
-    least, (_, method, recipe, *_) = min(found, key=lambda entry: entry[0])
-    return Cell(words.short(least), below=f"{words.method(method)}, {recipe}", sort=least)
-
-
-def _plain(value: float) -> str:
-    return words.count(value) if value >= 1000 else f"{value:g}"
 
 
 def slug(text: str) -> str:

@@ -1,15 +1,12 @@
-"""The ledger and the sheets as Markdown and as LaTeX (booktabs, longtable)."""
+"""Sheets as Markdown and as LaTeX (booktabs, longtable)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 
-from .judging import Entry
 from .sheets import Cell, Sheet
 
-LEDGER = ("claim", "ours", "verdict", "made by")
-SCALE = "At another scale than the paper's, {scale}: "
 LATEX = {
     **{"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{"},
     **{"}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "✱": "*", "×": r"$\times$"},
@@ -26,28 +23,19 @@ LATEX = {
 }
 
 
-def said(entry: Entry) -> str:
-    """Our measurement; of another scale, with that said first."""
-    return SCALE.format(scale=entry.scale) + entry.ours if entry.scale else entry.ours
-
-
-def _lines(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
-    return [(entry.text, said(entry), entry.verdict, entry.command) for entry in entries]
-
-
 # ---- Markdown
 
 
-def markdown(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:
-    """The ledger, every table with something of ours in it or quoted, and a list of those still to be measured."""
-    parts, missing = ["# The paper's claims, measured", _pipes(LEDGER, _lines(entries), code=3)], []
+def markdown(sheets: Iterable[Sheet], *first: str) -> str:
+    """After the `first` parts every sheet with something in it, and a list of those still to be measured."""
+    parts, missing = [*first], []
     for sheet in sheets:
         if sheet.missing:
             missing.append(f"- {sheet.title}: `{sheet.missing}`")
             continue
         parts.append(f"## {sheet.title}")
         parts += sheet.notes
-        parts.append(_pipes(sheet.head, [tuple(map(stacked, row)) for row in sheet.rows]))
+        parts.append(pipes(sheet.head, [tuple(map(stacked, row)) for row in sheet.rows]))
     if missing:
         parts += ["## Not measured yet", "\n".join(missing)]
     return "\n\n".join(parts) + "\n"
@@ -59,7 +47,7 @@ def stacked(cell: Cell) -> str:
     return "<br>".join(part for part in (text, cell.below, *cell.detail.split(" · ")) if part)
 
 
-def _pipes(head: Sequence[str], rows: Sequence[Sequence[str]], code: int | None = None) -> str:
+def pipes(head: Sequence[str], rows: Sequence[Sequence[str]], code: int | None = None) -> str:
     def row(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
@@ -70,18 +58,14 @@ def _pipes(head: Sequence[str], rows: Sequence[Sequence[str]], code: int | None 
 # ---- LaTeX
 
 
-def latex(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:
-    claims = [(*map(escaped, line[:3]), code(line[3])) for line in _lines(entries)]
-    parts = [
-        r"% \usepackage{booktabs,longtable,pdflscape}",
-        _long("The paper's claims, measured", "claims", LEDGER, claims, widths=(0.36, 0.28, 0.13, 0.23)),
-    ]
+def latex(sheets: Iterable[Sheet], *first: str) -> str:
+    parts = [r"% \usepackage{booktabs,longtable,pdflscape}", *first]
     for sheet in sheets:
         missing = [f"Not measured yet: {code(sheet.missing)}"] if sheet.missing else []
         caption = " ".join([escaped(f"{sheet.title}."), *map(escaped, sheet.notes), *missing])
         rows = [tuple(map(joined, row)) for row in sheet.rows]
         widths = (1 / len(sheet.head),) * len(sheet.head)
-        parts.append(_long(caption, sheet.name, sheet.head, rows, widths))
+        parts.append(long_table(caption, sheet.name, sheet.head, rows, widths))
     return "\n\n".join(parts) + "\n"
 
 
@@ -100,7 +84,7 @@ def joined(cell: Cell) -> str:
     return "; ".join(part for part in (text, escaped(cell.below), escaped(cell.detail)) if part)
 
 
-def _long(
+def long_table(
     caption: str, name: str, head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[float]
 ) -> str:
     """`widths` are shares of the line, the space on both sides of a column included."""

@@ -3,50 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..bench.projection import duration
+from .results import Scale
 
-METHODS = {
-    "pinn": "PINN",
-    "fls-pinn": "FLS-PINN",
-    "w-pinn": "W-PINN",
-    "w-pinn-grid": "W-PINN, grid",
-    "rba-pinn": "RBA-PINN",
-    "rff": "RFF",
-    "rff-tuned": "RFF, tuned",
-    "rbf": "RBF",
-    "rbf-p": "RBF-P",
-    "safe-net-literal": "SAFE-NET",
-    "safe-net": "SAFE-NET, ours",
-}
-PROBLEMS = {
-    "wave": "Wave",
-    "reaction": "Reaction",
-    "diffusion": "Diffusion",
-    "heat2d": "Heat",
-    "convection": "Convection",
-    "allen-cahn": "Allen–Cahn",
-    "burgers": "Burgers",
-    "backstep": "Navier–Stokes",
-    "nh-heat": "Non-hom. heat",
-}
-STAR = "✱"  # the paper's mark of a run that diverged
+STAR = "✱"  # the mark of a run that diverged
 NONE = "–"
 
 
-def method(name: str) -> str:
-    return METHODS.get(name, name)
+@dataclass(frozen=True)
+class Names:
+    """Names as a reader knows them; what has none is called as its suite calls it."""
+
+    methods: Mapping[str, str] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+    scales: Mapping[Scale, str] = field(default_factory=dict)
+
+    def method(self, name: str) -> str:
+        return self.methods.get(name, name)
+
+    def problem(self, name: str) -> str:
+        """convection beta=5 → Convection beta=5"""
+        word, *changes = name.split(" ")
+        return " ".join([self.problems.get(word, word), *changes])
 
 
-def problem(name: str) -> str:
-    """convection beta=5 → Convection beta=5"""
-    word, *changes = name.split(" ")
-    return " ".join([PROBLEMS.get(word, word), *changes])
-
-
-def schedule(recipe: str) -> str:
-    """paper-3a → Schedule 3a"""
-    return f"Schedule {recipe.removeprefix('paper-')}" if recipe.startswith("paper-") else recipe
+PLAIN = Names()
 
 
 def short(value: float | None) -> str:
@@ -60,7 +44,7 @@ def short(value: float | None) -> str:
 
 
 def printed(value: float) -> str:
-    """As the paper prints it, without zeros at the end: 1.21e-3, 2.1e4"""
+    """Three digits without zeros at the end, as papers print numbers: 1.21e-3, 2.1e4"""
     mantissa, exponent = f"{value:.2e}".split("e")
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
@@ -87,10 +71,3 @@ def factor(value: float | None) -> str:
 def minutes(seconds: float | None) -> str:
     """42 s, 3.5 min, 2.1 h"""
     return NONE if seconds is None else duration(seconds)
-
-
-def lower(gain: float) -> str:
-    """28% lower, 3.1% higher"""
-    if not math.isfinite(gain):
-        return "diverged"
-    return f"{percent(gain)} lower" if gain >= 0 else f"{percent(-gain)} higher"

@@ -1,4 +1,4 @@
-"""sources → files: the page, and the same tables as Markdown and LaTeX."""
+"""sources → files: a page, and the same tables as Markdown and LaTeX. A study adds what it has to say."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import collections
 import datetime
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from ..bench.store import Row
 from ..errors import SafeNetError
 from ..run.checkpoint import write_atomically
-from .fields import fields
-from .judging import Entry, ledger
-from .panels import figures
+from ..run.result import Ending
+from .comparison import of_own
+from .fields import Picture, fields
+from .figures import Figure
 from .results import Results, read
-from .sheets import Sheet
-from .tables import sheets
+from .sheets import Sheet, of_rows
 from .text import latex as as_latex
 from .text import markdown as as_markdown
-from .text import said
-from .verdicts import UNSOLVED, VERDICTS
 
 COMMIT = 10  # digits of a hash that name it
-OUTCOMES = {"stalled": "stalled in their last phase"}
 FOLDER = resources.files(__package__).joinpath("page")
+TITLE = "What was measured"
 
 
 def write(
@@ -35,31 +35,49 @@ def write(
     page: str | Path | None = None,
     markdown: str | Path | None = None,
     latex: str | Path | None = None,
-) -> list[Entry]:
-    """Write what is asked for; the ledger is returned."""
-    if page is None and markdown is None and latex is None:
-        raise SafeNetError("nothing is to be written", "give -o page.html, --markdown F or --latex F")
+) -> Results:
+    """Write what is asked for; what was read is returned."""
+    check_asked(page, markdown, latex)
     results = read(sources)
-    entries, tables = ledger(results), sheets(results)
-    if page is not None:
-        _put(Path(page), html(results, entries, tables))
-    if markdown is not None:
-        _put(Path(markdown), as_markdown(entries, tables))
-    if latex is not None:
-        _put(Path(latex), as_latex(entries, tables))
-    return entries
+    sheets = [*of_own(results), *of_rows(results)]
+    save(page, lambda: html(results, sheets, pictures=list(fields(results))))
+    save(markdown, lambda: as_markdown(sheets, f"# {TITLE}"))
+    save(latex, lambda: as_latex(sheets))
+    return results
 
 
-def _put(path: Path, text: str) -> None:
+def check_asked(*files: str | Path | None) -> None:
+    """Some file must be asked for: said before hours of rows are read."""
+    if all(file is None for file in files):
+        raise SafeNetError("nothing is to be written", "give -o page.html, --markdown F or --latex F")
+
+
+def save(path: str | Path | None, text: Callable[[], str]) -> None:
+    """Write the text where it is asked for; it is made only then."""
+    if path is None:
+        return
+    place = Path(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text.encode())
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(place, text().encode())
     except OSError as obstacle:
-        raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None
+        raise SafeNetError(f"cannot write {place}: {obstacle.strerror}", "choose another place") from None
 
 
-def html(results: Results, entries: Sequence[Entry], tables: Sequence[Sheet]) -> str:
-    """One file: style, script, data, pictures and Plotly are in it."""
+def html(
+    results: Results,
+    sheets: Sequence[Sheet],
+    figures: Sequence[Figure] = (),
+    pictures: Sequence[Picture] = (),
+    template: str = "page.html",
+    folders: Sequence[Traversable] = (),
+    **more: Any,
+) -> str:
+    """One file: style, script, data, pictures and Plotly are in it.
+
+    A study's `template` extends page.html; it and a style of its name, where there is one, lie in `folders`. `more` is
+    for its blocks.
+    """
     try:
         import jinja2
         from plotly.offline import get_plotlyjs
@@ -67,39 +85,42 @@ def html(results: Results, entries: Sequence[Entry], tables: Sequence[Sheet]) ->
         raise SafeNetError(
             "the page needs plotly and jinja2", "pip install 'safenet[report]', or write --markdown"
         ) from None
-    drawn = figures(results)
     specs = {
         f"{figure.name}-{place}": {"data": panel.data, "layout": panel.layout}
-        for figure in drawn
+        for figure in figures
         for place, panel in enumerate(figure.panels)
     }
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(_file("page.html"))
-    return template.render(
-        entries=entries,
-        said=said,
-        unsolved=UNSOLVED,
-        verdicts=_tally(entries),
-        own=[sheet for sheet in tables if sheet.kind == "own"],
-        compared=[sheet for sheet in tables if sheet.kind == "paper"],
-        ours=[sheet for sheet in tables if sheet.kind == "ours"],
-        quoted=[sheet for sheet in tables if sheet.kind == "quoted"],
-        figures=drawn,
-        pictures=list(fields(results)),
+    places = (FOLDER, *folders)
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(lambda name: file_in(places, name)),
+    )
+    styles = dict.fromkeys(("page.css", template.replace(".html", ".css")))
+    return environment.get_template(template).render(
+        title=TITLE,
+        own=[sheet for sheet in sheets if sheet.kind == "own"],
+        lists=[sheet for sheet in sheets if sheet.kind == "list"],
+        sheets=sheets,
+        figures=figures,
+        pictures=pictures,
         facts=_facts(results),
-        style=_safe(_file("page.css")),
-        script=_safe(_file("page.js")),
-        diagram=_safe(_file("architecture.svg")),
-        specs=_safe(_inert(specs)),
+        style=safe("".join(file_in(places, name) or "" for name in styles)),
+        script=safe(file_in(places, "page.js") or ""),
+        specs=safe(_inert(specs)),
         plotly=_packed(get_plotlyjs()) if specs else "",
+        **more,
     )
 
 
-def _file(name: str) -> str:
-    return FOLDER.joinpath(name).read_text(encoding="utf-8")
+def file_in(folders: Sequence[Traversable], name: str) -> str | None:
+    """The text of the file of this name, if any of the folders has it."""
+    found = (folder.joinpath(name) for folder in folders)
+    return next((file.read_text(encoding="utf-8") for file in found if file.is_file()), None)
 
 
-def _safe(text: str) -> Any:
+def safe(text: str) -> Any:
     """Ours: not to be escaped."""
     from markupsafe import Markup
 
@@ -116,22 +137,24 @@ def _packed(script: str) -> str:
     return base64.b64encode(gzip.compress(script.encode(), 9, mtime=0)).decode()
 
 
-def _tally(entries: Sequence[Entry]) -> dict[str, int]:
-    found = collections.Counter(entry.verdict for entry in entries)
-    return {verdict: found[verdict] for verdict in VERDICTS}
-
-
 def _facts(results: Results) -> dict[str, str]:
     """What the rows are and where they come from."""
     rows = results.rows
     outcomes = collections.Counter(row.outcome for row in rows)
     commits = {str(row.environment.get("commit") or "unknown")[:COMMIT] for row in rows}
     days = sorted(datetime.date.fromtimestamp(row.finished).isoformat() for row in rows)
+    ended = [f"{len(rows):,}", *(f"{count} {name}" for name, count in outcomes.most_common())]
+    if stalled := sum(map(_stalled, rows)):
+        ended.append(f"{stalled} stalled in their last phase")
     outdated = f"; {results.outdated} by an earlier protocol left out" if results.outdated else ""
-    ended = [f"{count} {OUTCOMES.get(name, name)}" for name, count in sorted(outcomes.items())]
     return {
-        "runs": ", ".join([f"{len(rows):,}", *ended]) + outdated,
+        "runs": ", ".join(ended) + outdated,
         "devices": ", ".join(sorted({row.device or "unknown" for row in rows})) or "none",
         "code": ", ".join(sorted(commits)) or "none",
         "dates": " to ".join(sorted({days[0], days[-1]})) if days else "none",
     }
+
+
+def _stalled(row: Row) -> bool:
+    phases = row.result.get("phases") or [{"outcome": None}]
+    return bool(phases[-1]["outcome"] == Ending.STALLED)

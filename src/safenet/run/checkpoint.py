@@ -19,6 +19,8 @@ import numpy as np
 
 from ..errors import SafeNetError
 
+SAVE_EVERY = 3.0  # seconds: what a kill may cost
+
 
 def write_atomically(path: Path, data: bytes) -> None:
     """All of `data` or nothing: a crash in the middle leaves the former file."""

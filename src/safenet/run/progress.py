@@ -80,7 +80,7 @@ class Lines(Monitor):
         self.show(f"{self.detail} · step {iteration}, residual {loss:.1e}")
 
     def level(self, unknowns: int, residual: float) -> None:
-        self.show(f"{unknowns} amplitudes · held-out residual {residual:.1e}{self.error}")
+        self.show(f"{unknowns} coefficients · held-out residual {residual:.1e}{self.error}")
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
         largest = sorted(terms.items(), key=lambda item: -item[1])[:3]

@@ -15,4 +15,5 @@ def _controller() -> ThreadpoolController:
 
 def one_thread() -> AbstractContextManager[object]:
     """Within this, BLAS and LAPACK use one thread: the cells' blocks are small, and there are many."""
-    return _controller().limit(limits=1, user_api="blas")
+    limit: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return limit

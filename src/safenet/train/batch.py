@@ -24,7 +24,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -32,53 +31,44 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..problem import Problem
 from ..run.progress import Monitor
-from .objective import term_names
+from ..run.result import Carried
 from .optimisers.adam import Adam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.status import CAPACITY, State, Status, Trace
-from .recipes import Plan
-from .run import Run, Trained
+from .plan import Plan
+from .run import Run
 from .spread import everywhere, here
+from .thresholds import SAVE_BATCH_EVERY
 
 # The phases that run as a batch, and what of each is an argument of its program.
 NUMBERS: dict[type, tuple[str, ...]] = {Adam: ("iterations", "rate", "decay"), LBFGS: ("iterations",)}
-SAVE_EVERY = 20.0  # seconds: all runs are written one after another, while the device waits
 
 
-def train_many(
-    problems: Sequence[Problem],
-    plans: Sequence[Plan],
-    monitor: Monitor | None = None,
-    together: bool | None = None,
-    folders: Sequence[Path] = (),
-    watchers: Sequence[Monitor] = (),
-) -> list[Trained]:
-    """Carry out each plan for its problem: `together` those whose programs are alike; by default where it pays.
+def train_runs(
+    runs: Sequence[Run], monitor: Monitor, together: bool | None = None, watched: bool = False
+) -> list[Carried]:
+    """Carry out each run: `together` those whose programs are alike; by default where it pays.
 
-    With a folder for each run they save there, and go on from what is saved there. `monitor` watches all of them,
-    one of the `watchers` each its own. An interruption is not caught: without folders, what was done is lost.
+    Runs with a folder go on from what is saved there. `monitor` watches all of them; `watched` runs have watchers of
+    their own. The first that is interrupted is the last that comes back.
     """
     together = jax.default_backend() != "cpu" if together is None else together
-    monitor = monitor or Monitor()
-    places: Sequence[Path | None] = folders or [None] * len(plans)
-    runs = list(map(Run, problems, plans, watchers or [monitor] * len(plans), places))
     for run in runs:
         if run.folder is not None:
             run.restore()
     for batch in alike(runs) if together else ():
-        if not watchers:
+        if not watched:
             for run in batch:
                 run.monitor = Monitor()  # the batch is told of as one
         # A kill may have come between the saving of two runs: those behind go first.
-        while going := [run for run in batch if run.index < len(run.plan.phases) and not run._over()]:
+        while going := [run for run in batch if run.index < len(run.plan.phases) and not run.over()]:
             _carry_out([run for run in going if run.index == min(r.index for r in going)], monitor)
-    ends = []
+    ends: list[Carried] = []
     for run in runs:
         ends.append(run.carry_out())
-        if ends[-1].interrupted:
-            raise KeyboardInterrupt
+        if ends[-1].interrupted or ends[-1].stopped:
+            break
     return ends
 
 
@@ -87,7 +77,7 @@ def alike(runs: Sequence[Run]) -> list[list[Run]]:
     found: dict[Hashable, list[Run]] = {}
     for run in runs:
         if batches(run.plan):
-            loss, theta = run._loss_and_theta()
+            loss, theta = run.loss_and_theta()
             leaves, structure = jax.tree.flatten((loss.weighted(None), theta))
             shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
             key = structure, shapes, tuple(map(program, run.plan.phases))
@@ -97,7 +87,7 @@ def alike(runs: Sequence[Run]) -> list[list[Run]]:
 
 def batches(plan: Plan) -> bool:
     """Whether several runs of it can be one program."""
-    return all(type(phase) in NUMBERS for phase in plan.phases)
+    return not plan.own and all(type(phase) in NUMBERS for phase in plan.phases)
 
 
 def program(phase: Any) -> Any:
@@ -148,24 +138,24 @@ def _advance(program: Any, numbers: Any, loss: Any, state: Any) -> Any:
 def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     """The phase at which all runs stand, for all of them; then each is told its own part."""
     began = time.monotonic()
-    phases: list[Any] = [run._phase() for run in runs]
+    phases: list[Any] = [run.phase() for run in runs]
     common = program(phases[0])
     numbers = {
         name: everywhere(jnp.asarray([getattr(phase, name) for phase in phases]))
         for name in NUMBERS[type(common)]
     }
-    losses, thetas = zip(*(run._loss_and_theta() for run in runs), strict=True)
+    losses, thetas = zip(*(run.loss_and_theta() for run in runs), strict=True)
     loss = everywhere(stacked(losses))
     monitor.phase(common.name, f"{len(runs)} runs, compiling")
     first = _start(common, numbers, loss, everywhere(jnp.stack(thetas)))
     begins = [
-        run.state if isinstance(run.state, State) else jax.tree.map(itemgetter(i), first)
+        run.state if run.state is not None else jax.tree.map(itemgetter(i), first)
         for i, run in enumerate(runs)
     ]
     state = everywhere(stacked(begins))
-    spent = [run._record(phase.name).seconds for run, phase in zip(runs, phases, strict=True)]
+    spent = [run.record(phase.name).seconds for run, phase in zip(runs, phases, strict=True)]
     rows: list[list[np.ndarray]] = [[] for _ in runs]
-    names = [term_names(run.problem) for run in runs]
+    names = [run.names for run in runs]
     for run, phase in zip(runs, phases, strict=True):
         run.monitor.phase(phase.name, "compiling")
 
@@ -188,7 +178,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
                 if i == 0:
                     monitor.losses(now, phases[i].iterations, total, told)
         each = (time.monotonic() - began) / len(runs)
-        if runs[0].folder is not None and time.monotonic() - runs[0].saved > SAVE_EVERY:
+        if runs[0].folder is not None and time.monotonic() - runs[0].saved > SAVE_BATCH_EVERY:
             for i, run in enumerate(runs):
                 if sum(map(len, rows[i])):  # else it has stopped, and waits for the others
                     _save(run, own(i), np.concatenate(rows[i]), spent[i] + each)
@@ -197,7 +187,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     for i, (run, phase, mine) in enumerate(zip(runs, phases, rows, strict=True)):
         history = np.concatenate(mine) if mine else np.empty((0, 1 + len(names[i])))
         watcher, run.monitor = run.monitor, Monitor()  # it was told
-        run._optimise(Told(phase.name, phase.iterations, begins[i], own(i), history))
+        run.optimise(Told(phase.name, phase.iterations, begins[i], own(i), history))
         run.records[-1].seconds = spent[i] + each
         run.monitor, run.index, run.state = watcher, run.index + 1, None
 

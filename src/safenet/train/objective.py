@@ -5,8 +5,8 @@ With a weighting, λ_k becomes what that has made of it: a number for each term,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
@@ -37,13 +37,18 @@ PANEL = 1024  # columns of J that are multiplied at once
 class Term(eqx.Module):
     """One named term: its points, the plan's weight λ, its residual, and whether that is an equation's.
 
-    The equations of a loss have all the same points.
+    The equations of a loss have all the same points. Where points were drawn more densely in some places, their
+    `shares` (1 on average) make the mean over them the mean over the domain again.
     """
 
     points: Float[Array, "points columns"]
     weight: Float[Array, ""]
     residual: PointResidual
     equation: bool = eqx.field(static=True, default=False)
+    shares: Float[Array, " points"] | None = None
+
+    def mean(self, values: Float[Array, " points"]) -> Float[Array, ""]:
+        return jnp.mean(values if self.shares is None else self.shares * values)
 
     def residuals(self, field: Any) -> Float[Array, " points"]:
         return together(field, [self.residual], [self.points])[0]
@@ -60,6 +65,22 @@ class Term(eqx.Module):
         return jnp.broadcast_to(jnp.sqrt(weight / count), (count,))
 
 
+class OwnTerm(eqx.Module):
+    """A term that the user wrote: `residuals(network)` gives numbers to be made zero, by whatever it computes."""
+
+    weight: Float[Array, ""]
+    function: Callable[[Any], Any] = eqx.field(static=True)
+    name: str = eqx.field(static=True)
+
+    def residuals(self, field: Any) -> Float[Array, " n"]:
+        return jnp.ravel(jnp.asarray(self.function(field)))
+
+    def rows(self, field: Any) -> Float[Array, " n"]:
+        """√(w/n) r: half the sum of their squares is the weighted term."""
+        r = self.residuals(field)
+        return jnp.sqrt(self.weight / r.size) * r
+
+
 class PhysicsLoss(eqx.Module):
     """The loss of a network's flat parameters θ; `field(θ)` is the network again.
 
@@ -72,6 +93,7 @@ class PhysicsLoss(eqx.Module):
     unravel: Any = eqx.field(static=True)
     weighting: Weighting = Fixed()
     weights: Weights = None
+    own: tuple[OwnTerm, ...] = ()  # keep their weights, whatever the weighting does to the others
 
     def field(self, theta: Float[Array, " p"]) -> Any:
         return eqx.combine(self.unravel(theta), self.fixed)
@@ -81,7 +103,19 @@ class PhysicsLoss(eqx.Module):
         residuals = self.residuals(theta)
         parts = zip(self.terms, residuals, self.row_weights(), strict=True)
         total = jnp.sum(jnp.stack([term.loss(r, w) for term, r, w in parts]))
-        return total, jnp.stack([jnp.mean(r**2) / 2 for r in residuals])
+        own, raw = self._own(theta)
+        means = [term.mean(r**2) / 2 for term, r in zip(self.terms, residuals, strict=True)]
+        return total + own, jnp.concatenate([jnp.stack(means), raw])
+
+    def _own(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " own"]]:
+        """The weighted sum of the user's terms, and each by itself."""
+        field = self.field(theta)
+        raw = jnp.asarray([jnp.mean(term.residuals(field) ** 2) / 2 for term in self.own], theta.dtype)
+        return jnp.sum(jnp.asarray([term.weight for term in self.own], theta.dtype) * raw), raw
+
+    def _own_rows(self, theta: Float[Array, " p"]) -> Float[Array, " n"]:
+        field = self.field(theta)
+        return jnp.concatenate([jnp.zeros(0, theta.dtype), *(term.rows(field) for term in self.own)])
 
     def value_and_gradient(
         self, theta: Float[Array, " p"]
@@ -108,8 +142,20 @@ class PhysicsLoss(eqx.Module):
                 jnp.full(term.points.shape[:1], 1 / term.points.shape[0], theta.dtype) for term in group
             ]
             parts = zip(group, shares, strict=True)
-            blocks = [_blocks(count, term.points, next(weights) * share, share) for term, share in parts]
+            blocks = [
+                _blocks(
+                    count,
+                    term.points,
+                    next(weights) * share,
+                    share if term.shares is None else term.shares * share,
+                )
+                for term, share in parts
+            ]
             (own, raw), slope = summed(jax.value_and_grad(value, has_aux=True), theta, blocks)
+            total, gradient = total + own, gradient + slope
+            terms.append(raw)
+        if self.own:
+            (own, raw), slope = jax.value_and_grad(self._own, has_aux=True)(theta)
             total, gradient = total + own, gradient + slope
             terms.append(raw)
         return (total, jnp.concatenate(terms)), gradient
@@ -128,11 +174,12 @@ class PhysicsLoss(eqx.Module):
 
     def row_weights(self) -> tuple[Float[Array, ...], ...]:
         adapted = self.weighting if self.weights is not None else Fixed()
-        return adapted.rows(self, self.weights)
+        rows = zip(self.terms, adapted.rows(self, self.weights), strict=True)
+        return tuple(w if term.shares is None else w * term.shares for term, w in rows)
 
     def rows(self, theta: Float[Array, " p"]) -> Float[Array, " m"]:
         parts = zip(self.terms, self.row_weights(), self.residuals(theta), strict=True)
-        return jnp.concatenate([term.row_scale(w) * r for term, w, r in parts])
+        return jnp.concatenate([*(term.row_scale(w) * r for term, w, r in parts), self._own_rows(theta)])
 
     # ---- weights that follow θ
 
@@ -149,15 +196,17 @@ class PhysicsLoss(eqx.Module):
         """Σ_k λ_k L_k with the plan's λ: the same measure at every θ, whatever the weights have become."""
         if isinstance(self.weighting, Fixed):
             return total
-        return jnp.sum(jnp.stack([term.weight for term in self.terms]) * terms)
+        return jnp.sum(jnp.stack([term.weight for term in (*self.terms, *self.own)]) * terms)
 
     def equation_residuals(self, theta: Float[Array, " p"]) -> tuple[Float[Array, " _"], ...]:
-        equations = replace(self, terms=tuple(term for term in self.terms if term.equation))
+        equations = replace(self, terms=tuple(term for term in self.terms if term.equation), own=())
         return tuple(equations.residuals(theta))
 
-    def at(self, interior: Float[Array, "n axes"]) -> PhysicsLoss:
-        """The same loss with its equations at other points."""
-        terms = (replace(term, points=interior) if term.equation else term for term in self.terms)
+    def at(self, interior: Float[Array, "n columns"]) -> PhysicsLoss:
+        """The same loss with its equations at other points; a column behind the axes holds their shares."""
+        axes = self.terms[0].residual.axes
+        points, shares = interior[:, :axes], interior[:, axes] if interior.shape[1] > axes else None
+        terms = (replace(t, points=points, shares=shares) if t.equation else t for t in self.terms)
         return replace(self, terms=tuple(terms))
 
     def traces(self, theta: Float[Array, " p"], count: int) -> Float[Array, " k"]:
@@ -186,6 +235,9 @@ class PhysicsLoss(eqx.Module):
             count = block_count(sum(term.points.shape[0] for term in group), CHUNK)
             blocks = [_blocks(count, term.points, term.row_scale(next(weights))) for term in group]
             sums.append(summed(products, theta, blocks))
+        if self.own:
+            own, J = self._own_rows(theta), jax.jacrev(self._own_rows)(theta)
+            sums.append((_lower_panels(J), J.T @ own, jnp.sum(own**2) / 2))
         panels, gradient, total = jax.tree.map(lambda *parts: sum(parts[1:], parts[0]), *sums)
         columns = theta.shape[0]
         lower = jnp.concatenate([jnp.pad(panel, ((0, 0), (0, columns - panel.shape[1]))) for panel in panels])
@@ -200,6 +252,9 @@ class PhysicsLoss(eqx.Module):
             residual, slopes = lax.map(partial(self._linearised, theta, term), blocks)
             J.append(slopes.reshape(-1, theta.shape[0])[:count])
             r.append(residual.reshape(-1)[:count])
+        if self.own:
+            J.append(jax.jacrev(self._own_rows)(theta))
+            r.append(self._own_rows(theta))
         return jnp.concatenate(J), jnp.concatenate(r)
 
     def _linearised(
@@ -242,32 +297,58 @@ def _blocks(count: int, points: Float[Array, "n columns"], *factors: Float[Array
     return points.reshape(count, size, -1), *(factor.reshape(count, size) for factor in filled)
 
 
+@dataclass(frozen=True)
+class Weighing:
+    """λ of the equations and of the conditions, and of single terms by the names that `term_names` gives them."""
+
+    equations: float = 1.0
+    conditions: float = 100.0
+    named: tuple[tuple[str, float], ...] = ()
+
+    def of(self, name: str, equation: bool) -> float:
+        return dict(self.named).get(name, self.equations if equation else self.conditions)
+
+
 def physics_loss(
     problem: Problem,
     network: Any,
     points: Points,
-    residual_weight: float = 1.0,
-    condition_weight: float = 100.0,
+    weighing: Weighing = Weighing(),  # noqa: B008 (frozen)
     weighting: Weighting | None = None,
+    own: Sequence[tuple[float, Callable[[Any], Any]]] = (),
 ) -> tuple[PhysicsLoss, Float[Array, " p"]]:
-    """The loss for a network, and the flat parameters it starts from. λ_res = 1, λ_ic = λ_bc = 100 by default."""
+    """The loss for a network, any module from point to fields, and the flat parameters it starts from.
+
+    `own` are terms of the user's: weights and functions of the network.
+    """
+    theta, unravel, fixed = flattened(network)
+    dtype = theta.dtype
+    relations: list[tuple[Relation, Any, bool]] = [(e, points.interior, True) for e in problem.equations]
+    relations += [(c, at, False) for c, at in zip(problem.conditions, points.conditions, strict=True)]
+    terms = tuple(
+        Term(
+            jnp.asarray(at, dtype),
+            jnp.asarray(weighing.of(name, equation), dtype),
+            PointResidual(problem, relation),
+            equation,
+        )
+        for name, (relation, at, equation) in zip(term_names(problem), relations, strict=True)
+    )
+    added = tuple(OwnTerm(jnp.asarray(weight, dtype), f, own_name(f)) for weight, f in own)
+    return PhysicsLoss(terms, fixed, unravel, weighting or Fixed(), own=added), theta
+
+
+def flattened(network: Any) -> tuple[Float[Array, " p"], Any, Any]:
+    """(θ, unravel, fixed): `eqx.combine(unravel(θ), fixed)` is the network again."""
     moving = trainable(network)
     theta, unravel = ravel_pytree(moving)
-    fixed = eqx.partition(
-        network, jax.tree.map(lambda leaf: leaf is not None, moving, is_leaf=lambda x: x is None)
-    )[1]
-    dtype = theta.dtype
+    moves = jax.tree.map(lambda leaf: leaf is not None, moving, is_leaf=lambda x: x is None)
+    return theta, unravel, eqx.partition(network, moves)[1]
 
-    def term(relation: Relation, at: Any, weight: float, equation: bool) -> Term:
-        residual = PointResidual(problem, relation)
-        return Term(jnp.asarray(at, dtype), jnp.asarray(weight, dtype), residual, equation)
 
-    terms = [term(equation, points.interior, residual_weight, True) for equation in problem.equations]
-    terms += [
-        term(condition, at, condition_weight, False)
-        for condition, at in zip(problem.conditions, points.conditions, strict=True)
-    ]
-    return PhysicsLoss(tuple(terms), fixed, unravel, weighting or Fixed()), theta
+def own_name(function: Any) -> str:
+    """What a term of the user's is called in a history."""
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def term_names(problem: Problem) -> tuple[str, ...]:

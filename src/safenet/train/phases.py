@@ -1,25 +1,20 @@
-"""What a schedule is made of: optimisers, which move a network's parameters, and direct phases, which build a form."""
+"""The optimisers that a schedule is made of. Each is numbers; its state is arrays; a run splits anywhere to the bit."""
 
-from ..direct.cells import Subdivision
-from ..direct.direct import LeastSquares, Marching
-from ..direct.march_on_cells import CellMarching
-from ..direct.march_on_grid import TensorMarching
-from ..direct.modes import Modes
+from __future__ import annotations
+
 from .optimisers.adam import Adam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
 from .optimisers.nncg import NNCG
+from .optimisers.own import Optax
 from .optimisers.ssbroyden import SSBroyden
 from .optimisers.varpro import VariableProjection
 from .staging import Stage
 
-# VariableProjection and Stage are of the last kind.
-Optimiser = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt
-Form = LeastSquares | Marching | CellMarching | TensorMarching | Subdivision | Modes
-Phase = Optimiser | Form
-DIRECT = (LeastSquares, Marching, CellMarching, TensorMarching, Subdivision, Modes)
-DOUBLE = (SSBroyden, NNCG, LevenbergMarquardt)  # phases that single precision would mislead
+# VariableProjection and Stage are LevenbergMarquardt, too.
+Phase = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt | Optax
+DOUBLE = (SSBroyden, NNCG, LevenbergMarquardt)  # those that single precision would mislead
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
-    for phase in (Adam, LBFGS, SSBroyden, NNCG, LevenbergMarquardt, VariableProjection, Stage, *DIRECT)
+    for phase in (Adam, LBFGS, SSBroyden, NNCG, LevenbergMarquardt, VariableProjection, Stage, Optax)
 }

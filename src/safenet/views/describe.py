@@ -6,7 +6,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..direct.direct import FAILED
 from ..features import domain_expressions, fourier_products
 from ..measure.estimate import ROUGH
 from ..networks.methods import METHODS, build
@@ -15,10 +14,11 @@ from ..problem.facts.posedness import doubts
 from ..problem.facts.structure import axis_kinds, named_frequencies
 from ..problem.facts.verify import proven
 from ..problem.language.notation import written
-from ..solution import Solution, l2re_text
-from ..solving.door import OUT_OF_TIME
-from ..train.recipes import make_plan
-from ..train.run import GIVEN_UP
+from ..run.result import Outcome, Result, pooled
+from ..solution import POOLED, Solution, l2re_text
+from ..solving.plans import plan_for
+from ..train.plan import Plan
+from ..train.solver import Train
 
 
 def describe(problem: Problem) -> dict[str, Any]:
@@ -26,9 +26,9 @@ def describe(problem: Problem) -> dict[str, Any]:
     import jax
     import numpy as np
 
-    plan = make_plan(problem)
+    plan = plan_for(problem)
     literal = build(problem, METHODS["safe-net-literal"], key=jax.random.key(0))
-    network = build(problem, plan.network, key=jax.random.key(0))
+    network = build(problem, Train().plan(problem).network, key=jax.random.key(0))
     harmonics = fourier_products(
         problem, 128, "harmonic", "unit", key=jax.random.key(0), dtype=np.dtype(float)
     )
@@ -59,7 +59,10 @@ def describe(problem: Problem) -> dict[str, Any]:
             name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)
         },
         "parameters_count": {"safe-net-literal": literal.parameters, "safe-net": network.parameters},
-        "plan": {"phases": [phase.name for phase in plan.phases], "reasons": list(plan.reasons)},
+        "plan": {
+            "phases": [phase.name for phase in (plan.phases if isinstance(plan, Plan) else plan.passes)],
+            "reasons": list(plan.reasons),
+        },
     }
 
 
@@ -160,61 +163,60 @@ def result_text(solution: Solution, folder: Path) -> str:
     The errors are those that the solve has measured and recorded; measuring again would only take longer.
     """
     result = solution.result
-    lines = [f"{solution.problem.name}: {result['outcome']}"]
+    lines = [f"{solution.problem.name}: {result.outcome}"]
     # Before the errors: of a solution that is one of many, they say little.
-    lines += [f"  warning         {text}" for text in result.get("warnings", ())]
-    lines.extend(_error_lines(solution))
-    if result.get("estimate") is not None:
-        # What a correction leaves of the residual is rougher than the correction can be.
-        rough = (result.get("estimate_left") or 0.0) > ROUGH
-        more, why = (" or more", "; the rest of the residual is too rough to tell") if rough else ("", "")
-        since = result.get("estimate_since")
-        after = "" if since is None else f" from t = {since:.3g} on"
-        size = f"{result['estimate']:.0e}" if result["estimate"] >= 1e-16 else "below 1e-16"
-        lines.append(
-            f"  error           {size}{more} (relative{after}, estimated without the reference{why})"
-        )
-    residual = result["residual"]
-    if residual is None:
+    lines += [f"  warning         {text}" for text in result.warnings]
+    lines += [*_error_lines(solution), *_estimate_lines(result)]
+    if result.residual is None:
         lines.append(f"  residual        not known: {_gap(result)}")
     else:
-        lines.append(f"  residual        {residual:.2e} (relative, on held-out points)")
-    if residual is not None and residual > FAILED:
-        lines.append(
-            "  warning         the problem is not solved: its own equations or conditions are missed by this much"
-        )
+        lines.append(f"  residual        {result.residual:.2e} (relative, on unseen points)")
     lines.append(
-        f"  work            {result['iterations']} iterations, {result['evaluations']} evaluations, "
-        f"{result['parameters']} parameters, {result['wall_seconds']:.1f} s"
+        f"  work            {result.iterations} iterations, {result.evaluations} evaluations, "
+        f"{result.parameters} parameters, {result.wall_seconds:.1f} s"
     )
-    for reason in result["reasons"]:
-        lines.append(f"  why             {reason}")
-    lines.append(f"  stopped         {result['stop_reason']}")
-    if result["outcome"] in ("interrupted", OUT_OF_TIME):
+    lines += [f"  why             {reason}" for reason in result.reasons]
+    lines.append(f"  stopped         {result.stop_reason}")
+    if not result.outcome.complete:
         lines.append(f"  go on with      safenet solve --resume {folder}")
     lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
     return "\n".join(lines)
 
 
+def _estimate_lines(result: Result) -> list[str]:
+    """The estimated error: over all fields, and of each where there are several."""
+    error = pooled(result.estimate)
+    if error is None:
+        return []
+    # What a correction leaves of the residual is rougher than the correction can be.
+    rough = (result.estimate_left or 0.0) > ROUGH
+    more, why = (" or more", "; the rest of the residual is too rough to tell") if rough else ("", "")
+    after = "" if result.estimate_since is None else f" from t = {result.estimate_since:.3g} on"
+    lines = [f"  error           {_size(error)}{more} (estimated relative error{after}{why})"]
+    if isinstance(result.estimate, dict):
+        each = (f"{name} {_size(value)}" for name, value in result.estimate.items() if name != POOLED)
+        lines.append(f"                  of each field: {', '.join(each)}")
+    return lines
+
+
+def _size(error: float) -> str:
+    return f"{error:.0e}" if error >= 1e-16 else "below 1e-16"
+
+
 def _error_lines(solution: Solution) -> list[str]:
     """L2RE and the largest error; none without a reference. What is not finite is recorded as None."""
-    l2re, floor = solution.result["l2re"], solution.result["reference_accuracy"]
-    several = isinstance(l2re, dict)
-    if (l2re["pooled"] if several else l2re) is None:
-        return (
-            [f"  L2RE            not known: {_gap(solution.result)}"]
-            if solution.problem.has_reference
-            else []
-        )
-    lines = [f"  L2RE            {l2re_text(l2re, floor)}"]
-    if several:
+    result = solution.result
+    if pooled(result.l2re) is None:
+        return [f"  L2RE            not known: {_gap(result)}"] if solution.problem.has_reference else []
+    lines = [f"  L2RE            {l2re_text(result.l2re, result.reference_accuracy)}"]
+    if isinstance(result.l2re, dict):
         lines.append(
             "                  pooled: all fields as one vector, large ones weigh more; mean: of the fields' own"
         )
-    return [*lines, f"  largest error   {solution.result['max_error']:.2e}"]
+    return [*lines, f"  largest error   {result.max_error:.2e}"]
 
 
-def _gap(result: dict[str, Any]) -> str:
+def _gap(result: Result) -> str:
     """Why there is no number."""
-    short = result["outcome"] in ("interrupted", OUT_OF_TIME, GIVEN_UP)
+    short = not result.outcome.complete or result.outcome == Outcome.GIVEN_UP
     return "the run has not reached the whole domain" if short else "the solution is not finite everywhere"

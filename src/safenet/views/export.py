@@ -140,7 +140,7 @@ def to_xarray(solution: Solution, derivatives: Sequence[str] = (), **counts: Any
     ticks, fields, _ = _table(solution, derivatives, counts)
     # The errors are those of the solution; of its derivatives they say nothing.
     differentiated = any(solution.orders)
-    l2re = None if differentiated else result.get("l2re")
+    l2re = None if differentiated else result.l2re
     own = l2re if isinstance(l2re, dict) else {}
     facts = {
         "problem": problem.name,
@@ -148,9 +148,10 @@ def to_xarray(solution: Solution, derivatives: Sequence[str] = (), **counts: Any
         "equations": "; ".join(equation.text for equation in problem.equations),
         "conditions": "; ".join(condition.text for condition in problem.conditions),
         "parameters": ", ".join(f"{symbol.name} = {value}" for symbol, value in problem.parameters.items()),
-        "method": result.get("method"),
+        "solver": result.solver or None,
+        "method": result.method,
         "l2re": own.get("pooled") if own else l2re,
-        "residual": None if differentiated else result.get("residual"),
+        "residual": None if differentiated else result.residual,
     }
     variables = {
         name: (tuple(ticks), values, _present({"l2re": own.get(field_key(name))}))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..problem import Problem
+from ..run.result import Outcome, pooled
 from ..solution import Solution, evaluate_network, l2re_text
 from .export import label
 
@@ -54,17 +55,20 @@ def _scored(solution: Solution) -> bool:
 
 def _title(solution: Solution) -> str:
     parts = [solution.problem.title or solution.problem.name]
-    result = {} if any(solution.orders) else solution.result
-    l2re = result.get("l2re")
-    pooled = l2re.get("pooled") if isinstance(l2re, dict) else l2re
-    if pooled is not None:
-        parts.append(f"relative L² error {l2re_text(pooled, result.get('reference_accuracy'))}")
-    elif result.get("residual") is not None:
-        parts.append(f"held-out residual {result['residual']:.1e}")
-    if "wall_seconds" in result:
-        parts.append(f"{result['wall_seconds']:.1f} s")
-    if result.get("outcome") not in (None, "finished"):
-        parts.append(str(result["outcome"]))
+    result = solution.result
+    if any(solution.orders) or not result.problem:  # a derivative, or a field that no solve has measured
+        return parts[0]
+    error, estimate = pooled(result.l2re), pooled(result.estimate)
+    if error is not None:
+        parts.append(f"relative L² error {l2re_text(error, result.reference_accuracy)}")
+    if estimate is not None:
+        parts.append(
+            f"estimated error {estimate:.0e}" if estimate >= 1e-16 else "estimated error below 1e-16"
+        )
+    if error is None and estimate is None and result.residual is not None:
+        parts.append(f"residual {result.residual:.1e}")
+    if result.outcome != Outcome.SOLVED:
+        parts.append(str(result.outcome))
     return "  ·  ".join(parts)
 
 
@@ -76,7 +80,7 @@ def _sampled(solution: Solution, name: str, ticks: list[np.ndarray]) -> tuple[np
     index = problem.unknowns.index(name)
     orders = solution.orders or (0,) * len(problem.axes)
     points = np.stack(flat, axis=1)
-    values = evaluate_network(solution.network, points, orders)[:, index]
+    values = evaluate_network(solution.field, points, orders)[:, index]
     outside = ~problem.contains(points, 1e-9 * problem.axes[0].length)
     values = np.where(outside, np.nan, values)
     if not _scored(solution):
@@ -251,7 +255,7 @@ def _draw_maps(solution: Solution, name: str, axes: list[Axes]) -> None:
 
 def _held(solution: Solution, index: int) -> float:
     axis = solution.problem.axes[index]
-    reached = getattr(solution.network, "breaks", (axis.hi,))[-1]
+    reached = getattr(solution.field, "breaks", (axis.hi,))[-1]
     return min(axis.hi, reached) if axis.is_time else (axis.lo + axis.hi) / 2
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from ..thresholds import RIDGE_MORE, RIDGE_MOST
+
 Blocks = Mapping[tuple[int, int], np.ndarray]  # (i, j) → A_ij; A_ji may be left out
 
 
@@ -28,7 +30,7 @@ class _Pivot:
 
 
 class BlockCholesky:
-    """Factors A + ridge·I, where the ridge is raised a hundredfold while rounding makes a pivot negative."""
+    """Factors A + ridge·I, where the ridge is raised while rounding makes a pivot negative."""
 
     def __init__(self, blocks: Blocks, count: int, ridge: float) -> None:
         order, neighbours = elimination(blocks, count)
@@ -37,9 +39,9 @@ class BlockCholesky:
                 self.pivots = self._eliminate(blocks, order, neighbours, ridge)
                 return
             except LinAlgError:
-                if not ridge < 1e-4:
+                if not ridge < RIDGE_MOST:
                     raise
-                ridge *= 100
+                ridge *= RIDGE_MORE
 
     @staticmethod
     def _eliminate(

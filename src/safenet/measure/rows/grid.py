@@ -1,6 +1,6 @@
 """F(u, u_t, ∂^α u) = 0 at the nodes of a tensor grid in a slab of time: a square system that is never written down.
 
-Along an axis the values w at the inner nodes and the data g of the conditions on its faces fix the amplitudes,
+Along an axis the values w at the inner nodes and the data g of the conditions on its faces fix the coefficients,
 
     a = E w + L g,   [E L] = [φ(nodes); B φ]⁻¹,
 
@@ -25,12 +25,10 @@ from ...fields.series import LinearForm
 from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.jets import Jet
+from ..thresholds import DEGENERATE, ENOUGH, FORCING, KRYLOV, RESTARTS
 from .grid_conditions import on_faces, periodic, pins
 from .grid_lines import Line, along, each, radau
-
-KRYLOV, RESTARTS = 40, 3  # vectors, and how often they are begun anew: a slab that needs more is too long
-FORCING, ENOUGH = 1e-5, 0.1  # by how much GMRES is to lower the residual of a Newton step, and has to
-DEGENERATE = 1e-12  # a mode that no equation sees, as the mean of a pressure: it stays where it is
+from .relation import Formula
 
 # (field, time order, nodes of each space axis) -> values at the slab's start on their grid.
 Start = Callable[[int, int, Sequence[np.ndarray]], np.ndarray]
@@ -60,7 +58,7 @@ def continued(before: LinearForm, t: float) -> Start:
 
     def start(field: int, k: int, nodes: Sequence[np.ndarray]) -> np.ndarray:
         *space, time = before.bases[field]
-        state = np.tensordot(np.asarray(before.amplitudes[field]), time(np.asarray(t), k), axes=1)
+        state = np.tensordot(np.asarray(before.coefficients[field]), time(np.asarray(t), k), axes=1)
         return each([basis(x) for basis, x in zip(space, nodes, strict=True)], state)
 
     return start
@@ -90,10 +88,7 @@ class TensorRows:
         self.lifted = [self._lifted(f, self.times) for f in fields]
         self.pins = pins(problem)
         self.jets = {symbol: jet for equation in problem.equations for symbol, jet in equation.jets.items()}
-        self.equations = [
-            (problem.value(e.residual), {s: problem.value(e.coefficient(s)) for s in e.jets})
-            for e in problem.equations
-        ]
+        self.equations = [Formula.of(problem, equation) for equation in problem.equations]
         mesh = np.meshgrid(*self._nodes(self.lines[0]), indexing="ij")
         self.coordinates = {a.symbol: m for a, m in zip(problem.axes, mesh, strict=True)}
         self._rates, vectors = np.linalg.eig(self.rate)
@@ -138,14 +133,14 @@ class TensorRows:
         return float(self.problem.value(place))
 
     def _lifted(self, field: int, times: np.ndarray, order: int = 0) -> np.ndarray:
-        """What the data on the faces add to the amplitudes at these times, or to their rate of change."""
+        """What the data on the faces add to the coefficients at these times, or to their rate of change."""
         lines, problem = self.lines[field], self.problem
         total = np.zeros((*(line.basis.size for line in lines), len(times)))
         for axis in reversed(range(len(lines))):
             conditions = on_faces(problem, axis, problem.unknowns[field])
             if not conditions:
                 continue
-            # Before this axis: values, to be extended; behind it: amplitudes, by as many nodes.
+            # Before this axis: values, to be extended; behind it: coefficients, by as many nodes.
             whole = [line.whole() for line in lines]
             nodes = [line.nodes if i < axis else whole[i].nodes for i, line in enumerate(lines)]
             nodes[axis] = np.zeros(1)
@@ -164,7 +159,7 @@ class TensorRows:
         return total
 
     def _started(self, field: int, start: Start) -> list[np.ndarray]:
-        """The amplitudes of u, and of u_t where the equation has u_tt, at the slab's start."""
+        """The coefficients of u, and of u_t where the equation has u_tt, at the slab's start."""
         lines, begin = self.lines[field], np.array(self.span[:1])
         nodes = [line.dense[0] for line in lines]
         tables = [line.basis(x) for line, x in zip(lines, nodes, strict=True)]
@@ -178,11 +173,12 @@ class TensorRows:
 
     @property
     def starting_tails(self) -> np.ndarray:
-        """For each space axis the share of the initial values' amplitudes in its highest modes."""
+        """For each space axis the share of the initial values' coefficients in its highest modes."""
         begun = [(f, started[0]) for f, started in enumerate(self.started) if started]
-        return np.max(
+        tails = np.max(
             [[line.basis.tail(a, i) for i, line in enumerate(self.lines[f])] for f, a in begun], axis=0
         )
+        return np.asarray(tails)
 
     def guess(self) -> np.ndarray:
         """u₀ at every node, and zero for what has no start."""
@@ -195,7 +191,7 @@ class TensorRows:
 
     def at_nodes(self, form: LinearForm) -> np.ndarray:
         """The values of a form on the same slab."""
-        fields = zip(form.amplitudes, form.bases, self.lines, strict=True)
+        fields = zip(form.coefficients, form.bases, self.lines, strict=True)
         return np.stack(
             [
                 each([basis(x) for basis, x in zip(bases, self._nodes(lines), strict=True)], np.asarray(a))
@@ -206,7 +202,7 @@ class TensorRows:
     def _nodes(self, lines: Sequence[Line]) -> list[np.ndarray]:
         return [*(line.nodes for line in lines), self.times]
 
-    def _amplitudes(self, values: np.ndarray) -> list[np.ndarray]:
+    def _coefficients(self, values: np.ndarray) -> list[np.ndarray]:
         """In space; in time still the values at the nodes."""
         fields = values.reshape(self.shape)
         return [
@@ -214,26 +210,25 @@ class TensorRows:
             for f, lines in enumerate(self.lines)
         ]
 
-    def _in_time(self, field: int, amplitudes: np.ndarray, order: int) -> np.ndarray:
+    def _in_time(self, field: int, coefficients: np.ndarray, order: int) -> np.ndarray:
         for k in range(order):
-            amplitudes = (
-                along(self.rate, amplitudes, -1) + self.started[field][k][..., None] * self.rate_start
+            coefficients = (
+                along(self.rate, coefficients, -1) + self.started[field][k][..., None] * self.rate_start
             )
-        return amplitudes
+        return coefficients
 
     def _values(self, values: np.ndarray) -> dict[sp.Symbol, np.ndarray]:
-        amplitudes, found = self._amplitudes(values), dict(self.coordinates)
+        coefficients, found = self._coefficients(values), dict(self.coordinates)
         for symbol, jet in self.jets.items():
             f = self.problem.unknowns.index(jet.field)
             tables: list[np.ndarray | None] = [
                 line.table(order) for line, order in zip(self.lines[f], jet.orders, strict=False)
             ]
-            found[symbol] = each(tables, self._in_time(f, amplitudes[f], jet.orders[-1]))
+            found[symbol] = each(tables, self._in_time(f, coefficients[f], jet.orders[-1]))
         return found
 
     def _residual(self, at: dict[sp.Symbol, np.ndarray]) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return np.stack([np.broadcast_to(evaluate(r, at, np), self.shape[1:]) for r, _ in self.equations])
+        return np.stack([np.broadcast_to(f.residual_at(at), self.shape[1:]) for f in self.equations])
 
     def residual(self, values: np.ndarray) -> np.ndarray:
         return self._preconditioned(self._residual(self._values(values)))
@@ -241,11 +236,10 @@ class TensorRows:
     def linearise(self, values: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
         """The Jacobian as a product, and the residual, both behind the preconditioner of this place."""
         at = self._values(values)
-        with np.errstate(all="ignore"):
-            slopes = [
-                {s: np.broadcast_to(evaluate(c, at, np), self.shape[1:]) for s, c in coefficients.items()}
-                for _, coefficients in self.equations
-            ]
+        slopes = [
+            {s: np.broadcast_to(slope, self.shape[1:]) for s, slope in formula.slopes_at(at).items()}
+            for formula in self.equations
+        ]
         self._factor = self._symbol([{s: float(c.mean()) for s, c in row.items()} for row in slopes])
 
         def product(direction: np.ndarray) -> np.ndarray:
@@ -311,7 +305,7 @@ class TensorRows:
         inverse = np.empty_like(matrix)
         inverse[~blind] = np.linalg.inv(scaled[~blind])
         inverse[blind] = np.linalg.pinv(scaled[blind], rcond=DEGENERATE)
-        return inverse / np.maximum(size, 1e-300)
+        return np.asarray(inverse / np.maximum(size, 1e-300))
 
     def _preconditioned(self, rows: np.ndarray) -> np.ndarray:
         there = [each([*self._inverses[self._owner[e]], self._unstaged], row) for e, row in enumerate(rows)]
@@ -320,25 +314,25 @@ class TensorRows:
         return np.stack([each(self._vectors[f], mode).real for f, mode in enumerate(modes)]).ravel()
 
     def form(self, values: np.ndarray) -> LinearForm:
-        """The values as amplitudes, in time too."""
+        """The values as coefficients, in time too."""
         tensors, bases = [], []
-        for f, amplitudes in enumerate(self._amplitudes(values)):
+        for f, coefficients in enumerate(self._coefficients(values)):
             if f in self.pins:
-                amplitudes[(0,) * len(self.counts)] += self._pin(f, amplitudes)
+                coefficients[(0,) * len(self.counts)] += self._pin(f, coefficients)
             basis, times = self.time_bases[f], self.times
             if self.started[f]:
-                amplitudes = np.concatenate([amplitudes, self.started[f][0][..., None]], axis=-1)
+                coefficients = np.concatenate([coefficients, self.started[f][0][..., None]], axis=-1)
                 times = np.append(times, self.span[0])
-            tensors.append(along(np.linalg.inv(basis(times)), amplitudes, -1))
+            tensors.append(along(np.linalg.inv(basis(times)), coefficients, -1))
             bases.append((*(line.basis for line in self.lines[f]), basis))
         return LinearForm(tuple(tensors), tuple(bases))
 
-    def _pin(self, field: int, amplitudes: np.ndarray) -> np.ndarray:
+    def _pin(self, field: int, coefficients: np.ndarray) -> np.ndarray:
         """What the constant lacks at every time: the first function of every axis is 1."""
         condition = self.pins[field]
         ((symbol, jet),) = condition.jets.items()
-        here = amplitudes
+        here = coefficients
         for axis, line in enumerate(self.lines[field]):
             here = np.tensordot(line.basis(np.asarray(self._place(jet, axis))), here, axes=1)
         source = self.problem.value(condition.source / condition.coefficient(symbol))
-        return evaluate(source, {self.problem.axes[-1].symbol: self.times}, np) - here
+        return np.asarray(evaluate(source, {self.problem.axes[-1].symbol: self.times}, np) - here)

@@ -15,29 +15,45 @@ def tensor_obstacle(problem: Problem) -> str | None:
             return f"its formulas break at {name} = {places[0]:.3g}"
     if len(problem.equations) != len(problem.unknowns):
         return "it has not one equation for each unknown"
-    for name in problem.unknowns:
-        if problem.time_order(name) > 2:
-            return f"{name} has a time derivative of order {problem.time_order(name)}"
-        starts = [c for c in problem.conditions if c.initial and field_of(c) == name]
-        orders = sorted(next(iter(c.jets.values())).orders[-1] for c in starts)
-        if orders != list(range(problem.time_order(name))) or not all(
-            _simple(problem, c, -1) for c in starts
-        ):
-            return f"{name} has not one initial value of its own for each time derivative"
+    reasons = (
+        *(_start_obstacle(problem, name) for name in problem.unknowns),
+        _side_obstacle(problem),
+        *(_face_obstacle(problem, axis) for axis in range(len(problem.axes) - 1)),
+    )
+    return next((reason for reason in reasons if reason), None)
+
+
+def _start_obstacle(problem: Problem, name: str) -> str | None:
+    """Why the initial values do not fix an unknown's time derivatives below the highest."""
+    order = problem.time_order(name)
+    if order > 2:
+        return f"{name} has a time derivative of order {order}"
+    starts = [c for c in problem.conditions if c.initial and field_of(c) == name]
+    orders = sorted(next(iter(c.jets.values())).orders[-1] for c in starts)
+    if orders != list(range(order)) or not all(_simple(problem, c, -1) for c in starts):
+        return f"{name} has not one initial value of its own for each time derivative"
+    return None
+
+
+def _side_obstacle(problem: Problem) -> str | None:
     pinned = pins(problem).values()
     for condition in problem.conditions:
         if not condition.initial and len(condition.free) != len(problem.axes) - 1 and condition not in pinned:
             return f"the condition {condition.text} does not hold on a whole side"
-    for axis in range(len(problem.axes) - 1):
-        if periodic(problem, axis):
-            continue
-        for condition in on_faces(problem, axis):
-            if not _simple(problem, condition, axis):
-                return f"the condition {condition.text} is not one on u and its normal derivatives alone"
-        for name in problem.unknowns:
-            count = len(on_faces(problem, axis, name))
-            if count != problem.order(axis, name):
-                return f"{name} has {count} conditions in {problem.axis_names[axis]}"
+    return None
+
+
+def _face_obstacle(problem: Problem, axis: int) -> str | None:
+    """Why the conditions on the two faces of an axis do not fix the unknowns along it."""
+    if periodic(problem, axis):
+        return None
+    for condition in on_faces(problem, axis):
+        if not _simple(problem, condition, axis):
+            return f"the condition {condition.text} is not one on u and its normal derivatives alone"
+    for name in problem.unknowns:
+        count = len(on_faces(problem, axis, name))
+        if count != problem.order(axis, name):
+            return f"{name} has {count} conditions in {problem.axis_names[axis]}"
     return None
 
 

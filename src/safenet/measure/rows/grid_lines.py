@@ -54,7 +54,7 @@ class Line:
         return _dense(self)
 
     def table(self, order: int) -> np.ndarray:
-        """Amplitudes → ∂^order at the nodes."""
+        """Coefficients → ∂^order at the nodes."""
         return _table(self, order)
 
     def derivative(self, order: int) -> np.ndarray:
@@ -78,7 +78,7 @@ class Line:
 # The same lines serve slab after slab.
 @lru_cache(maxsize=64)
 def _table(line: Line, order: int) -> np.ndarray:
-    return line.basis(line.nodes, order)
+    return np.asarray(line.basis(line.nodes, order))
 
 
 @lru_cache(maxsize=64)
@@ -93,7 +93,7 @@ def _dense(line: Line) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def _derivative(line: Line, order: int) -> np.ndarray:
-    return line.table(order) @ line.extension
+    return np.asarray(line.table(order) @ line.extension)
 
 
 @lru_cache(maxsize=64)

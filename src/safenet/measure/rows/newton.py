@@ -1,4 +1,4 @@
-"""a ← a − J⁺ r(a): Gauss–Newton on the amplitudes of a linear form; one step solves a linear problem.
+"""a ← a − J⁺ r(a): Gauss–Newton on the coefficients of a linear form; one step solves a linear problem.
 
 Each step is a least-squares solve with the column-scaled Jacobian. Where the bases are orthogonal (sine, periodic,
 Chebyshev) the normal equations are well conditioned and fastest; otherwise (the paper's harmonics are a frame, not
@@ -18,18 +18,24 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs, solve_triangular
 
-REGULARISATION = 1e-14
-WELL_CONDITIONED = 1e-10  # reciprocal condition of JᵀJ above which its Cholesky factor keeps enough digits
+from ..thresholds import (
+    DESCENT,
+    LEAST_STEP,
+    PREDICTED,
+    REGULARISATION,
+    SETTLED,
+    WELL_CONDITIONED,
+)
 
 
 @runtime_checkable
 class System(Protocol):
     """r(a): rows to be made zero in the least-squares sense."""
 
-    def linearise(self, amplitudes: np.ndarray) -> tuple[Any, np.ndarray]:
+    def linearise(self, coefficients: np.ndarray) -> tuple[Any, np.ndarray]:
         """J and r, whatever J is to `solve`."""
 
-    def residual(self, amplitudes: np.ndarray) -> np.ndarray: ...
+    def residual(self, coefficients: np.ndarray) -> np.ndarray: ...
 
     def solve(self, jacobian: Any, residual: np.ndarray) -> tuple[np.ndarray, float]:
         """The δ that minimises ‖J δ + r‖, and the minimum."""
@@ -39,11 +45,12 @@ class System(Protocol):
 class Newton:
     """Where the iteration ended: `norm` is ‖r‖ there, `converged` whether it settled."""
 
-    amplitudes: np.ndarray
+    coefficients: np.ndarray
     norm: float
     iterations: int
     evaluations: int
     converged: bool
+    stopped: bool = False  # asked to stop, it did so between two steps
 
 
 def least_squares(jacobian: np.ndarray, residual: np.ndarray, orthogonal: bool) -> tuple[np.ndarray, float]:
@@ -73,7 +80,7 @@ def _normal_equations(jacobian: np.ndarray, residual: np.ndarray) -> np.ndarray 
         return None
     step = -cho_solve(factor, jacobian.T @ residual, check_finite=False)
     # One refinement with the same factor wins back the digits that squaring the condition lost.
-    return step - cho_solve(factor, jacobian.T @ (jacobian @ step + residual), check_finite=False)
+    return np.asarray(step - cho_solve(factor, jacobian.T @ (jacobian @ step + residual), check_finite=False))
 
 
 def _regularised_qr(jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, float]:
@@ -92,39 +99,45 @@ def _regularised_qr(jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndar
 @np.errstate(all="ignore")  # what is not finite is looked at here
 def newton(
     system: System,
-    amplitudes: np.ndarray,
+    coefficients: np.ndarray,
     linear: bool,
     iterations: int = 20,
     tolerance: float = 1e-9,
     report: Callable[[int, float], None] = lambda iteration, norm: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Newton:
-    """Iterate until the step is below `tolerance` relative to the amplitudes, halving steps that do not descend."""
-    jacobian, residual = system.linearise(amplitudes)
+    """Iterate until the step is below `tolerance` relative to the coefficients, halving steps that do not descend.
+
+    `stop` is asked after every step whether to leave the rest.
+    """
+    jacobian, residual = system.linearise(coefficients)
     norm, evaluations = float(np.linalg.norm(residual)), 1
     for iteration in range(1, iterations + 1):
         step, predicted = system.solve(jacobian, residual)
         if not np.isfinite(step).all():
-            return Newton(amplitudes, norm, iteration, evaluations, converged=False)
+            return Newton(coefficients, norm, iteration, evaluations, converged=False)
         if linear:
-            return Newton(amplitudes + step, predicted, iteration, evaluations, converged=True)
+            return Newton(coefficients + step, predicted, iteration, evaluations, converged=True)
         length = 1.0
         while True:
-            trial = amplitudes + length * step
+            trial = coefficients + length * step
             trial_norm = float(np.linalg.norm(system.residual(trial)))
             evaluations += 1
             # A least-squares residual need not fall to zero: near the end allow it to stay, within rounding.
-            if np.isfinite(trial_norm) and trial_norm <= norm * (1 + 1e-10):
+            if np.isfinite(trial_norm) and trial_norm <= norm * (1 + DESCENT):
                 break
             length /= 2
-            if length < 1e-3:
-                return Newton(amplitudes, norm, iteration, evaluations, converged=False)
+            if length < LEAST_STEP:
+                return Newton(coefficients, norm, iteration, evaluations, converged=False)
         report(iteration, trial_norm)
         size = float(np.linalg.norm(length * step)) / max(float(np.linalg.norm(trial)), 1e-300)
         # The residual came down to where the linear model said: the next step would change nothing.
-        settled = length == 1.0 and size < 1e-2 and trial_norm <= 1.01 * predicted
-        amplitudes, norm = trial, trial_norm
+        settled = length == 1.0 and size < SETTLED and trial_norm <= PREDICTED * predicted
+        coefficients, norm = trial, trial_norm
         if size < tolerance or settled:
-            return Newton(amplitudes, norm, iteration, evaluations, converged=True)
-        jacobian, residual = system.linearise(amplitudes)
+            return Newton(coefficients, norm, iteration, evaluations, converged=True)
+        if stop():
+            return Newton(coefficients, norm, iteration, evaluations, converged=False, stopped=True)
+        jacobian, residual = system.linearise(coefficients)
         norm = float(np.linalg.norm(residual))  # linearising weighs the rows anew
-    return Newton(amplitudes, norm, iterations, evaluations, converged=False)
+    return Newton(coefficients, norm, iterations, evaluations, converged=False)

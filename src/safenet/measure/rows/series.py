@@ -2,15 +2,15 @@
 
     J = Σ_α (∂F/∂u_α)(x_p) · ∂^α Φ(x_p)
 
-The coefficients ∂F/∂u_α come from SymPy, the columns from the closed-form tables: nothing is differentiated
-numerically. Rows carry the square roots of quadrature weights, so their norm is the L² norm of the residual.
+The slopes ∂F/∂u_α come from SymPy, the columns from the closed-form tables: nothing is differentiated numerically.
+Rows carry the square roots of quadrature weights, so their norm is the L² norm of the residual.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,66 +19,28 @@ import sympy as sp
 from ...fields.basis import AxisBasis
 from ...fields.series import Bases, LinearForm
 from ...problem import Problem, Relation
-from ...problem.evaluate import evaluate
 from ...problem.jets import Jet
-from ..heldout import largest, local_size
+from ..thresholds import CONDITION_WEIGHT
 from .newton import least_squares
-
-CONDITION_WEIGHT = 10.0  # the paper's λ = 100 for conditions against 1 for the equation, as row scales
-
-# (field, time order, points) -> values: what the previous piece hands over.
-Handover = Callable[[int, int, np.ndarray], np.ndarray]
+from .relation import Formula, Handover, Rows, Values, weigh
 
 
-@dataclass
-class Linearised:
-    """A block's coordinates and jets, and ∂F/∂u_α, at every point."""
+@dataclass(kw_only=True)
+class Block(Rows):
+    """The rows of one relation: one design matrix per jet, over the columns of its field."""
 
-    values: dict[sp.Symbol, np.ndarray]
-    slopes: dict[sp.Symbol, np.ndarray | float]
-
-    @property
-    def largest(self) -> np.ndarray:
-        """max_α |∂F/∂u_α · u_α|, the largest term at every point."""
-        with np.errstate(all="ignore"):
-            return largest([slope * self.values[symbol] for symbol, slope in self.slopes.items()])
-
-
-@dataclass
-class Block:
-    """The rows of one relation: residual and coefficients as expressions, one design matrix per jet."""
-
-    residual: sp.Expr
-    coefficients: dict[sp.Symbol, sp.Expr]
-    coordinates: dict[sp.Symbol, np.ndarray]
     designs: dict[sp.Symbol, np.ndarray]
     columns: dict[sp.Symbol, slice]
-    weights: np.ndarray
-    target: np.ndarray | float = 0.0
-    nonlinear: bool = False
-    local: np.ndarray | float = 1.0
 
-    def values(self, amplitudes: np.ndarray) -> dict[sp.Symbol, np.ndarray]:
-        jets = {s: design @ amplitudes[self.columns[s]] for s, design in self.designs.items()}
-        return {**self.coordinates, **jets}
+    def jets(self, coefficients: np.ndarray) -> Values:
+        return {
+            symbol: design @ coefficients[self.columns[symbol]] for symbol, design in self.designs.items()
+        }
 
-    def at(self, amplitudes: np.ndarray) -> Linearised:
-        """The jets and ∂F/∂u_α of each at the points, computed once for weighing and for the rows."""
-        values = self.values(amplitudes)
-        with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
-            slopes = {s: evaluate(expression, values, np) for s, expression in self.coefficients.items()}
-        return Linearised(values, slopes)
-
-    def rows(self, here: Linearised, jacobian: np.ndarray) -> np.ndarray:
-        """Write the weighted Jacobian into `jacobian` (zeroed) and return the weighted residual."""
+    def write(self, jacobian: np.ndarray) -> None:
+        """Add the weighted Jacobian to `jacobian`, whose rows are these."""
         for symbol, design in self.designs.items():
-            coefficient = self.local * self.weights * here.slopes[symbol]
-            jacobian[:, self.columns[symbol]] += coefficient[:, None] * design
-        return self.residuals(here.values)
-
-    def residuals(self, values: dict[sp.Symbol, np.ndarray]) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return self.local * self.weights * (evaluate(self.residual, values, np) - self.target)
+            jacobian[:, self.columns[symbol]] += self.factor(symbol)[:, None] * design
 
 
 class Collocation:
@@ -146,15 +108,12 @@ class Collocation:
         grids, weights = self._grid(free)
         mesh = np.meshgrid(*grids, indexing="ij")
         coordinates = {a.symbol: m.ravel() for a, m in zip(self.problem.axes, mesh, strict=True)}
-        value = self.problem.value
         return Block(
-            residual=value(relation.residual),
-            coefficients={symbol: value(relation.coefficient(symbol)) for symbol in relation.jets},
+            formula=Formula.of(self.problem, relation),
             coordinates=coordinates,
             designs={symbol: self._design(jet, grids) for symbol, jet in relation.jets.items()},
             columns={s: self.columns[self.problem.unknowns.index(j.field)] for s, j in relation.jets.items()},
             weights=np.sqrt(weights) * scale,
-            nonlinear=not relation.linear,
         )
 
     def _continuation(self, handover: Handover) -> list[Block]:
@@ -175,8 +134,7 @@ class Collocation:
                 symbol = sp.Symbol(jet.text(self.problem.axis_names), real=True)
                 blocks.append(
                     Block(
-                        residual=symbol,
-                        coefficients={symbol: sp.Integer(1)},
+                        formula=Formula.sum({symbol: 1}),
                         coordinates={},
                         designs={symbol: self._design(jet, grids)},
                         columns={symbol: self.columns[index]},
@@ -186,32 +144,31 @@ class Collocation:
                 )
         return blocks
 
-    def linearise(self, amplitudes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def linearise(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The Jacobian (Fortran order, as LAPACK wants it) and the residual, both weighted."""
-        counts = [len(block.weights) for block in self.blocks]
         jacobian = np.zeros((self.rows, self.unknowns), order="F")
-        residual = np.empty(self.rows)
-        row = 0
-        for block, count in zip(self.blocks, counts, strict=True):
-            here = block.at(amplitudes)
-            if block.nonlinear:
-                # Plain least squares would bend the solution upstream of a front, in all that flows into it, to
-                # make the remainder there smaller: every point counts relative to its own terms.
-                size = local_size(here.largest)
-                block.local = np.min(size) / size
-            residual[row : row + count] = block.rows(here, jacobian[row : row + count])
-            row += count
-        return jacobian, residual
+        residual, row = [], 0
+        for block in self.blocks:
+            block.look(coefficients)
+            block.differentiate()
+            weigh([block])
+            block.write(jacobian[row : row + len(block.weights)])
+            residual.append(block.residual())
+            row += len(block.weights)
+        return jacobian, np.concatenate(residual)
+
+    def residual(self, coefficients: np.ndarray) -> np.ndarray:
+        """Weighted as the points last were."""
+        for block in self.blocks:
+            block.look(coefficients)
+        return np.concatenate([block.residual() for block in self.blocks])
 
     def solve(self, jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, float]:
         return least_squares(jacobian, residual, self.orthogonal)
 
-    def residual(self, amplitudes: np.ndarray) -> np.ndarray:
-        return np.concatenate([block.residuals(block.values(amplitudes)) for block in self.blocks])
-
-    def form(self, amplitudes: np.ndarray) -> LinearForm:
+    def form(self, coefficients: np.ndarray) -> LinearForm:
         tensors = tuple(
-            amplitudes[columns].reshape([basis.size for basis in axes])
+            coefficients[columns].reshape([basis.size for basis in axes])
             for columns, axes in zip(self.columns, self.bases, strict=True)
         )
         return LinearForm(tensors, self.bases)
@@ -227,10 +184,10 @@ def kronecker(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def widen(form: LinearForm, bases: Bases) -> np.ndarray:
-    """The amplitudes of `form` in larger bases of the same kinds: a warm start for the next level."""
+    """The coefficients of `form` in larger bases of the same kinds: a warm start for the next level."""
     flat = []
-    for amplitude, old, new in zip(form.amplitudes, form.bases, bases, strict=True):
-        tensor = np.asarray(amplitude)
+    for own, old, new in zip(form.coefficients, form.bases, bases, strict=True):
+        tensor = np.asarray(own)
         for axis, (small, large) in enumerate(zip(old, new, strict=True)):
             tensor = np.moveaxis(_pad(np.moveaxis(tensor, axis, 0), small, large), 0, axis)
         flat.append(tensor.ravel())

@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from ...errors import SafeNetError
+from ...errors import Place, SafeNetError
 from ..evaluate import at_place, evaluate
 from ..jets import Jet, coordinate
 from ..relation import Condition
+from .fact import fact
 
 if TYPE_CHECKING:
     from ..problem import Problem
 
 ROUNDING = 1e-9  # of the terms of a difference: the same value, written in two ways
 JUMP = 1e-6  # of the values that meet: less is not worth a word
+NOISE = 1e-13  # of the values along the faces: what float64 leaves of a zero among them
 
 
 def check_agreement(problem: Problem) -> None:
@@ -34,6 +36,7 @@ def check_agreement(problem: Problem) -> None:
             raise SafeNetError(
                 f"conditions {i} ({first.text}) and {j} ({second.text}) contradict each other",
                 "leave out one of them, or move it to the place where it holds",
+                Place(("conditions", j - 1)),
             )
 
 
@@ -62,28 +65,31 @@ class Clash:
     gap: float
 
 
-def clashes(problem: Problem) -> list[Clash]:
+@fact
+def clashes(problem: Problem) -> tuple[Clash, ...]:
     """The faces whose values, or equality at both ends, the initial values do not have: u jumps there at the start."""
     if problem.time is None or problem.region is not None:
-        return []
+        return ()
     begin, found = problem.axes[problem.time], []
     starts = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
     for face in problem.conditions:
         known = all(not any(jet.orders) and jet.field in starts for jet in face.jets.values())
         if face.initial or problem.time not in face.free or not known:
             continue
-        at = {**_some_points(problem, face), begin.symbol: np.asarray(begin.lo)}
+        along = _some_points(problem, face)
+        at = {**along, begin.symbol: np.asarray(begin.lo)}
         with _whatever_comes():
             begun = {s: evaluate(starts[j.field], at_place(problem, j, at), np) for s, j in face.jets.items()}
             residual = problem.value(face.residual)
             gap, *sizes = (_largest(part, at | begun) for part in (residual, *sp.Add.make_args(residual)))
             sizes += [_largest(starts[jet.field], at) for jet in face.jets.values()]
-            if JUMP * max(sizes) < gap < math.inf:
+            if _jump(gap, sizes, [_largest(part, along | begun) for part in sp.Add.make_args(residual)]):
                 found.append(Clash(face, gap))
-    return found
+    return tuple(found)
 
 
-def corners(problem: Problem) -> list[tuple[Condition, Condition, float]]:
+@fact
+def corners(problem: Problem) -> tuple[tuple[Condition, Condition, float], ...]:
     """Pairs of faces of space whose values of an unknown differ where they meet, and by how much."""
     found = []
     faces = [] if problem.region is not None else [v for v in _values(problem) if not v[0].initial]
@@ -92,16 +98,22 @@ def corners(problem: Problem) -> list[tuple[Condition, Condition, float]]:
         if one.field != other.field or apart:
             continue
         with _whatever_comes():
-            at = at_place(problem, one, at_place(problem, other, _some_points(problem, first)))
+            along = _some_points(problem, first)
+            at = at_place(problem, one, at_place(problem, other, along))
             gap, *sizes = (_largest(side, at) for side in (left - right, left, right))
-            if JUMP * max(sizes) < gap < math.inf:
+            if _jump(gap, sizes, [_largest(side, along) for side in (left, right)]):
                 found.append((first, second, gap))
-    return found
+    return tuple(found)
+
+
+def _jump(gap: float, meeting: list[float], along: list[float]) -> bool:
+    """Whether values differ by more than rounding: sin(pi*x) at x = 1 is 1e-16, beside 1 along the face."""
+    return max(JUMP * max(meeting), NOISE * max(along)) < gap < math.inf
 
 
 @contextmanager
 def _whatever_comes() -> Iterator[None]:
-    """A formula without a value there is no jump; others complain about it."""
+    """Undefined values are ignored here and reported elsewhere."""
     with np.errstate(all="ignore"), suppress(SafeNetError):
         yield
 

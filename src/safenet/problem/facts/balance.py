@@ -10,6 +10,7 @@ import sympy as sp
 
 from ..evaluate import evaluate
 from ..relation import Condition, Relation
+from .fact import fact
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -18,6 +19,7 @@ NODES = (40, 57)  # of Gauss along each axis: where two counts disagree, neither
 UNBALANCED = 1e-6  # of the parts
 
 
+@fact
 def imbalance(problem: Problem) -> tuple[float, float] | None:
     """Both sides of it where they differ, so that there is no u; None where they agree, or where it says nothing."""
     rough, fine = (_sides(problem, nodes) for nodes in NODES)

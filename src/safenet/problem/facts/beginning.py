@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import SafeNetError
+from ...errors import Place, SafeNetError
 from ..relation import TIME
 
 if TYPE_CHECKING:
@@ -35,4 +35,5 @@ def check_beginning(problem: Problem) -> None:
                 f"{field} has {order} time derivative{'s' if order > 1 else ''} but "
                 f"{given or 'no'} initial condition{'s' if given > 1 else ''}",
                 "add " + " and ".join(wanted),
+                Place(("conditions",)),
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 import sympy as sp
@@ -18,6 +18,7 @@ import sympy as sp
 from ...errors import SafeNetError
 from ..evaluate import evaluate
 from ..problem import Problem
+from .fact import fact
 
 EPS = float(np.finfo(float).eps)
 
@@ -175,7 +176,7 @@ def wavenumber(exponent: sp.Symbol) -> sp.Symbol:
     return sp.Symbol(f"k_{exponent.name.removeprefix('kappa_')}", positive=True)
 
 
-@lru_cache(maxsize=64)
+@fact
 def symbol(problem: Problem) -> Symbol:
     """M(κ) of the equations; of nonlinear ones that of their linear part, the linearisation at u = 0."""
     exponents = tuple(sp.Symbol(f"kappa_{axis.name}") for axis in problem.axes)

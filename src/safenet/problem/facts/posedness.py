@@ -20,9 +20,11 @@ from ..problem import Problem
 from ..relation import Condition, Relation
 from .agreement import clashes, corners
 from .balance import imbalance
+from .fact import fact
 from .structure import axis_kinds
 
 
+@fact
 def doubts(problem: Problem) -> tuple[str, ...]:
     """One sentence for each reason why the problem may not have one solution, with what to change."""
     found = (
@@ -35,6 +37,7 @@ def doubts(problem: Problem) -> tuple[str, ...]:
     return (*(text for texts in found for text in texts), *left_free(problem))
 
 
+@fact
 def left_free(problem: Problem) -> tuple[str, ...]:
     """One sentence for each thing that the statement leaves free, with what to add."""
     return (*_gauges(problem), *_boundary(problem))

@@ -9,22 +9,25 @@ equations less one agree on both faces, u is a Fourier series of the axis' lengt
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 import sympy as sp
 from scipy.optimize import brentq
 
 from ..evaluate import KINKS, evaluate
-from ..problem import Condition, Problem, Relation
+from ..problem import Problem
+from ..relation import Condition, Relation
+from .fact import fact
 
 CLOSEST = 1e-3  # of an axis: zeros that are closer than this may be overlooked
 Kind = str  # "periodic" | "sine" | "cosine" | "general"
 
 
-@lru_cache(maxsize=64)
-def axis_kinds(problem: Problem) -> dict[str, tuple[Kind, ...]]:
+@fact
+def axis_kinds(problem: Problem) -> Mapping[str, tuple[Kind, ...]]:
     """For each field, the kind of function it is along each axis."""
     kinds = {field: ["general"] * len(problem.axes) for field in problem.unknowns}
     for index, axis in enumerate(problem.axes):
@@ -36,7 +39,7 @@ def axis_kinds(problem: Problem) -> dict[str, tuple[Kind, ...]]:
             found = _parities(problem, index)
         for field, kind in found.items():
             kinds[field][index] = kind
-    return {field: tuple(names) for field, names in kinds.items()}
+    return MappingProxyType({field: tuple(names) for field, names in kinds.items()})
 
 
 def _faces(problem: Problem, index: int) -> list[Condition]:
@@ -121,8 +124,8 @@ def _same(image: sp.Expr, original: sp.Expr) -> bool:
     return any(_zero(image - sign * original) for sign in (1, -1))
 
 
-@lru_cache(maxsize=64)
-def middle_parities(problem: Problem) -> dict[str, tuple[int, ...]]:
+@fact
+def middle_parities(problem: Problem) -> Mapping[str, tuple[int, ...]]:
     """For each field and axis +1 or −1 if the solution is even or odd about the middle of the axis, else 0.
 
     It is when reflecting the axis there, with that sign, maps every equation to itself and every condition to a
@@ -147,7 +150,7 @@ def middle_parities(problem: Problem) -> dict[str, tuple[int, ...]]:
                 for field, sign in parity.items():
                     found[field][index] = sign
                 break
-    return {field: tuple(signs) for field, signs in found.items()}
+    return MappingProxyType({field: tuple(signs) for field, signs in found.items()})
 
 
 def _zero(expression: sp.Expr) -> bool:
@@ -164,7 +167,7 @@ def _zero(expression: sp.Expr) -> bool:
     return bool(sp.expand(waves) == 0 or sp.expand(sp.expand_trig(sp.expand(expression))) == 0)
 
 
-@lru_cache(maxsize=64)
+@fact
 def named_frequencies(problem: Problem) -> tuple[tuple[float, ...], ...]:
     """For each axis, the frequencies ω of every sin(ωx + …), cos and tan in the data and the coefficients."""
     found: list[set[float]] = [set() for _ in problem.axes]
@@ -178,7 +181,7 @@ def named_frequencies(problem: Problem) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(sorted(values)) for values in found)
 
 
-@lru_cache(maxsize=64)
+@fact
 def breaks(problem: Problem, conditions: bool = True) -> tuple[tuple[float, ...], ...]:
     """For each axis, where the equations (and conditions) jump or bend: the c of |x − c|, max(t, c), where(x < c, …).
 

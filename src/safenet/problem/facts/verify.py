@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ...errors import SafeNetError
+from ...errors import SafeNetError, about
 from ..evaluate import at_place, evaluate
 from ..jets import Jet, Orders, coordinate
 from ..language.notation import written
-from ..problem import Problem, Relation
+from ..problem import Problem
+from ..relation import Relation
+from .fact import fact
 
 POINTS = 64
 TOLERANCE = 1e-8
@@ -32,28 +34,31 @@ def verify(problem: Problem) -> None:
     box = {axis.symbol: random.uniform(axis.lo, axis.hi, POINTS) for axis in problem.axes}
     for group, relations in (("equation", problem.equations), ("condition", problem.conditions)):
         for index, relation in enumerate(relations):
-            points = _placed(problem, relation, box)
-            try:
-                terms = _term_values(problem, relation, points)
-            except SafeNetError as error:
-                raise SafeNetError(
-                    f"the exact solution cannot be checked against {group} {index + 1} ({relation.text}): "
-                    + error.message,
-                    error.remedy,
-                ) from None
-            with np.errstate(all="ignore"):
-                sums = np.sum(list(terms.values()), axis=0)
-                scale = max(1.0, *(np.abs(values).max() for values in terms.values()))
-                # A nan must not pass, and counts as the worst point.
-                residual = np.where(np.isfinite(sums), np.abs(sums), np.inf)
-            worst = int(np.argmax(residual))
-            if not (np.isfinite(residual[worst]) and residual[worst] <= TOLERANCE * scale):
-                place = ", ".join(f"{s} = {v[worst]:.4g}" for s, v in points.items())
-                listing = "; ".join(f"{name} → {values[worst]:.4g}" for name, values in terms.items())
-                raise SafeNetError(
-                    f"the exact solution does not satisfy {group} {index + 1}: {relation.text}",
-                    f"at {place} its terms are {listing}, which sum to {sums[worst]:.4g}",
-                )
+            with about(f"{group}s", index):
+                _check(problem, relation, f"{group} {index + 1}", _placed(problem, relation, box))
+
+
+def _check(problem: Problem, relation: Relation, label: str, points: Points) -> None:
+    try:
+        terms = _term_values(problem, relation, points)
+    except SafeNetError as error:
+        raise SafeNetError(
+            f"the exact solution cannot be checked against {label} ({relation.text}): {error.message}",
+            error.remedy,
+        ) from None
+    with np.errstate(all="ignore"):
+        sums = np.sum(list(terms.values()), axis=0)
+        scale = max(1.0, *(np.abs(values).max() for values in terms.values()))
+        # A nan must not pass, and counts as the worst point.
+        residual = np.where(np.isfinite(sums), np.abs(sums), np.inf)
+    worst = int(np.argmax(residual))
+    if not (np.isfinite(residual[worst]) and residual[worst] <= TOLERANCE * scale):
+        place = ", ".join(f"{s} = {v[worst]:.4g}" for s, v in points.items())
+        listing = "; ".join(f"{name} → {values[worst]:.4g}" for name, values in terms.items())
+        raise SafeNetError(
+            f"the exact solution does not satisfy {label}: {relation.text}",
+            f"at {place} its terms are {listing}, which sum to {sums[worst]:.4g}",
+        )
 
 
 def _placed(problem: Problem, relation: Relation, box: Points) -> Points:
@@ -100,6 +105,7 @@ def _terms(residual: sp.Expr) -> list[sp.Expr]:
     return terms
 
 
+@fact
 def proven(problem: Problem) -> bool:
     """Whether SymPy itself reduces every residual of the exact solution to zero."""
     relations: tuple[Relation, ...] = (*problem.equations, *problem.conditions)
@@ -147,6 +153,7 @@ def exact_values(
         }
 
 
+@fact
 def exact_derivative(problem: Problem, field: str, orders: Orders = ()) -> sp.Expr:
     """∂^α of the exact solution."""
     assert problem.exact is not None

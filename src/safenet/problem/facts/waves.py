@@ -42,12 +42,14 @@ class Family:
     def standing(self) -> np.ndarray:
         """(modes,) whether no factor travels but that `along`: then conjugate exponents give the same functions."""
         travelling = [i for i in travelling_axes(self.factors) if i != self.along]
-        return ~np.any(self.exponents[:, travelling] != 0, axis=1)
+        standing: np.ndarray = ~np.any(self.exponents[:, travelling] != 0, axis=1)
+        return standing
 
     @cached_property
     def real(self) -> np.ndarray:
         """(modes,) whether φ is real, so that its amplitude is."""
-        return self.standing & (self.exponents[:, self.along].imag == 0)
+        real: np.ndarray = self.standing & (self.exponents[:, self.along].imag == 0)
+        return real
 
     def take(self, kept: np.ndarray, amplitudes: np.ndarray | None = None) -> Family:
         """Some of the modes, times their amplitudes."""
@@ -148,7 +150,8 @@ def _present(family: Family) -> np.ndarray:
         for i, factor in enumerate(row):
             seen[:, f] &= (factor != "sin") | (family.exponents[:, i] != 0)
     sizes = np.abs(family.coefficients).max(axis=2)
-    return np.max(sizes * seen, axis=1) > 1e-12 * np.max(sizes, axis=1)
+    present: np.ndarray = np.max(sizes * seen, axis=1) > 1e-12 * np.max(sizes, axis=1)
+    return present
 
 
 def forced(problem: Problem, along: int) -> Family | None:
@@ -187,7 +190,8 @@ def shifted(coefficients: np.ndarray, exponent: np.ndarray, by: np.ndarray) -> n
     for j in range(powers):
         for i in range(powers - j):
             moved[:, :, j] += coefficients[:, :, j + i] * (by**i / math.factorial(i))[:, None]
-    return moved * np.exp(exponent * by)[:, None, None]
+    grown: np.ndarray = moved * np.exp(exponent * by)[:, None, None]
+    return grown
 
 
 def _response(relation: Symbol, along: int, kappa: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -199,7 +203,8 @@ def _response(relation: Symbol, along: int, kappa: np.ndarray, right: np.ndarray
         wanted = np.concatenate([right, np.zeros((count - 1) * len(right))])
         v = np.linalg.lstsq(block, wanted, rcond=1e-12)[0]
         if np.linalg.norm(block @ v - wanted) <= 1e-12 * np.linalg.norm(right):
-            return v.reshape(count, -1).T
+            response: np.ndarray = v.reshape(count, -1).T
+            return response
     raise SafeNetError("the equations have no answer to their source", "check the source")
 
 

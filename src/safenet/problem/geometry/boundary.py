@@ -120,7 +120,8 @@ def _sides_kept(parts: list[Edge], shape: Shape, step: float) -> np.ndarray:
     """1 where the inside is on the left only, −1 on the right only, 0 where the part bounds nothing."""
     middles, normals = (np.array(values) for values in zip(*map(middle, parts), strict=True))
     left, right = (shape.contains(middles + sign * step * normals) for sign in (-1, 1))
-    return left.astype(int) - right.astype(int)
+    kept: np.ndarray = left.astype(int) - right.astype(int)
+    return kept
 
 
 def _drop_repeated(parts: list[Edge], sides: np.ndarray, tolerance: float) -> None:

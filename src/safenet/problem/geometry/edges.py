@@ -136,7 +136,8 @@ class Segment(Edge):
         return replace(self, start=self.end, end=self.start)
 
     def parameter(self, points: np.ndarray) -> np.ndarray:
-        return np.clip(np.subtract(points, self.start) @ self._along / self.length**2, 0.0, 1.0)
+        share: np.ndarray = np.clip(np.subtract(points, self.start) @ self._along / self.length**2, 0.0, 1.0)
+        return share
 
     def distance(self, points: np.ndarray) -> np.ndarray:
         points = np.asarray(points, float)
@@ -221,7 +222,8 @@ class Arc(Edge):
         x, y = (np.asarray(points, float) - self.center).T
         gap = max(TURN - abs(self.sweep), 0.0)
         ahead = np.mod(np.sign(self.sweep) * (np.arctan2(y, x) - self.begin), TURN)
-        return np.where(ahead > abs(self.sweep) + gap / 2, ahead - TURN, ahead)
+        angle: np.ndarray = np.where(ahead > abs(self.sweep) + gap / 2, ahead - TURN, ahead)
+        return angle
 
     def distance(self, points: np.ndarray) -> np.ndarray:
         points = np.asarray(points, float)
@@ -241,7 +243,8 @@ class Arc(Edge):
             return -self.reversed()._turn_of_half(points)
         first, last = self.ends
         chord = _angle_between(first - points, last - points)
-        return chord + TURN * ((chord < 0) & (_norm(points - self.center) < self.radius))
+        turn: np.ndarray = chord + TURN * ((chord < 0) & (_norm(points - self.center) < self.radius))
+        return turn
 
     def crossings(self, axis: int, value: float) -> list[float]:
         ratio = (value - self.center[axis]) / self.radius
@@ -367,14 +370,17 @@ def _pair(point: np.ndarray) -> Point:
 
 
 def _norm(vectors: np.ndarray) -> np.ndarray:
-    return np.hypot(vectors[..., 0], vectors[..., 1])
+    length: np.ndarray = np.hypot(vectors[..., 0], vectors[..., 1])
+    return length
 
 
 def _cross(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    return u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
+    product: np.ndarray = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
+    return product
 
 
 def _angle_between(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The angle from u to v in (−π, π]."""
     # + 0.0 turns −0 into 0: half a turn has one sign.
-    return np.arctan2(_cross(u, v) + 0.0, np.sum(u * v, axis=-1))
+    angle: np.ndarray = np.arctan2(_cross(u, v) + 0.0, np.sum(u * v, axis=-1))
+    return angle

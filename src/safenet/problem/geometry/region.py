@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import SafeNetError, nearest
+from ...errors import Place, SafeNetError, nearest
 from .boundary import Corner, boundary, corner_between, middle, neighbours, probe_step, trace, where
 from .edges import (
     ROUNDING,
@@ -90,7 +90,8 @@ class Region:
     def distance(self, points: np.ndarray) -> np.ndarray:
         """min over ∂Ω of |p − γ|."""
         points = np.asarray(points, float)
-        return np.min([edge.distance(points) for edge in self.edges], axis=0)
+        least: np.ndarray = np.min([edge.distance(points) for edge in self.edges], axis=0)
+        return least
 
     def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
         """Whether points lie in the closed domain widened (slack > 0) or narrowed (slack < 0) by `slack`."""
@@ -220,6 +221,7 @@ def _check_removed(shape: Shape, tolerance: float) -> None:
             raise SafeNetError(
                 f"the {verb} {part!r} leaves {base!r} by {beyond:.3g}",
                 "move or shrink it; it may share edges with the outer shape, and end there",
+                Place(("domain", "remove")),
             )
 
 
@@ -257,6 +259,7 @@ def _divide(
             raise SafeNetError(
                 f"the piece {name!r} selects nothing of the boundary of {region.shape!r}",
                 "check its condition at points of the boundary; a condition such as x == 0 needs an edge at x = 0",
+                Place(("pieces", name)),
             )
     return {name: tuple(parts) for name, parts in owned.items()}, tuple(unnamed)
 
@@ -267,12 +270,15 @@ def _check_selectors(region: Region, selectors: Mapping[str, Selector]) -> None:
         raise SafeNetError(
             f"a shape is named {REST!r}", f"choose another name: {REST!r} is what no piece has chosen"
         )
-    words = [selector for selector in selectors.values() if isinstance(selector, str)]
-    for word in words:
+    words = {name: selector for name, selector in selectors.items() if isinstance(selector, str)}
+    for name, word in words.items():
         if word != REST and word not in names:
-            raise SafeNetError(f"no shape is named {word!r}", nearest(word, [*names, REST]))
-    if words.count(REST) > 1:
-        raise SafeNetError(f"two pieces are the {REST}", "name the boundary that is left once")
+            known = nearest(word, [*names, REST])
+            raise SafeNetError(f"no shape is named {word!r}", known, Place(("pieces", name)))
+    *others, last = [name for name, word in words.items() if word == REST] or [""]
+    if others:
+        remedy = "name the boundary that is left once"
+        raise SafeNetError(f"two pieces are the {REST}", remedy, Place(("pieces", last)))
 
 
 def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> list[tuple[Edge, str]]:
@@ -289,6 +295,7 @@ def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> l
             raise SafeNetError(
                 f"the pieces {chosen[0]!r} and {chosen[1]!r} both select the boundary at {place}",
                 "let each part of the boundary belong to one piece",
+                Place(("pieces", chosen[1])),
             )
         parts.append((edge.part(s0, s1), chosen[0] if chosen else ""))
     return parts

@@ -18,13 +18,7 @@ import numpy as np
 
 from ...errors import SafeNetError, nearest
 from .edges import ROUNDING, Arc, Bounds, Edge, Point, Segment, signed_distance
-
-
-def _shapely() -> Any:
-    """Compiled, and needed for polygons only: boxes and discs do without it."""
-    import shapely
-
-    return shapely
+from .simple import meeting, signed_area
 
 
 class Shape(ABC):
@@ -139,7 +133,8 @@ class Box(Primitive):
         # Two differences, not |p − middle| − half: a point with the coordinates of a side is on it to the bit.
         beyond = np.maximum(self.lower - points, points - self.upper)
         outside = np.maximum(beyond, 0.0)
-        return np.hypot(outside[:, 0], outside[:, 1]) + np.minimum(beyond.max(axis=1), 0.0)
+        level: np.ndarray = np.hypot(outside[:, 0], outside[:, 1]) + np.minimum(beyond.max(axis=1), 0.0)
+        return level
 
     def to_data(self) -> dict[str, Any]:
         return {"box": {axis: _plain(ends) for axis, ends in self._intervals()} | self._named()}
@@ -210,7 +205,7 @@ class Polygon(Primitive):
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
-        turned = _shapely().LinearRing(self.vertices).is_ccw
+        turned = signed_area(self.vertices) > 0
         return _chain(self.vertices if turned else self.vertices[::-1], self.name)
 
     def level(self, points: np.ndarray) -> np.ndarray:
@@ -264,7 +259,8 @@ class Union(Combination):
         return (min(a[0], c[0]), min(a[1], c[1])), (max(b[0], d[0]), max(b[1], d[1]))
 
     def level(self, points: np.ndarray) -> np.ndarray:
-        return np.minimum(self.first.level(points), self.second.level(points))
+        level: np.ndarray = np.minimum(self.first.level(points), self.second.level(points))
+        return level
 
     def to_data(self) -> dict[str, Any]:
         return {"union": [part.to_data() for part in self.parts()]}
@@ -281,7 +277,8 @@ class Difference(Combination):
         return self.first.bounds
 
     def level(self, points: np.ndarray) -> np.ndarray:
-        return np.maximum(self.first.level(points), -self.second.level(points))
+        level: np.ndarray = np.maximum(self.first.level(points), -self.second.level(points))
+        return level
 
     def to_data(self) -> dict[str, Any]:
         return {"difference": [part.to_data() for part in self.parts()]}
@@ -364,16 +361,16 @@ def _check_polygon(shape: Polygon) -> None:
     if len(set(vertices)) < len(vertices):
         repeated = next(vertex for i, vertex in enumerate(vertices) if vertex in vertices[:i])
         raise SafeNetError(f"{shape!r} visits {_show(repeated)} twice", "give every vertex once")
-    outline = _shapely().Polygon(vertices)
     lower, upper = shape.bounds
-    flat = outline.area <= ROUNDING * float(np.sum(np.subtract(upper, lower) ** 2))
-    # Two loops of opposite sense have no area either: of those the crossing is what matters.
-    if flat and outline.convex_hull.area <= ROUNDING * float(np.sum(np.subtract(upper, lower) ** 2)):
+    size = np.subtract(upper, lower)
+    (dx, dy), from_first = np.subtract(vertices[1], vertices[0]), np.subtract(vertices, vertices[0])
+    across = from_first @ np.array([-dy, dx])
+    if np.abs(across).max() <= ROUNDING * float(np.sum(size**2)):
         raise SafeNetError(f"{shape!r} has no area", "its vertices lie on one line: move one of them")
-    if not outline.is_valid:
-        where = _shapely().is_valid_reason(outline)
+    place = meeting(vertices, ROUNDING)
+    if place is not None:
         raise SafeNetError(
-            f"the sides of {shape!r} cross or touch each other: {where}",
+            f"the sides of {shape!r} cross or touch each other at {_show([float(f'{v:.6g}') for v in place])}",
             "give the vertices in the order in which the boundary meets them",
         )
 

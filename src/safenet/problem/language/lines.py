@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-Path = tuple[str | int, ...]
+from ...errors import Part
 
 _TOKEN = re.compile(
     r"""(?P<skip>[ \t\r]+|\#[^\n]*)
@@ -18,9 +18,9 @@ _TOKEN = re.compile(
 )
 
 
-def lines(text: str) -> dict[Path, int]:
+def lines(text: str) -> dict[Part, int]:
     """The line (from 1) of every key and array element of a valid file, by its path."""
-    found: dict[Path, int] = {}
+    found: dict[Part, int] = {}
     # The scanner runs off the end by design; a message without a line is still a message.
     with suppress(IndexError, RecursionError):
         _Scanner(text, found).document()
@@ -38,13 +38,13 @@ def line_with_many_dots(text: str, limit: int) -> int | None:
 
 
 class _Scanner:
-    def __init__(self, text: str, found: dict[Path, int]) -> None:
+    def __init__(self, text: str, found: dict[Part, int]) -> None:
         self.tokens = list(_tokens(text))
         self.next = 0
         self.found = found
 
     def document(self) -> None:
-        prefix: Path = ()
+        prefix: Part = ()
         while True:
             self.skip("\n")
             if self.look() == "[":
@@ -56,14 +56,14 @@ class _Scanner:
             else:
                 self.entry(prefix)
 
-    def entry(self, prefix: Path) -> None:
+    def entry(self, prefix: Part) -> None:
         line = self.line()
         path = prefix + self.key()
         self.found[path] = line
         self.skip("=")
         self.value(path)
 
-    def key(self) -> Path:
+    def key(self) -> Part:
         parts: list[str] = []
         while self.look() not in ("=", "]"):
             token = self.take()
@@ -71,7 +71,7 @@ class _Scanner:
                 parts.append(token[1:-1] if token[0] in "\"'" else token)
         return tuple(parts)
 
-    def value(self, path: Path) -> None:
+    def value(self, path: Part) -> None:
         opening = self.take()
         closing = {"[": "]", "{": "}"}.get(opening)
         if closing is None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ...errors import SafeNetError
+from ...errors import Place, SafeNetError
 from .notation import DERIVATIVE, FUNCTIONS, JOINTS, PIECES, SPELLINGS
 from .tokens import NAME
 
@@ -16,6 +16,7 @@ MAX_NAME = 64
 # The letters after u_: a derivative of a high order in axes with long names.
 MAX_SUFFIX = 256
 
+GROUPS = {"axis": "domain", "unknown": "unknowns", "parameter": "parameters"}  # and where each is stated
 RESERVED = frozenset({*FUNCTIONS, *SPELLINGS, DERIVATIVE, PIECES, *JOINTS})
 
 
@@ -30,25 +31,31 @@ class Names:
     normals: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        groups = (("axis", self.axes), ("unknown", self.unknowns), ("parameter", self.parameters))
-        seen: dict[str, str] = {}
-        for group, members in groups:
+        for (group, table), members in zip(GROUPS.items(), self._groups, strict=True):
             if len(members) > MAX_NAMES:
-                raise SafeNetError(f"{len(members)} names of one kind ({group}), more than {MAX_NAMES}")
-            for name in members:
-                if len(name) > MAX_NAME or not re.fullmatch(NAME, name):
-                    raise SafeNetError(
-                        f"the {group} {name[:MAX_NAME]!r} is not a name",
-                        "a name is a letter followed by letters, digits or _, e.g. x, x1, nu",
-                    )
-                if name in RESERVED:
-                    raise SafeNetError(f"the {group} {name!r} has the name of a function", "rename it")
-                if name in seen:
-                    raise SafeNetError(
-                        f"{name!r} is named twice: {seen[name]} and {group}", "rename one of them"
-                    )
-                seen[name] = group
-        check_spelling(self.axes, self.unknowns, self.parameters)
+                raise SafeNetError(
+                    f"{len(members)} names of one kind ({group}), more than {MAX_NAMES}", "", Place((table,))
+                )
+        seen: dict[str, str] = {}
+        for group, name, where in _listed(*self._groups):
+            if len(name) > MAX_NAME or not re.fullmatch(NAME, name):
+                raise SafeNetError(
+                    f"the {group} {name[:MAX_NAME]!r} is not a name",
+                    "a name is a letter followed by letters, digits or _, e.g. x, x1, nu",
+                    where,
+                )
+            if name in RESERVED:
+                raise SafeNetError(f"the {group} {name!r} has the name of a function", "rename it", where)
+            if name in seen:
+                raise SafeNetError(
+                    f"{name!r} is named twice: {seen[name]} and {group}", "rename one of them", where
+                )
+            seen[name] = group
+        check_spelling(*self._groups)
+
+    @property
+    def _groups(self) -> tuple[tuple[str, ...], ...]:
+        return self.axes, self.unknowns, self.parameters
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -87,12 +94,33 @@ def _splits(suffix: str, axes: Sequence[str]) -> set[tuple[int, ...]]:
     return reached.get(len(suffix), set())
 
 
-def check_spelling(axes: Sequence[str], unknowns: Sequence[str], others: Sequence[str]) -> None:
+def _listed(
+    axes: Sequence[str], unknowns: Sequence[str], parameters: Sequence[str]
+) -> Iterator[tuple[str, str, Place]]:
+    """(group, name, where it is stated) of every name."""
+    for (group, table), names in zip(GROUPS.items(), (axes, unknowns, parameters), strict=True):
+        for index, name in enumerate(names):
+            yield group, name, Place((table, index if group == "unknown" else name))
+
+
+def check_names(axes: Sequence[str], unknowns: Sequence[str], parameters: Sequence[str]) -> None:
+    """Jets are symbols named u, u_x, …: a name with two meanings would silently merge them."""
+    seen: dict[str, str] = {}
+    for group, name, where in _listed(axes, unknowns, parameters):
+        kind = f"a{'n' * (group != 'parameter')} {group}"
+        if name in seen:
+            raise SafeNetError(f"{name} is both {seen[name]} and {kind}", "rename one of them", where)
+        seen[name] = kind
+    check_spelling(axes, unknowns, parameters)
+
+
+def check_spelling(axes: Sequence[str], unknowns: Sequence[str], parameters: Sequence[str]) -> None:
     """u_xx must mean one thing: no axis made of others, no name that spells a derivative of an unknown."""
-    for axis in axes:
-        if _splits(axis, [name for name in axes if name != axis]):
-            raise SafeNetError(f"the axis {axis!r} is spelt like several other axes in a row", "rename it")
-    for name in (*axes, *unknowns, *others):
+    for group, name, where in _listed(axes, unknowns, parameters):
+        if group == "axis" and _splits(name, [other for other in axes if other != name]):
+            raise SafeNetError(
+                f"the axis {name!r} is spelt like several other axes in a row", "rename it", where
+            )
         for field in unknowns:
             if name.startswith(field + "_") and _splits(name[len(field) + 1 :], axes):
-                raise SafeNetError(f"{name!r} already means a derivative of {field}", "rename it")
+                raise SafeNetError(f"{name!r} already means a derivative of {field}", "rename it", where)

@@ -42,12 +42,17 @@ SPELLINGS = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside"}
 # Comparing n arguments symbolically takes n² steps. A step's second argument is its value at 0, else 1/2.
 ARGUMENTS = {"max": (2, 8), "min": (2, 8), "atan2": (2, 2), "heaviside": (1, 2)}
 CONSTANTS: dict[str, sp.Expr] = {"pi": sp.pi, "π": sp.pi, "e": sp.E, "E": sp.E}
+IMAGINARY = ("I", "i", "j")
+COMPLEX = (
+    "there are no complex numbers: write {0} = v + i w with two real unknowns v and w, and one equation each for the "
+    "real and the imaginary part"
+)
 DERIVATIVE = "diff"
 PIECES = "where"
 JOINTS = ("and", "or")
 
 
-class _Writer(StrPrinter):
+class _Writer(StrPrinter):  # type: ignore[misc, unused-ignore]  # SymPy has no types
     """SymPy's text, in our spelling; e is written exp(1) because a problem may name a quantity E."""
 
     def _print_Exp1(self, expression: sp.Expr) -> str:  # noqa: N802

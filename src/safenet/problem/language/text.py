@@ -21,7 +21,7 @@ from ...errors import SafeNetError, nearest
 from ..jets import coordinate
 from . import arithmetic
 from .names import Names
-from .notation import ARGUMENTS, CONSTANTS, DERIVATIVE, FUNCTIONS, PIECES, SPELLINGS
+from .notation import ARGUMENTS, COMPLEX, CONSTANTS, DERIVATIVE, FUNCTIONS, IMAGINARY, PIECES, SPELLINGS
 from .tokens import MAX_DEPTH, Text, Token, rational, tokenise
 from .where import compared
 
@@ -296,8 +296,18 @@ class _Reader:
             known = nearest(name, {*FUNCTIONS, *names.unknowns}) + f", {PIECES}"
             remedy = _PIECES_REMEDY if name in ("Piecewise", "piecewise", "if", "If") else known
             self.source.wrong(token.column, f"the function {name!r} is not known", remedy)
-        remedy = nearest(name, {*names.known, "pi", "e"}) + "; a constant needs a value in the parameters"
-        self.source.wrong(token.column, f"the name {name!r} is not known", remedy)
+        self.source.wrong(token.column, f"the name {name!r} is not known", self._other_names(name))
+
+    def _other_names(self, name: str) -> str:
+        """What an unknown name may have been meant for: πx for pi*x, I for the root of −1, or a misspelling."""
+        words = {*self.names.known, *CONSTANTS}
+        for cut in range(1, len(name)):
+            left, right = name[:cut], name[cut:]
+            if left in words and (right in words or self.names.derivative(right)):
+                return f"write {left.replace('π', 'pi')}*{right.replace('π', 'pi')}"
+        if name in IMAGINARY and self.unknowns:
+            return COMPLEX.format(*self.names.unknowns[:1] or "u")
+        return nearest(name, {*self.names.known, "pi", "e"}) + "; a constant needs a value in the parameters"
 
 
 def normal_derivative(field: str, axes: Sequence[str], normals: Sequence[str]) -> sp.Expr:

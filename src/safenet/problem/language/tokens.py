@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import sympy as sp
 
-from ...errors import SafeNetError
+from ...errors import Place, SafeNetError
 from .notation import FUNCTIONS, JOINTS
 
 # A page of formulas, far more than any equation; keeps every later step short.
@@ -85,7 +85,8 @@ class Text:
         start = max(0, column - 60)
         piece = "".join(c if c.isprintable() else "·" for c in self.text[start : column + 40])
         caret = " " * (column - start) + "^"
-        raise SafeNetError(f"{self.label}, column {column + 1}: {message}\n    {piece}\n    {caret}", remedy)
+        shown = f"{self.label}, column {column + 1}: {message}\n    {piece}\n    {caret}"
+        raise SafeNetError(shown, remedy, Place(column=column))
 
 
 def tokenise(text: str, label: str) -> tuple[Text, list[Token]]:
@@ -160,42 +161,38 @@ def rational(piece: str) -> sp.Rational:
 def _check_order(source: Text, tokens: list[Token]) -> None:
     """One pass with one bit, «a value is due»: after it every operator has both its sides."""
     due, previous = True, Token("start", "", 0)
-    brackets: list[tuple[Token, bool]] = []
+    brackets: list[tuple[Token, bool]] = []  # those open, and whether they hold a function's arguments
     for token in tokens:
-        if token.kind in ("number", "name"):
-            if not due:
-                _missing_sign(source, previous, token)
-            due = False
-        elif token.kind == "(":
-            call = previous.kind == "name"
+        call = token.kind == "(" and previous.kind == "name"
+        if token.kind in ("number", "name", "("):
             if not due and not call:
                 _missing_sign(source, previous, token)
-            brackets.append((token, call))
-            if len(brackets) > MAX_DEPTH:
-                source.wrong(token.column, f"more than {MAX_DEPTH} brackets within brackets", "simplify it")
-            due = True
-        elif token.kind in "+-" and due:
-            pass  # a sign before its value
-        elif due:
+            due = token.kind == "("
+        elif due and token.kind not in "+-":  # a sign may stand before its value
             _missing(source, previous, token)
-        elif token.kind == ")":
-            if not brackets:
-                source.wrong(token.column, "this bracket closes nothing", "remove it, or open one before it")
-            brackets.pop()
-        elif token.kind == ",":
-            if not brackets or not brackets[-1][1]:
-                hint = "a decimal number has a point: 0.5"
-                source.wrong(token.column, "a comma outside a function's arguments", hint)
-            due = True
-        elif token.kind == "end":
-            pass
         else:
-            due = True
-        if token.text == "==" and brackets:
-            source.wrong(token.column, "'==' within brackets", "compare with <, <=, > or >=")
-        if token.kind in ("=", "end") and brackets:
-            source.wrong(brackets[-1][0].column, "this bracket is never closed", "close it with )")
+            due = token.kind not in (")", "end")
+        _check_brackets(source, token, call, brackets)
         previous = token
+
+
+def _check_brackets(source: Text, token: Token, call: bool, brackets: list[tuple[Token, bool]]) -> None:
+    """Open or close one; refuse what they may not hold, and those that are left open where a side ends."""
+    if token.kind == "(":
+        brackets.append((token, call))
+        if len(brackets) > MAX_DEPTH:
+            source.wrong(token.column, f"more than {MAX_DEPTH} brackets within brackets", "simplify it")
+    elif token.kind == ")":
+        if not brackets:
+            source.wrong(token.column, "this bracket closes nothing", "remove it, or open one before it")
+        brackets.pop()
+    elif token.kind == "," and not (brackets and brackets[-1][1]):
+        hint = "a decimal number has a point: 0.5"
+        source.wrong(token.column, "a comma outside a function's arguments", hint)
+    elif token.text == "==" and brackets:
+        source.wrong(token.column, "'==' within brackets", "compare with <, <=, > or >=")
+    elif token.kind in ("=", "end") and brackets:
+        source.wrong(brackets[-1][0].column, "this bracket is never closed", "close it with )")
 
 
 def _missing_sign(source: Text, previous: Token, token: Token) -> NoReturn:

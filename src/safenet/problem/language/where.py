@@ -20,7 +20,7 @@ from ...errors import SafeNetError
 REMEDY = "compare expressions with <, <=, > and >=, joined by And and Or, and end with (value, True)"
 
 
-class Where(sp.Function):
+class Where(sp.Function):  # type: ignore[misc, unused-ignore]  # SymPy has no types
     """a where g > 0, else b."""
 
     nargs = 3

@@ -41,7 +41,7 @@ function sortable(table) {
 document.querySelectorAll("table").forEach(sortable);
 
 // ---- filters: a row stays if it has every word, whole as `safenet bench --only` has it: pinn is not rba-pinn.
-// The ledger is prose: there a part of a word is enough; also by verdict.
+// A row with a verdict is prose: there a part of a word is enough; it is also filtered by the verdict.
 const split = (text) => text.toLowerCase().split(/[\s·]+|,\s+/).filter(Boolean);
 const chips = [...document.querySelectorAll(".chip")];
 function filter() {

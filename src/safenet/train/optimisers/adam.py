@@ -104,6 +104,11 @@ class Adam:
         rates = {"rate": jnp.asarray(self.rate, float), "decay": jnp.asarray(self.decay, float)}
         return _advance(program, objective, state, iteration_count(count), iterations, rates)
 
+    def updated(self, objective: Objective, state: AdamState) -> tuple[Any, Any]:
+        """The update of theta and the next moments."""
+        with jax.numpy_dtype_promotion("standard"):  # optax raises floats to the power of its int32 counter
+            return self.transformation.update(state.gradient, state.moments)
+
     def refresh(self, objective: Objective, state: AdamState) -> AdamState:
         """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
 
@@ -135,12 +140,12 @@ def _advance(
     rates: dict[str, Any],
 ) -> tuple[AdamState, Trace]:
     phase = replace(program, **rates)
-    return repeat(lambda state: _step(phase, objective, state), state, count, iterations)
+    return repeat(lambda state: step(phase, objective, state), state, count, iterations)
 
 
-def _step(phase: Adam, objective: Objective, state: AdamState) -> AdamState:
-    with jax.numpy_dtype_promotion("standard"):  # optax raises floats to the power of its int32 counter
-        update, moments = phase.transformation.update(state.gradient, state.moments)
+def step(phase: Any, objective: Objective, state: AdamState) -> AdamState:
+    """One step by the phase's `updated`, with its `patience` and `divergence`."""
+    update, moments = phase.updated(weighted(objective, state.weights), state)
     theta = jnp.asarray(optax.apply_updates(state.theta, update))
     weights = adapt(objective, theta, state.weights, state.iteration + 1)
     objective = weighted(objective, weights)

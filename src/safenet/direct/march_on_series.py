@@ -1,0 +1,117 @@
+"""min_a ‖F(Σ a_k φ_k)‖ in a slab [t₀, t₀ + h], slab after slab: for conditions that no grid can take.
+
+A dense system for each slab, so that its size is the limit: a front in a plane needs its modes in space, and pays for
+them with a lower degree in shorter slabs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ..fields.series import Bases, LinearForm, Piecewise, appended
+from ..measure.rows.newton import newton
+from ..measure.rows.relation import handed_over
+from ..measure.rows.series import Collocation, widen
+from ..measure.thresholds import ROWS_BEYOND
+from ..problem import Problem
+from ..problem.facts.evolution import time_obstacle
+from ..run.budget import Budget
+from ..run.progress import Monitor
+from .bases import axis_bases, first_modes, unknowns_of
+from .march import Grid, Slab, SlabMarch, Span
+from .thresholds import AIM, COARSER, MORE_MODES, SERIES_COST, SERIES_SHARE, SERIES_SIZES, SPACE
+
+
+@dataclass(frozen=True)
+class MarchOnSeries(SlabMarch):
+    """Series of at most `unknowns` coefficients; its grid is the modes of each axis, the degree in time last."""
+
+    name: ClassVar[str] = "marching with series"
+    time: int = 6
+    slabs: int = 8
+    shortest: float = 1e-4
+    work: float = 2.5e12
+    unknowns: int = 3200
+    least: int = 8
+    lowest: int = 4  # degree in time
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why a problem cannot be marched in time with one series a slab, or None if it can."""
+        if obstacle := time_obstacle(problem):
+            return obstacle
+        size = unknowns_of(axis_bases(problem, self.first(problem), "chebyshev", (0.0, 1.0)))
+        return f"a slab would need {size} coefficients" if size > self.unknowns else None
+
+    def within(self, work: float) -> MarchOnSeries:
+        size = int(np.clip((SERIES_SHARE * work / SERIES_COST) ** (1 / 3), *SERIES_SIZES))
+        return replace(self, unknowns=size, work=self.allowed(work))
+
+    def first(self, problem: Problem) -> Grid:
+        return [*first_modes(problem, self.least)[:-1], self.time]
+
+    def words(self, grid: Grid) -> str:
+        return f"{' × '.join(map(str, grid))} modes"
+
+    def slab(
+        self,
+        problem: Problem,
+        monitor: Monitor,
+        budget: Budget,
+        grid: Grid,
+        span: Span,
+        form: Piecewise | None,
+    ) -> Slab:
+        bases = axis_bases(problem, grid, "chebyshev", span)
+        before = None if form is None else form.pieces[-1]
+        rows = Collocation(problem, bases, None if before is None else handed_over(before), ROWS_BEYOND)
+        guess = np.zeros(rows.unknowns) if before is None else _constant(before, bases, span[0])
+        result = newton(rows, guess, problem.linear, report=monitor.step, stop=budget.over)
+        solved = rows.form(result.coefficients)
+        tails = np.array(solved.tails())[None]
+        # A low degree hides in u what the equation sees in ∂_t^q u: T_n^(q)(1) times as much.
+        tails[:, -1] *= max(_steepest(grid[-1], problem.time_order(name)) for name in problem.unknowns)
+        if self.finer(problem, grid, tails[:, :-1]) == grid:
+            tails[:, :-1] = 0.0
+        return Slab(solved, tails, result, result.iterations * rows.rows * rows.unknowns**2)
+
+    def finer(self, problem: Problem, grid: Grid, tails: np.ndarray) -> Grid:
+        """The same grid where it is as fine as may be."""
+        *space, degree = grid
+        coarse = tails[0] > SPACE * self.tail
+        more = [math.ceil(MORE_MODES * n) if rough else n for n, rough in zip(space, coarse, strict=True)]
+        for lower in range(degree, min(degree, self.lowest) - 1, -1):
+            if unknowns_of(axis_bases(problem, [*more, lower], "chebyshev", (0.0, 1.0))) <= self.unknowns:
+                return [*more, lower]
+        return grid
+
+    def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
+        """Where coefficients that go on decaying as they do would be small enough with fewer of them."""
+        *space, degree = grid
+        fewer = [
+            max(self.least, int(n / COARSER)) if tail ** (1 / COARSER) < AIM * SPACE * self.tail else n
+            for n, tail in zip(space, slab.tails[0], strict=False)
+        ]
+        return [*fewer, degree]
+
+    def joined(self, form: Piecewise | None, slab: Slab, span: Span) -> Piecewise:
+        return appended(form, slab.form, span)
+
+
+def _steepest(n: int, q: int) -> float:
+    """T_n^(q)(1) = Π_{k<q} (n² − k²)/(2k + 1), the largest value of a Chebyshev polynomial's derivative."""
+    return math.prod((n**2 - k**2) / (2 * k + 1) for k in range(q))
+
+
+def _constant(before: LinearForm, bases: Bases, t: float) -> np.ndarray:
+    """The state at the slab's start at all its times: the first guess."""
+    frozen = []
+    for own, axes in zip(before.coefficients, before.bases, strict=True):
+        state = np.tensordot(np.asarray(own), axes[-1](np.array([t]))[0], axes=1)
+        tensor = np.zeros((*state.shape, axes[-1].size))
+        tensor[..., 0] = state
+        frozen.append(tensor)
+    return widen(LinearForm(tuple(frozen), before.bases), bases)

@@ -1,0 +1,212 @@
+"""Pass after pass, watched and saved: the loop that carries out a direct plan.
+
+The result is the field whose held-out residual is smallest. Whatever stops the loop, the end, the budget or Ctrl-C,
+the best so far is what comes back, and a run with a folder goes on from there to the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from ..fields.saved import field_skeleton
+from ..measure.heldout import HeldOut, held_out
+from ..problem import Problem
+from ..run.budget import Budget
+from ..run.checkpoint import SAVE_EVERY, fill, leaves, pack, unpack, write_atomically
+from ..run.progress import Monitor
+from ..run.result import Carried, Ending, PhaseRecord, finite_or_none
+from .plan import DirectPlan
+from .solver import Pass
+from .state import Direct
+from .thresholds import DIGIT
+
+CHECKPOINT = "checkpoint.npz"
+
+
+def carry_out(
+    problem: Problem,
+    plan: DirectPlan,
+    monitor: Monitor | None = None,
+    folder: Path | None = None,
+    budget: Budget | None = None,
+    resume: bool = False,
+) -> Carried:
+    """Carry out `plan`; with a `folder`, saving there; with `resume`, going on from what is saved there."""
+    passes = Passes(problem, plan, monitor or Monitor(), folder, budget or Budget())
+    if resume:
+        passes.restore()
+    return passes.carry_out()
+
+
+class Passes:
+    """One plan being carried out: its position, its best field and its checkpoints."""
+
+    def __init__(
+        self, problem: Problem, plan: DirectPlan, monitor: Monitor, folder: Path | None, budget: Budget
+    ) -> None:
+        self.problem, self.plan, self.monitor = problem, plan, monitor
+        self.folder, self.budget = folder, budget
+        self.index = 0
+        self.state: Direct | None = None
+        self.records: list[PhaseRecord] = []
+        self.best: Any = None
+        self.measured: HeldOut | None = None  # of the best
+        self.residual = math.inf
+        self.winner = -1
+        self.exhausted = False  # a finer march would gain nothing
+        self.reached = -math.inf  # where the last march that was given up had come to
+        self.stopped = False
+        self.saved = time.monotonic()
+
+    # ---- the loop
+
+    def carry_out(self) -> Carried:
+        interrupted = False
+        try:
+            while self.index < len(self.plan.passes) and not (self._over() or self.stopped):
+                each = self.plan.passes[self.index]
+                if self._wanted(each):
+                    self._run(each)
+                if not self.stopped:
+                    self.index, self.state = self.index + 1, None
+        except KeyboardInterrupt:
+            interrupted = True
+        # Saved before the state at hand becomes a candidate: a resumed run must not know that it was stopped.
+        self.save(force=True)
+        if (interrupted or self.stopped) and self.state is not None and self.state.field is not None:
+            self._candidate(self.state.field)
+        return Carried(
+            self.best,
+            self.residual,
+            records=self.records,
+            interrupted=interrupted,
+            stopped=self.stopped,
+            winner=self.winner,
+        )
+
+    def _over(self) -> bool:
+        return bool(self.records) and self.records[-1].final
+
+    def _wanted(self, each: Pass) -> bool:
+        """A later pass runs only where the earlier ones left something to do."""
+        if self.state is not None:
+            return True
+        if each.marches and self.exhausted:
+            return False
+        return self.best is None or self.residual > each.only_above
+
+    def _record(self, name: str) -> PhaseRecord:
+        """The record of the pass at hand: a new one, or the saved one of a resumed pass."""
+        if not self.records or self.records[-1].phase != self.index:
+            self.records.append(PhaseRecord(name, phase=self.index))
+        return self.records[-1]
+
+    def _run(self, each: Pass) -> None:
+        state, record, clock = self.state, self._record(each.name), time.monotonic()
+        self.budget.found = self.budget.found or self.best is not None
+        left: Iterable[Direct] = ()
+        if state is None or not state.done:
+            left = each.run(self.problem, self.monitor, self.budget, state)
+        for state in left:
+            now = time.monotonic()
+            record.seconds, clock = record.seconds + now - clock, now
+            record.iterations, record.evaluations = state.iterations, state.evaluations
+            record.stop_reason = state.reason
+            self.stopped = state.stopped
+            self.state = replace(state, stopped=False)
+            if state.field is not None and not state.stopped:
+                self.budget.found = True
+                self.monitor.network(partial(getattr, state, "field"))
+            if not state.done:
+                self.save()
+        assert state is not None
+        if not self.stopped:
+            self._finish(each, record, state)
+
+    def _finish(self, each: Pass, record: PhaseRecord, state: Direct) -> None:
+        if state.given_up:
+            self._given_up(record, state)
+        # A march a hundred times finer that gains less than a digit: the next would gain nothing.
+        idle = state.given_up or state.residual > DIGIT * self.residual
+        self.exhausted = each.marches and idle and not state.suspect
+        if state.field is not None and (not state.given_up or self.best is None):
+            self._candidate(state.field)
+
+    def _given_up(self, record: PhaseRecord, state: Direct) -> None:
+        record.outcome, record.final, record.suspect = Ending.GIVEN_UP, state.final, state.suspect
+        reached = float(state.cursor.get("t", -math.inf))
+        before = self.records[-2] if len(self.records) > 1 else None
+        if before is not None and before.suspect and not record.final:
+            # Nothing else gets past it; but the finer march may, and stop for a reason of its own.
+            record.final = True
+            record.stop_reason = state.reason if reached > self.reached else before.stop_reason
+        self.reached = reached
+
+    def _candidate(self, field: Any) -> None:
+        measured = held_out(self.problem, field)
+        if self.best is not None and self.measured is None:  # of a resumed run
+            self.measured = held_out(self.problem, self.best)
+        if self.measured is None or measured.better(self.measured):
+            self.best, self.measured, self.residual = field, measured, measured.worst
+            self.winner = len(self.records) - 1
+        self.records[-1].residual = finite_or_none(measured.worst)
+
+    # ---- saving and going on
+
+    def save(self, force: bool = False) -> None:
+        if self.folder is None or (not force and time.monotonic() - self.saved < SAVE_EVERY):
+            return
+        if jax.process_index():
+            return  # the first of several processes writes for all
+        arrays: dict[str, Any] = {}
+        facts: dict[str, Any] = {
+            "index": self.index,
+            "winner": self.winner,
+            "exhausted": self.exhausted,
+            "reached": finite_or_none(self.reached),
+            "records": [asdict(record) for record in self.records],
+            "residual": finite_or_none(self.residual),
+        }
+        held = {"best": self.best, "state": None if self.state is None else self.state.field}
+        for name, field in held.items():
+            if field is not None:
+                facts[name] = field.spec()
+                arrays |= {f"{name}.{k}": v for k, v in leaves(field).items()}
+        if self.state is not None:
+            facts["direct"] = asdict(replace(self.state, field=None)) | {
+                "residual": finite_or_none(self.state.residual)
+            }
+        write_atomically(self.folder / CHECKPOINT, pack(arrays, facts))
+        self.saved = time.monotonic()
+
+    def restore(self) -> None:
+        """Take up the run where its folder's checkpoint left it (from the start if it has none yet)."""
+        assert self.folder is not None
+        path = self.folder / CHECKPOINT
+        if not path.exists():
+            return
+        arrays, facts = unpack(path)
+
+        def held(name: str) -> Any:
+            if name not in facts:
+                return None
+            own = {k.removeprefix(f"{name}."): v for k, v in arrays.items() if k.startswith(f"{name}.")}
+            return fill(field_skeleton(self.problem, facts[name]), own)
+
+        self.index, self.winner, self.exhausted = facts["index"], facts["winner"], facts["exhausted"]
+        self.reached = -math.inf if facts["reached"] is None else facts["reached"]
+        self.records = [PhaseRecord(**record) for record in facts["records"]]
+        self.residual = math.inf if facts["residual"] is None else facts["residual"]
+        self.best = held("best")
+        if "direct" in facts:
+            residual = facts["direct"]["residual"]
+            state = {**facts["direct"], "residual": math.inf if residual is None else residual}
+            self.state = Direct(**state | {"field": held("state")})

@@ -1,0 +1,102 @@
+"""What a direct solve is going to do, as data: the same plan on the same machine gives the same bits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..errors import SafeNetError
+from ..problem import Problem
+from ..run.budget import multiplications_per_second
+from .cells import Cells
+from .least_squares import LeastSquares
+from .march_on_cells import MarchOnCells
+from .march_on_grid import MarchOnGrid
+from .march_on_series import MarchOnSeries
+from .modes import Modes
+from .solver import Pass, Solver
+
+PASSES: dict[str, Any] = {
+    kind.__name__: kind for kind in (Modes, LeastSquares, Cells, MarchOnCells, MarchOnGrid, MarchOnSeries)
+}
+
+
+@dataclass(frozen=True)
+class DirectPlan:
+    """The passes of a solver, or of several that `auto` has put together, and why these."""
+
+    solver: str
+    passes: tuple[Pass, ...]
+    reasons: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        passes = [{"pass": type(each).__name__, **_fields(each)} for each in self.passes]
+        return json.dumps({"solver": self.solver, "passes": passes, "reasons": self.reasons}, indent=1)
+
+    @staticmethod
+    def from_json(text: str) -> DirectPlan:
+        data = json.loads(text)
+        passes = tuple(PASSES[fields.pop("pass")](**fields) for fields in data["passes"])
+        return DirectPlan(data["solver"], passes, tuple(data["reasons"]))
+
+    # ---- what a list of runs asks of any plan: a direct solve has no network, and nothing to choose among
+
+    @property
+    def seed(self) -> int:
+        return 0
+
+    @property
+    def precision(self) -> str:
+        return "float64"
+
+    @property
+    def method(self) -> None:
+        return None
+
+    @property
+    def recipe(self) -> None:
+        return None
+
+    @property
+    def variants(self) -> tuple[dict[str, float], ...]:
+        return ()
+
+    @property
+    def settled(self) -> tuple[DirectPlan, ...]:
+        return ()
+
+    @property
+    def candidates(self) -> tuple[DirectPlan, ...]:
+        return (self,)
+
+    @property
+    def scouts(self) -> bool:
+        return True
+
+
+def _fields(each: Any) -> dict[str, Any]:
+    return asdict(each)
+
+
+def plan_of(
+    solvers: Sequence[Solver],
+    problem: Problem,
+    name: str,
+    reasons: Sequence[str] = (),
+    budget_seconds: float | None = None,
+) -> DirectPlan:
+    """The passes of all solvers, one after another, with the sizes that a budget allows on this machine."""
+    for solver in solvers:
+        if obstacle := solver.obstacle(problem):
+            raise SafeNetError(
+                f"the solver {solver.name} does not suit {problem.name}: {obstacle}",
+                "leave out --solver, and one that suits is chosen",
+            )
+    passes = tuple(each for solver in solvers for each in solver.passes(problem))
+    if budget_seconds is not None:
+        work = budget_seconds * multiplications_per_second()
+        passes = tuple(each.within(work) for each in passes)
+        reasons = (*reasons, f"sizes for a budget of {budget_seconds:g} s on this machine")
+    return DirectPlan(name, passes, tuple(reasons))

@@ -1,0 +1,68 @@
+"""A solver knows whether it suits a problem and what it runs; a pass knows its sizes for a budget and how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+from ..problem import Problem
+from ..run.budget import Budget
+from ..run.progress import Monitor
+from .cells import Cells
+from .least_squares import LeastSquares
+from .marches import March
+from .modes import Modes
+from .state import Direct
+
+
+@runtime_checkable
+class Pass(Protocol):
+    """One way through a problem, a frozen dataclass of numbers and names: the same pass gives the same bits."""
+
+    @property
+    def name(self) -> str:
+        """For the lines of progress and the record."""
+
+    @property
+    def marches(self) -> bool:
+        """Whether it goes through time in slabs: a finer march follows a rougher one only where that helps."""
+
+    @property
+    def only_above(self) -> float:
+        """The held-out residual above which it is run, if another pass has solved the problem before."""
+
+    def within(self, work: float) -> Pass:
+        """With the sizes that so many multiplications allow; estimates, so it aims and does not promise."""
+
+    def run(
+        self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
+    ) -> Iterator[Direct]:
+        """The states behind its levels or slabs, the last of them done or stopped; on from `state`, if there is one."""
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """A direct solver: a frozen dataclass of what a user may choose."""
+
+    @property
+    def name(self) -> str: ...
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why it does not suit a problem, or None if it does."""
+
+    def passes(self, problem: Problem) -> tuple[Pass, ...]:
+        """What is run, from rough to fine."""
+
+
+SOLVERS: dict[str, type[Solver]] = {
+    Modes.name: Modes,
+    LeastSquares.name: LeastSquares,
+    March.name: March,
+    Cells.name: Cells,
+}
+DESCRIPTIONS: dict[str, str] = {
+    "modes": "a sum of exact solutions from the dispersion relation, coefficients from the conditions",
+    "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
+    "march": "Newton on cells, on a grid or with series, in slabs of time",
+    "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
+}

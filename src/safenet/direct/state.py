@@ -1,0 +1,52 @@
+"""A direct solve on the way: what it has found, how well that holds, and where to go on."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..run.budget import Budget
+
+
+@dataclass(frozen=True)
+class Direct:
+    """The state behind a level or a slab, from which a pass goes on; `cursor` holds what JSON can."""
+
+    field: Any = None  # of the kind that the pass builds
+    residual: float = math.inf
+    iterations: int = 0
+    evaluations: int = 0
+    cursor: dict[str, Any] = dataclasses.field(default_factory=dict)
+    done: bool = False
+    given_up: bool = False  # the pass ended without solving the problem
+    final: bool = False  # no other pass would do better: the solution itself ends or jumps
+    suspect: bool = False  # so it seems, unless a finer pass of the same kind gets past it
+    stopped: bool = False  # out of time; a resumed pass goes on from here
+    reason: str = ""
+
+
+class Parts:
+    """The parts of a pass, levels or slabs: each is expected to take as long as the one before."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.began: float | None = None
+
+    def over(self) -> bool:
+        """Whether to stop instead of beginning another part."""
+        now = time.monotonic()
+        last = 0.0 if self.began is None else now - self.began
+        self.began = now
+        return self.budget.over(ahead=last)
+
+
+def levels(state: Direct, budget: Budget, level: Callable[[Direct], Direct]) -> Iterator[Direct]:
+    """state, level(state), level(level(state)), … until one is done or there is no time for the next."""
+    parts = Parts(budget)
+    while not (state.done or state.stopped):
+        state = replace(state, stopped=True) if parts.over() else level(state)
+        yield state

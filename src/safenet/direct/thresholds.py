@@ -1,0 +1,89 @@
+"""Every number that decides the way of a direct solve, in one place.
+
+`benchmarks/thresholds.py` halves and doubles each and shows what depends on it. Sizes and tolerances that a user may
+choose are fields of the solvers, not here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..run.result import SOLVED_BELOW
+
+UNSOLVED = SOLVED_BELOW  # a held-out residual above this: nothing is resolved yet
+HOPELESS = 0.3  # and in the shortest of slabs: least squares settled on something, not on a solution
+
+# ---- levels: least squares, modes, cells
+HALVED = 0.5  # a level that does not lower the residual by this factor is a poor one
+POOR = 3  # poor levels in a row: more of the same does not help
+FIRST_LEVEL = (
+    2.0  # the first level may be so much larger than allowed: it is the only one then, and better than none
+)
+HIGHEST = 64.0  # half waves of an axis: higher frequencies that the data name are left to later levels
+
+# ---- modes
+RESOLVED = 0.01  # of the tolerance: data with a smaller tail along an axis need no more waves there
+ROUNDING = float(
+    np.finfo(float).eps
+)  # modes that together are smaller than this share of the largest are dropped
+SINGULAR = 1e-13  # relative singular values of a wave's small system below this are rounding
+HIGH = 0.75  # of the highest harmonic: what is above that is the tail
+# Nodes for each half or whole wave of an axis. Without symmetry the waves of one axis decay along the others within
+# 1/N² (heat): the nodes next to a face, at distances j²/N², must see that.
+NODES = {"sine": 2.0, "cosine": 2.0, "periodic": 4.0, "general": 8.0}
+
+# ---- cells
+CELLS_GAIN = 0.9  # a level that does not lower the sum of squares by this factor is a poor one
+WORSE = (
+    3.0  # times the least residual of a linear problem: contradicting conditions, missed more on finer cells
+)
+LEAST_SPLIT = 1 / 6  # of all cells are split at each level, at least
+ROUGH_AXIS = 3.0  # a cell is split along axes whose tail is within this factor of the worst axis'
+CELL_TOLERANCE = 1e-6  # of a Newton step on cells: the next level corrects more than that
+FIRST_STEPS, LATER_STEPS = 20, 6  # of Newton, at the first level and behind a good first guess
+DISTINCT = 1e-9  # of an axis: two cuts this near are one
+
+# ---- slabs of time
+AIM = 0.3  # a slab is made so long that its tail in time is this share of what is allowed: one that misses is repeated
+# What is not resolved in space is rough, and what is rough changes fast: unless it is well below what time must
+# resolve, time would follow noise.
+SPACE = 0.1
+SHORTER, LONGER = 0.2, 2.0  # times as long the next slab is, at least and at most
+QUARTER = 0.25  # times as long a slab is tried again on which Newton fails
+REACHES = 1.01  # a slab that comes this near to the end goes to the end
+HEAD_START = 0.25  # of the work allowed may be spent before any time has passed
+STUCK = 30  # of the shortest slabs in a row that leave a residual: time does not get easier
+STUCK_ABOVE = 10.0  # times the tail: so large a residual is left
+DIGIT = 0.1  # a finer march that does not lower the residual by this factor ends the marches
+FINER, COARSER = 1.4, 1.3  # times as many nodes along an axis of a grid, or as few
+KINK, KINK_TRIES = (
+    1.0,
+    3,
+)  # tails that fall no faster than h, so many times: no polynomial in t, however short
+KINK_BELOW = 1e-2  # and that are this small already
+MORE_MODES = 1.5  # times as many functions along an axis of a series
+CELL_STEP = 6.0  # multiplications of a Newton step on cells, in units of cells · width³
+
+# ---- why a march ended
+FASTER = 30.0  # times the rate of change in the first half: no longer a matter of the method
+GROWN = 2.0  # times the largest value there
+NOTHING = 1e-5  # of the largest value: a first march is hardly more accurate
+GROWS_FROM = 1 / 8  # of the time: what was nothing then and is large now may be magnified error
+NEAR = 0.02  # of an axis: cells that show one and the same jump
+NARROW = 1.5  # times the narrowest width: cells at a jump
+INSIDE = 1e-9  # of the time: a march knows its slabs from within
+
+# ---- sizes for a budget of so many multiplications: the share of it that is spent, what n coefficients cost, and the
+# ---- least and the largest n
+LEAST_SQUARES_SHARE, LEAST_SQUARES_COST = (
+    0.4,
+    7.5,
+)  # n³: QR of 3.25 n rows, twice for Newton, smaller levels an eighth
+LEAST_SQUARES_SIZES = 300, 6000
+MODES_SHARE, MODES_COST = 0.3, 10.0  # n³
+MODES_SIZES = 300, 4000
+SERIES_SHARE, SERIES_COST = 0.5, 51.0  # n³: about ten slabs of three Newton steps on 1.7 n rows
+SERIES_SIZES = 300, 4500
+CELLS_SHARE, CELLS_COST = 0.7, 1.5e7  # n: measured, all levels to n coefficients
+CELLS_SIZES = 1000, 200_000
+MARCH_SHARE = 0.4  # the finer marches may spend what is left

@@ -1,0 +1,120 @@
+"""F(x, ∂^α u) = 0 as rows: F and its slopes ∂F/∂u_α, differentiated once by SymPy, evaluated where the jets are known.
+
+    r = w (F − g),      δr = w Σ_α (∂F/∂u_α) ∂^α δu
+
+Series, cells and grids differ in how they know ∂^α u; residual, slopes and weights are the same for all of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ...problem import Problem, Relation
+from ...problem.evaluate import evaluate
+from ..heldout import largest, local_size
+from ..thresholds import ROWS, ROWS_BEYOND
+
+Values = dict[sp.Symbol, Any]  # coordinates and jets, or slopes, at many points
+
+# (field, time order, points) → values: what the slab before hands over.
+Handover = Callable[[int, int, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """F and ∂F/∂u_α as expressions."""
+
+    residual: sp.Expr
+    slopes: dict[sp.Symbol, sp.Expr]
+    nonlinear: bool = False
+
+    @staticmethod
+    def of(problem: Problem, relation: Relation) -> Formula:
+        slopes = {symbol: problem.value(relation.coefficient(symbol)) for symbol in relation.jets}
+        return Formula(problem.value(relation.residual), slopes, not relation.linear)
+
+    @staticmethod
+    def sum(signs: dict[sp.Symbol, int]) -> Formula:
+        """Σ ±u_k: a value that is handed over, or a jump between two cells."""
+        slopes = {symbol: sp.Integer(sign) for symbol, sign in signs.items()}
+        return Formula(sp.Add(*(sign * symbol for symbol, sign in slopes.items())), slopes)
+
+    def residual_at(self, values: Values) -> Any:
+        with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
+            return evaluate(self.residual, values, np)
+
+    def slopes_at(self, values: Values) -> Values:
+        with np.errstate(all="ignore"):
+            return {symbol: evaluate(slope, values, np) for symbol, slope in self.slopes.items()}
+
+
+@dataclass(kw_only=True)
+class Rows(ABC):
+    """The rows of one formula at many points; `weights` are square roots of quadrature weights, with a scale."""
+
+    formula: Formula
+    coordinates: Values
+    weights: np.ndarray
+    target: np.ndarray | float = 0.0
+    local: np.ndarray | float = 1.0
+    values: Values = field(default_factory=dict)
+    slopes: Values = field(default_factory=dict)
+
+    @abstractmethod
+    def jets(self, coefficients: np.ndarray) -> Values:
+        """∂^α u at the points."""
+
+    def look(self, coefficients: np.ndarray) -> None:
+        self.values = {**self.coordinates, **self.jets(coefficients)}
+
+    def differentiate(self) -> None:
+        self.slopes = self.formula.slopes_at(self.values)
+
+    def residual(self) -> np.ndarray:
+        return np.asarray(self.local * self.weights * (self.formula.residual_at(self.values) - self.target))
+
+    def factor(self, symbol: sp.Symbol) -> np.ndarray:
+        """w ∂F/∂u_α"""
+        return np.asarray(self.local * self.weights * self.slopes[symbol])
+
+    @property
+    def largest(self) -> np.ndarray:
+        """max_α |∂F/∂u_α · u_α|, the largest term at every point."""
+        with np.errstate(all="ignore"):
+            return largest([slope * self.values[symbol] for symbol, slope in self.slopes.items()])
+
+
+def weigh(parts: Sequence[Rows]) -> None:
+    """Every point of a nonlinear relation, here in several parts, counts relative to its own terms.
+
+    Plain least squares would bend the solution upstream of a front, in all that flows into it, to make the residual
+    there smaller.
+    """
+    if not parts or not parts[0].formula.nonlinear:
+        return
+    measure = np.concatenate([part.weights.ravel() ** 2 for part in parts])
+    size = local_size(np.concatenate([part.largest.ravel() for part in parts]), measure)
+    ends = np.cumsum([part.weights.size for part in parts])[:-1]
+    for part, share in zip(parts, np.split(np.min(size) / size, ends), strict=True):
+        part.local = share.reshape(part.weights.shape)
+
+
+def oversampling(problem: Problem) -> float:
+    """Rows per unknown along each axis."""
+    return ROWS.get(len(problem.axes), ROWS_BEYOND)
+
+
+def handed_over(before: Any) -> Handover:
+    """∂_t^k of a field at the end of its slab; time is the last axis."""
+
+    def handover(index: int, k: int, points: np.ndarray) -> np.ndarray:
+        orders = (*(0,) * (points.shape[1] - 1), k)
+        return np.asarray(before.jets(points, [orders])[orders][:, index])
+
+    return handover

@@ -1,0 +1,49 @@
+"""Every number that decides how a solution is measured and how its rows are made and solved, in one place.
+
+`benchmarks/thresholds.py` halves and doubles each and shows what depends on it. Sizes and tolerances that a user may
+choose are fields of the solvers, not here.
+"""
+
+from __future__ import annotations
+
+# ---- residuals on unseen points (heldout)
+SMOOTH = 1e-3  # an equation counts relative to at least this share of the size its terms could have
+TRIVIAL = 1e-9  # and a condition to this one: fields may differ in size by orders of magnitude
+ALIKE = 2.0  # worst residuals within this factor are alike: then all parts decide which solution is better
+
+# ---- the estimated error (estimate)
+ROUNDING = 1e-10  # a held-out residual below this is not explained any further
+ROUGH = 0.3  # of the residual is left by a correction: where estimates are good it is a tenth, where poor above half
+BLIND = 1e-3  # a residual above this, and an error below this share of it, do not go together
+EARLY = 0.01  # of the time: what a jump in the data leaves after that is smooth
+DRIFT = 1e-9  # relative sensitivity of the conditions below which the position of a layer is undetermined
+DWARFED = (
+    1e3  # a solution so many times larger than its data: its residual does not say whether it meets them
+)
+
+# ---- rows (series, cells)
+ROWS = {1: 2.0, 2: 1.5}  # axes → rows per unknown along each: their product over the axes stays near 2
+ROWS_BEYOND = 1.3  # the same for three axes and more, and in a slab of time
+CONDITION_WEIGHT = 10.0  # the paper's λ = 100 for conditions against 1 for the equation, as row scales
+STEEPNESS = 10.0  # a jump of the k-th derivative between cells counts as (h/10)^k of a jump of the value
+CUT_ENOUGH = 0.7  # of a whole cell's nodes: a cell that the boundary cuts needs so many inside
+CUT_MORE, CUT_MOST = 1.5, 3.0  # nodes along an axis are multiplied by this until there are enough, up to that
+CLOSE = 1e-9  # of a length: two places this near are one
+INWARD = 1e-7  # of a cell: so far from its edge a point shows on which side the domain is
+
+# ---- Newton's steps and their linear systems
+SETTLED, PREDICTED = (
+    1e-2,
+    1.01,
+)  # a step this small whose residual is within this factor of the model's was the last
+DESCENT = 1e-10  # relative rise of the residual that rounding may cause
+LEAST_STEP = 1e-3  # a step that must be shortened below this share finds no descent
+REGULARISATION = 1e-14  # ε of the regularised QR, relative to columns of norm one
+WELL_CONDITIONED = 1e-10  # reciprocal condition of JᵀJ above which its Cholesky factor keeps enough digits
+RIDGE = 1e-13  # of JᵀJ with columns of norm one: where a cut cell leaves a polynomial undetermined
+RIDGE_MORE, RIDGE_MOST = 100.0, 1e-4  # raised by this while rounding makes a pivot negative, up to that
+
+# ---- grids
+KRYLOV, RESTARTS = 40, 3  # vectors of GMRES, and how often it restarts: a slab that needs more is too long
+FORCING, ENOUGH = 1e-5, 0.1  # by how much GMRES is to lower the residual of a Newton step, and has to
+DEGENERATE = 1e-12  # a mode that no equation sees, as the mean of a pressure: it stays where it is

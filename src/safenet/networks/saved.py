@@ -1,0 +1,74 @@
+"""A network as data: what is needed, beside its arrays, to build the same one again.
+
+A network of the user's own is built again by the function that made it. A run folder names that function and never
+imports it: the module that holds it must have been imported already, or the function is given to `load`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import reduce
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from ..errors import SafeNetError
+from ..features.base import Frozen
+from ..problem import Problem
+from .frozen import FrozenMap
+from .methods import Method, build
+from .staged import Staged
+
+OWN = "own"
+
+
+def network_spec(network: Any, plan: Any) -> dict[str, Any]:
+    """Of a network that `plan` (its method, precision and factory) led to."""
+    if plan.method == OWN:
+        return {
+            "kind": OWN,
+            "class": type(network).__name__,
+            "factory": plan.factory,
+            "dtype": plan.precision,
+        }
+    return _spec(network, plan.network, plan.precision)
+
+
+def _spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
+    if isinstance(network, Staged):  # made of two networks, each with a declaration of its own
+        return {
+            "kind": "staged",
+            "first": _spec(network.first.array, chosen, dtype),
+            "second": _spec(network.second, network.method, dtype),
+        }
+    return {"kind": "perceptron", "method": asdict(chosen), "dtype": dtype}
+
+
+def skeleton(problem: Problem, spec: dict[str, Any], factory: Callable[[Any], Any] | None = None) -> Any:
+    """A network of the structure `spec` describes; its arrays are placeholders to be filled."""
+    if spec["kind"] == OWN:
+        made = (factory or _factory(spec))(jax.random.key(0))
+        dtype = jnp.dtype(spec["dtype"])
+        return jax.tree.map(lambda a: jnp.asarray(a, dtype) if eqx.is_inexact_array(a) else a, made)
+    if spec["kind"] == "staged":
+        first, second = skeleton(problem, spec["first"]), skeleton(problem, spec["second"])
+        scale = jnp.zeros(len(problem.unknowns), spec["second"]["dtype"])
+        return Staged(FrozenMap(first), second, Frozen(scale), Method(**spec["second"]["method"]))
+    return build(problem, Method(**spec["method"]), key=jax.random.key(0), dtype=jnp.dtype(spec["dtype"]))
+
+
+def _factory(spec: dict[str, Any]) -> Callable[[Any], Any]:
+    module, _, name = str(spec["factory"]).partition(":")
+    try:
+        found = reduce(getattr, name.split("."), sys.modules[module])
+    except (KeyError, AttributeError):
+        what = f"made by {spec['factory']}" if spec["factory"] else f"a {spec['class']}"
+        raise SafeNetError(
+            f"the network of this run is your own, {what}, which is not known here",
+            "import its module first, or give the function: sn.load(folder, factory=make)",
+        ) from None
+    return found  # type: ignore[no-any-return]

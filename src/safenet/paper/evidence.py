@@ -1,0 +1,202 @@
+"""rows → what they say about the paper: medians, curves and eigenvalues at one scale, the paper's if there are any."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..bench.store import Row
+from ..errors import SafeNetError
+from ..report.results import Results, Scale, Summary, configuration_key, errors, gathered, scale_of
+from ..run.result import Outcome
+
+Configuration = tuple[str, str, str, Mapping[str, Any]]  # problem, method, recipe, options
+PAPER = Scale(1.0, 20_000, 2_000, "float32")
+ADAM = 100_000  # iterations of schedule 4, after which spectra are compared, and after
+EARLY = 0.03  # of them
+
+
+@dataclass(frozen=True)
+class Look:
+    """λ_max of the loss's Hessian after Adam at some scale; `density`: log₁₀|λ|, ρ₊, ρ₋ where it is known."""
+
+    problem: str
+    method: str
+    scale: Scale
+    lambda_max: float
+    density: np.ndarray | None = field(default=None, compare=False)
+
+
+class Evidence(Results):
+    """Rows, and looks at the Hessian: those of rows by schedule 4, and others."""
+
+    def __init__(self, rows: Iterable[Row], folders: Sequence[Path] = (), looks: Sequence[Look] = ()) -> None:
+        super().__init__(rows, folders)
+        self.looks = (*looks, *filter(None, map(self._look, self.rows)))
+
+    def _look(self, row: Row) -> Look | None:
+        found = row.result.get("spectrum")
+        if not found or row.recipe != "paper-4" or row.method is None:
+            return None
+        density = row.curves.get("density")
+        return Look(self.problem(row), row.method, scale_of(row), found["lambda_max"], density)
+
+    def at(self, scale: Scale) -> View:
+        return View(self, scale)
+
+    def scales(self, recipes: Iterable[str] | None = None) -> list[Scale]:
+        """Those with rows of these recipes, the ones with most rows first, of those the nearest to the paper's."""
+        wanted = None if recipes is None else set(recipes)
+        found: Counter[Scale] = Counter()
+        for (*_, recipe, _options, scale), rows in self.groups.items():
+            if wanted is None or recipe in wanted:
+                found[scale] += len(rows)
+        return sorted(found, key=lambda scale: (found[scale], _nearness(scale)), reverse=True)
+
+    def plain(self, problem: str) -> list[Row]:
+        """Rows of methods as they are named, at whatever scale: counts and paces do not ask for it."""
+        return [
+            row
+            for (name, _, _, options, _), rows in self.groups.items()
+            if name == problem and not options
+            for row in rows
+        ]
+
+    def parameters(self, problem: str, method: str) -> int | None:
+        """Of the network as it is named, by one of the paper's schedules."""
+        rows = [
+            row
+            for row in self.plain(problem)
+            if row.method == method and (row.recipe or "").startswith("paper-")
+        ]
+        return max((row.parameters for row in rows if row.parameters), default=None)
+
+    def best(self, wanted: Iterable[Configuration]) -> View | None:
+        """At the paper's scale where any of these configurations has a row, else where most have one.
+
+        A single iteration is a count of parameters and no training.
+        """
+        found: Counter[Scale] = Counter()
+        sought = {configuration_key(*configuration) for configuration in wanted}
+        for key, rows in self.groups.items():
+            found[key[-1]] += key[:-1] in sought and any(row.iterations != 1 for row in rows)
+        if not found or not max(found.values()):
+            return None
+        return self.at(
+            PAPER if found[PAPER] else max(found, key=lambda scale: (found[scale], _nearness(scale)))
+        )
+
+    def spectral(self) -> View | None:
+        """Where spectra are compared: at the paper's scale if any is of it, else at the largest."""
+        found = {look.scale for look in self.looks}
+        if not found:
+            return None
+        return self.at(PAPER if found & {PAPER, staged(PAPER, EARLY)} else max(found))
+
+
+def _nearness(scale: Scale) -> tuple[bool, Scale]:
+    """Of scales with equally many rows: with the paper's points before any other, then the largest."""
+    return (scale.interior, scale.condition) == (PAPER.interior, PAPER.condition), scale
+
+
+def staged(scale: Scale, share: float) -> Scale:
+    """The same after so much of its iterations."""
+    return replace(scale, share=float(f"{share * scale.share:.3g}"))
+
+
+@dataclass(frozen=True)
+class View:
+    """The evidence at one scale: all that a claim is judged by."""
+
+    results: Evidence
+    scale: Scale
+
+    def rows(self, problem: str, method: str, recipe: str, **options: Any) -> list[Row]:
+        key = (*configuration_key(problem, method, recipe, options), self.scale)
+        return sorted(self.results.groups.get(key, ()), key=lambda row: row.seed)
+
+    def all(self) -> list[Row]:
+        """Every row at this scale, whatever its options."""
+        return [row for key, rows in self.results.groups.items() if key[-1] == self.scale for row in rows]
+
+    def error(self, problem: str, method: str, recipe: str, **options: Any) -> Summary | None:
+        """Relative L² errors of the seeds; None without a row that gave one."""
+        return errors(self.rows(problem, method, recipe, **options))
+
+    def median(self, problem: str, method: str, recipe: str, **options: Any) -> float | None:
+        summary = self.error(problem, method, recipe, **options)
+        return None if summary is None else summary.median
+
+    def curve(self, problem: str, method: str, recipe: str, **options: Any) -> np.ndarray:
+        """(iteration, median over the seeds of the error so far)"""
+        rows = [row for row in self.rows(problem, method, recipe, **options) if len(row.curves["error"])]
+        return median_curve([row.curves["error"] for row in rows], [_afterwards(row) for row in rows])
+
+
+def _afterwards(row: Row) -> float:
+    """The error once a run has ended: ∞ if it diverged, the last if it stalled, unknown if the curve ended before."""
+    iteration, error = row.curves["error"][-1]
+    if row.outcome == Outcome.DIVERGED:
+        return math.inf
+    return float(error) if row.iterations is not None and iteration >= row.iterations else math.nan
+
+
+def median_curve(curves: Sequence[np.ndarray], after: Sequence[float]) -> np.ndarray:
+    """Medians in log-space at all iterations where half of the curves or more are known.
+
+    Each is interpolated between its own points, and then has the error `after` (nan: not known).
+    """
+    if not curves:
+        return np.empty((0, 2))
+    at = np.unique(np.concatenate([curve[:, 0] for curve in curves]))
+    tiny = np.finfo(float).tiny
+    logs = np.array(
+        [
+            np.interp(at, curve[:, 0], np.log(np.maximum(curve[:, 1], tiny)), math.nan, np.log(end))
+            for curve, end in zip(curves, np.maximum(after, tiny), strict=True)
+        ]
+    )
+    known = 2 * np.sum(~np.isnan(logs), axis=0) >= len(curves)
+    found = np.column_stack([at[known], np.exp(np.nanmedian(logs[:, known], axis=0))])
+    return found if len(found) > 1 else np.empty((0, 2))
+
+
+# ---- sources
+
+
+def read(sources: Sequence[str | Path]) -> Evidence:
+    """What `report.read` takes, and .json files of measured spectra."""
+    paths = [Path(source) for source in sources]
+    looks = [look for path in paths if path.suffix == ".json" for look in _looks(path)]
+    stores = [path for path in paths if path.suffix != ".json"]
+    rows, folders = gathered(stores) if stores or not looks else ([], [])
+    return Evidence(rows, folders, looks)
+
+
+def _looks(path: Path) -> list[Look]:
+    """Of a file that benchmarks/spectra.py wrote: {"runs": {name: {problem, method, iterations, hessian: …}}}."""
+    try:
+        runs = json.loads(path.read_text("utf-8"))["runs"].values()
+        return [
+            Look(
+                run["problem"],
+                run["method"],
+                staged(PAPER, run["iterations"] / ADAM),
+                float(run["hessian"]["lambda_max"]),
+            )
+            for run in runs
+        ]
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot read {path}: {obstacle.strerror}", "check the path") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise SafeNetError(
+            f"{path} holds no spectra",
+            "give a store, its export (.jsonl), or what benchmarks/spectra.py wrote",
+        ) from None

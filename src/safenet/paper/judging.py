@@ -1,0 +1,131 @@
+"""Every claim of the paper, our measurement, the verdict, and the command that measures it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+from ..report.results import Configured, Scale, Summary, configuration_key
+from ..report.words import NONE
+from . import ablations  # noqa: F401  (enters its judges)
+from .evidence import PAPER, Evidence, View
+from .judges import JUDGES, OURS
+from .printed import Table, claims, tables
+from .verdicts import ALIKE, NOTHING, SHARES, UNMEASURED, Finding, better, by_share, same
+
+# What no suite measures.
+ELSEWHERE = {"condition-one": "safenet spectrum wave --method safe-net-literal"}
+# The tables whose errors are claims by themselves; those of the ablations are in the sentences about them.
+ERRORS = (
+    "optimizer_comparison_config1",
+    "optimizer_comparison_config2",
+    "tab:adam_only_results",
+    "tab:nh-heat",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger. `scale` is set where there are only runs of another scale than the paper's.
+
+    `printed` is what the same rule finds in the paper's own tables, where they have the numbers.
+    """
+
+    name: str
+    label: str
+    text: str
+    rule: str
+    finding: Finding
+    command: str
+    scale: Scale | None = None
+    printed: Finding = NOTHING
+
+    @property
+    def verdict(self) -> str:
+        return self.finding.verdict
+
+    @property
+    def ours(self) -> str:
+        return self.finding.ours or NONE
+
+
+@dataclass(frozen=True)
+class PaperTables(View):
+    """The printed errors as if they had been measured: do the paper's sentences follow from its tables?"""
+
+    suite: str = ""
+
+    def error(self, problem: str, method: str, recipe: str, **options: Any) -> Summary | None:
+        value = _printed_errors(self.suite).get(configuration_key(problem, method, recipe, options))
+        return None if value is None else Summary((value,))
+
+
+@cache
+def _printed_errors(suite: str) -> dict[Configured, float]:
+    """Where tables contradict each other that of the suite is taken, then the comparison of all methods."""
+    found: dict[Configured, float] = {}
+    for table in sorted(tables(), key=lambda table: (table.suite != suite, table.label not in ERRORS)):
+        for cell in table.cells if table.quantity == "l2re" else ():
+            key = configuration_key(cell.problem, cell.method, cell.recipe or "", cell.options)
+            found.setdefault(key, math.inf if cell.value is None else cell.value)
+    return found
+
+
+def ledger(results: Evidence) -> list[Entry]:
+    """What has been measured comes first, in the order of the paper either way."""
+    entries = [*_sentences(results), *_errors(results)]
+    return sorted(entries, key=lambda entry: (entry.verdict == UNMEASURED, not entry.finding.ours))
+
+
+def _errors(results: Evidence) -> Iterator[Entry]:
+    """The printed errors themselves, SAFE-NET's and the baselines'."""
+    rule = f"As printed is the median over the seeds {ALIKE}. {SHARES}"
+    for table in tables():
+        if table.label not in ERRORS:
+            continue
+        for whose, ours in (("SAFE-NET's errors", True), ("The baselines' errors", False)):
+            # At another scale the two do not compare.
+            finding = _agreement(table, results.at(PAPER), ours).limited
+            name = f"errors-{table.suite}-{'safe-net' if ours else 'baselines'}"
+            text = f"{whose} as printed ({table.title[0].lower()}{table.title[1:]})."
+            yield Entry(name, table.label, text, rule, finding, f"safenet bench {table.suite} --out DIR")
+
+
+def _agreement(table: Table, view: View, ours: bool) -> Finding:
+    cells = [cell for cell in table.cells if (cell.method == OURS) == ours]
+    pairs = [
+        (found, cell.value)
+        for cell in cells
+        if (found := view.median(cell.problem, cell.method, cell.recipe or "", **cell.options)) is not None
+    ]
+    if not pairs:
+        return NOTHING
+    alike = sum(same(*pair) for pair in pairs)
+    ahead = sum(better(*pair) for pair in pairs)
+    words = f"{alike} of {len(pairs)} as printed, {ahead} better, {len(pairs) - alike - ahead} worse"
+    return Finding(words, by_share(alike, len(pairs)), len(pairs), len(cells), "cells")
+
+
+def _sentences(results: Evidence) -> Iterator[Entry]:
+    for claim in claims():
+        judge = JUDGES[claim.name]
+        finding, scale = _found(results, partial(judge.measure, claim))
+        theirs = PaperTables(Evidence([]), PAPER, claim.suite)
+        printed = NOTHING if claim.name in ELSEWHERE else judge.measure(claim, theirs)
+        command = ELSEWHERE.get(claim.name, f"safenet bench {claim.suite} --out DIR")
+        yield Entry(claim.name, claim.label, claim.text, judge.rule, finding, command, scale, printed)
+
+
+def _found(results: Evidence, measure: Callable[[View], Finding]) -> tuple[Finding, Scale | None]:
+    """At the paper's scale; else what runs of another scale say, which is no verdict."""
+    finding = measure(results.at(PAPER)).limited
+    if finding.ours:
+        return finding, None
+    for scale in results.scales():
+        other = measure(results.at(scale)).limited
+        if other.ours:
+            return replace(other, verdict=UNMEASURED), scale
+    return NOTHING, None

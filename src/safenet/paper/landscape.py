@@ -1,0 +1,142 @@
+"""The figures about the loss and its curvature: terms and gradients along the way, λ_max, spectral densities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .. import library
+from ..report.figures import ITERATION, SERIES, Figure, Panel, axes, bar, line, thinned
+from ..train.objective import term_names
+from . import names
+from .ablations import lambda_max
+from .evidence import ADAM, EARLY, PAPER, Evidence, Look, View, staged
+from .figures import COLOURS, EVERYONE, bench, legend, present, scale_note
+from .judges import OURS, PROBLEMS
+
+PAIR = (OURS, "pinn")  # whom the paper compares
+STEEP = ("diffusion", "allen-cahn")  # and where
+
+
+def _stages(results: Evidence, curve: str) -> Iterator[tuple[View, str]]:
+    """Where the paper's two problems have such a curve: schedule 2 before schedule 1."""
+    for recipe in ("paper-2", "paper-1"):
+        for problem in STEEP:
+            view = results.best([(problem, OURS, recipe, {})])
+            rows = view.rows(problem, OURS, recipe) if view else []
+            if view and rows and len(rows[0].curves[curve]) > 1:
+                yield view, recipe
+
+
+def loss_terms(results: Evidence) -> Figure:
+    """The terms of the loss along the way, SAFE-NET's and the plain network's."""
+    name, title = "loss", "The terms of the loss"
+    for view, recipe in _stages(results, "loss"):
+        found = (_terms(view, problem, method, recipe) for problem in STEEP for method in PAIR)
+        colours = dict(zip(("total", "equation", "conditions"), SERIES, strict=False))
+        caption = f"{names.schedule(recipe)}, first seed; the total with its weights, the parts without."
+        return Figure(name, title, caption + scale_note(view), list(filter(None, found)), colours)
+    return Figure(name, title, "", missing=bench("paper-schedule-2"))
+
+
+def _terms(view: View, problem: str, method: str, recipe: str) -> Panel | None:
+    rows = view.rows(problem, method, recipe)
+    if not rows or len(rows[0].curves["loss"]) < 2:
+        return None
+    curve = thinned(rows[0].curves["loss"])
+    terms = term_names(library.problem(problem))
+    equations = sum(term.startswith("equation") for term in terms)
+    parts = {
+        "total": curve[:, 1],
+        "equation": curve[:, 2 : 2 + equations].sum(axis=1),
+        "conditions": curve[:, 2 + equations :].sum(axis=1),
+    }
+    data = [
+        line(key, curve[:, 0], y, colour) for (key, y), colour in zip(parts.items(), SERIES, strict=False)
+    ]
+    return Panel(
+        f"{names.problem(problem)}, {names.method(method)}", data, axes(ITERATION, "loss", log_y=True)
+    )
+
+
+def gradient_norms(results: Evidence) -> Figure:
+    """The largest entry of the gradient along the way."""
+    name, title = "gradient", "The gradient along the way"
+    for view, recipe in _stages(results, "gradient"):
+        panels = []
+        for problem in STEEP:
+            rows = {method: view.rows(problem, method, recipe)[:1] for method in reversed(PAIR)}
+            data = [
+                line(names.method(method), curve[:, 0], curve[:, 1], COLOURS[method])
+                for method, first in rows.items()
+                for curve in (thinned(row.curves["gradient"]) for row in first)
+                if len(curve) > 1
+            ]
+            if data:
+                layout = axes(ITERATION, "max |∂L/∂θ|", log_y=True)
+                panels.append(Panel(names.problem(problem), data, layout))
+        caption = f"{names.schedule(recipe)}, first seed, with the weights of each iteration." + scale_note(
+            view
+        )
+        return Figure(name, title, caption, panels, legend(present(panels)))
+    return Figure(name, title, "", missing=bench("paper-schedule-2"))
+
+
+def curvature(results: Evidence) -> Figure:
+    name, title = "lambda", "The largest eigenvalue of the Hessian"
+    view = results.spectral()
+    panels, methods = [], set[str]()
+    for share in (EARLY, 1.0) if view else ():
+        assert view is not None
+        values = {m: {p: lambda_max(view, p, m, share) for p in PROBLEMS} for m in EVERYONE}
+        shown = [p for p in PROBLEMS if any(row[p] for row in values.values())]
+        present = [m for m in EVERYONE if any(values[m].values())]
+        labels = [names.problem(p) for p in shown]
+        data = [bar(names.method(m), labels, [values[m][p] for p in shown], COLOURS[m]) for m in present]
+        if data:
+            layout = axes(y="λ_max", log_y=True, barmode="group")
+            panels.append(Panel(_after(view, share), data, layout, wide=True))
+        methods |= set(present)
+    if view is None or not panels:
+        return Figure(name, title, "", missing=bench("paper-spectrum"))
+    return Figure(name, title, "Of the loss, by Adam alone." + _points(view), panels, legend(methods))
+
+
+def spectral_density(results: Evidence) -> Figure:
+    """The paper's figure of the Hessian's spectrum on wave."""
+    name, title = "density", "Spectral density of the Hessian on wave"
+    view = results.spectral()
+    panels, methods = [], set[str]()
+    for share in (EARLY, 1.0) if view else ():
+        assert view is not None
+        scale = staged(view.scale, share)
+        looks = [look for look in results.looks if (look.problem, look.scale) == ("wave", scale)]
+        found = {look.method: look for look in looks if look.density is not None}
+        data = [trace for m in reversed(EVERYONE) if m in found for trace in _density(found[m])]
+        if data:
+            layout = axes("|λ|", "share per decade", log_x=True)
+            panels.append(Panel(_after(view, share), data, layout))
+        methods |= set(found)
+    if view is None or not panels:
+        return Figure(name, title, "", missing=bench("paper-spectrum"))
+    caption = (
+        "The share of eigenvalues in a decade, positive ones solid, negative ones dotted; Lanczos quadrature."
+        + _points(view)
+    )
+    return Figure(name, title, caption, panels, legend(methods))
+
+
+def _density(look: Look) -> Iterator[dict[str, Any]]:
+    assert look.density is not None
+    decades, above, below = look.density.T
+    for share, dash in ((above, "solid"), (below, "dot")):
+        trace = line(names.method(look.method), 10**decades, share, COLOURS[look.method])
+        yield trace | {"line": trace["line"] | {"dash": dash}}
+
+
+def _after(view: View, share: float) -> str:
+    return f"After {round(ADAM * staged(view.scale, share).share):,} iterations of Adam"
+
+
+def _points(view: View) -> str:
+    return "" if view.scale == PAPER else f" Not the paper's scale: {view.scale.sizes}."

@@ -1,0 +1,109 @@
+"""The numbers that the paper prints, each with the label of its table: data to stand beside ours, never to be used."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+FOLDER = resources.files(__package__).joinpath("numbers")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed number; None where the paper prints «*»: L-BFGS diverged."""
+
+    problem: str
+    method: str
+    recipe: str | None
+    options: Mapping[str, Any]
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper: its LaTeX label (and those of figures of the same numbers), what it measures, its cells."""
+
+    label: str
+    also: tuple[str, ...]
+    title: str
+    suite: str
+    quantity: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A table that the paper itself quotes from other papers; `problems`: which of the library's a column is, or ''."""
+
+    label: str
+    title: str
+    columns: tuple[str, ...]
+    problems: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper with the numbers in it, where it stands, and the suite that measures it."""
+
+    name: str
+    label: str
+    suite: str
+    text: str
+    value: Mapping[str, float]
+
+
+@cache
+def _documents() -> tuple[dict[str, Any], ...]:
+    files = sorted(FOLDER.iterdir(), key=lambda entry: entry.name)
+    return tuple(tomllib.loads(entry.read_text(encoding="utf-8")) for entry in files)
+
+
+@cache
+def tables() -> tuple[Table, ...]:
+    return tuple(
+        Table(
+            entry["label"],
+            tuple(entry.get("also", ())),
+            entry["title"],
+            entry["suite"],
+            entry["quantity"],
+            tuple(_cells(entry)),
+        )
+        for document in _documents()
+        for entry in document.get("table", ())
+    )
+
+
+def _cells(entry: Mapping[str, Any]) -> Iterator[Cell]:
+    """What a row does not say, its table says."""
+    for row in entry["rows"]:
+        said = {**entry, **row}
+        options = {**entry.get("options", {}), **row.get("options", {})}
+        for problem, value in zip(entry["problems"], row["values"], strict=True):
+            number = None if value == "*" else float(value)
+            yield Cell(problem, said["method"], said.get("recipe"), options, number)
+
+
+@cache
+def quoted() -> tuple[Quoted, ...]:
+    return tuple(
+        Quoted(
+            entry["label"],
+            entry["title"],
+            tuple(entry["columns"]),
+            tuple(entry.get("problems", [""] * len(entry["columns"]))),
+            tuple((row["method"], tuple(map(float, row["values"]))) for row in entry["rows"]),
+        )
+        for document in _documents()
+        for entry in document.get("quoted", ())
+    )
+
+
+@cache
+def claims() -> tuple[Claim, ...]:
+    return tuple(Claim(**entry) for document in _documents() for entry in document.get("claim", ()))

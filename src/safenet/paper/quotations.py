@@ -1,0 +1,53 @@
+"""The tables that the paper quotes from other papers, as sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..report import words
+from ..report.results import Results, errors
+from ..report.sheets import Cell, Sheet, slug
+from . import names
+from .printed import quoted
+
+
+def of_others(results: Results) -> Iterator[Sheet]:
+    """As printed; below, where a column is a problem of the library, the smallest median error of ours on it."""
+    for table in quoted():
+        ours = tuple(_smallest(results, name) for name in table.problems)
+        yield Sheet(
+            name=slug(table.label),
+            title=table.title,
+            label=table.label,
+            head=("method", *table.columns),
+            rows=(
+                *(
+                    (Cell(method, sort=method), *(Cell(_plain(value), sort=value) for value in values))
+                    for method, values in table.rows
+                ),
+                *([(Cell("best in the store", sort="~"), *ours)] if any(cell.sort for cell in ours) else []),
+            ),
+            measured=0,
+            notes=(
+                "Quoted by the paper from other papers: other settings, other metrics, no ranking. "
+                "Nothing of it was measured here but the line that says so.",
+            ),
+            kind="quoted",
+        )
+
+
+def _smallest(results: Results, problem: str) -> Cell:
+    """By whichever method, recipe and scale."""
+    found = [
+        (summary.median, key)
+        for key, rows in results.groups.items()
+        if key[0] == problem and (summary := errors(rows)) is not None
+    ]
+    if not found:
+        return Cell("")
+    least, (_, method, recipe, *_) = min(found, key=lambda entry: entry[0])
+    return Cell(words.short(least), below=f"{names.method(method)}, {recipe}", sort=least)
+
+
+def _plain(value: float) -> str:
+    return words.count(value) if value >= 1000 else f"{value:g}"

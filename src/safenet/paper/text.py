@@ -1,0 +1,32 @@
+"""The ledger, and below it the sheets, as Markdown and as LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..report import text
+from ..report.sheets import Sheet
+from ..report.text import code, escaped, long_table, pipes
+from .judging import Entry
+
+TITLE = "The paper's claims, measured"
+LEDGER = ("claim", "ours", "verdict", "made by")
+SCALE = "At another scale than the paper's, {scale}: "
+
+
+def said(entry: Entry) -> str:
+    """Our measurement; of another scale, with that said first."""
+    return SCALE.format(scale=entry.scale) + entry.ours if entry.scale else entry.ours
+
+
+def _lines(entries: Sequence[Entry]) -> list[tuple[str, str, str, str]]:
+    return [(entry.text, said(entry), entry.verdict, entry.command) for entry in entries]
+
+
+def markdown(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:
+    return text.markdown(sheets, f"# {TITLE}", pipes(LEDGER, _lines(entries), code=3))
+
+
+def latex(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:
+    claims = [(*map(escaped, line[:3]), code(line[3])) for line in _lines(entries)]
+    return text.latex(sheets, long_table(TITLE, "claims", LEDGER, claims, widths=(0.36, 0.28, 0.13, 0.23)))

@@ -1,0 +1,60 @@
+"""sources → files: the page of the paper, and the same tables as Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from ..report import writing
+from ..report.fields import fields
+from ..report.sheets import Sheet
+from .compared import sheets
+from .evidence import Evidence, read
+from .judges import OURS
+from .judging import Entry, ledger
+from .names import NAMES
+from .panels import figures
+from .text import latex as as_latex
+from .text import markdown as as_markdown
+from .text import said
+from .verdicts import UNSOLVED, VERDICTS
+
+FOLDER = resources.files(__package__).joinpath("page")
+DRAWN = (OURS, "safe-net")  # whose networks are drawn, where there is a choice
+
+
+def write(
+    sources: Sequence[str | Path],
+    page: str | Path | None = None,
+    markdown: str | Path | None = None,
+    latex: str | Path | None = None,
+) -> list[Entry]:
+    """Write what is asked for; the ledger is returned."""
+    writing.check_asked(page, markdown, latex)
+    results = read(sources)
+    entries, tables = ledger(results), sheets(results)
+    writing.save(page, lambda: html(results, entries, tables))
+    writing.save(markdown, lambda: as_markdown(entries, tables))
+    writing.save(latex, lambda: as_latex(entries, tables))
+    return entries
+
+
+def html(results: Evidence, entries: Sequence[Entry], tables: Sequence[Sheet]) -> str:
+    found = collections.Counter(entry.verdict for entry in entries)
+    return writing.html(
+        results,
+        tables,
+        figures(results),
+        list(fields(results, NAMES, DRAWN)),
+        template="paper.html",
+        folders=[FOLDER],
+        entries=entries,
+        said=said,
+        unsolved=UNSOLVED,
+        verdicts={verdict: found[verdict] for verdict in VERDICTS},
+        compared=[sheet for sheet in tables if sheet.kind == "paper"],
+        quoted=[sheet for sheet in tables if sheet.kind == "quoted"],
+        diagram=writing.safe(writing.file_in([FOLDER], "architecture.svg") or ""),
+    )

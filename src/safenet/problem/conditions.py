@@ -1,0 +1,184 @@
+"""u(0, t) = 0, u_t(x, 0) = g, u = 0 on walls: a condition holds where its arguments, or its piece, say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sympy as sp
+
+from ..errors import SafeNetError, about
+from .equations import relation_of
+from .evaluate import constant
+from .jets import Place
+from .language.notation import written
+from .pieces import On, check_piece
+from .reading import number_of
+from .relation import Condition, Relation
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+
+def conditions_of(problem: Problem, given: Sequence[On]) -> tuple[Condition, ...]:
+    """The conditions of a problem whose domain and unknowns are known."""
+    found = []
+    for index, one in enumerate(given):
+        with about("conditions", index):
+            found.append(_condition(problem, one, f"condition {index + 1}"))
+    return tuple(found)
+
+
+def _condition(problem: Problem, given: On, label: str) -> Condition:
+    relation = relation_of(problem, given.statement, label, problem.normals if given.piece else ())
+    if not relation.jets:
+        raise SafeNetError(
+            f"{label} ({relation.text}) does not contain an unknown", f"write e.g. {_example(problem)} = 0"
+        )
+    places = tuple(dict.fromkeys(jet.place for jet in relation.jets.values()))
+    if given.piece:
+        return _on_piece(problem, relation, places, given.piece, label)
+    free = _free_axes(problem, relation, places, label)
+    for place in places:
+        _check_inside(problem, place, label)
+    _check_region(problem, places, free, f"{label} ({relation.text})")
+    fixed = {axis.symbol for i, axis in enumerate(problem.axes) if i not in free}
+    for symbol in sorted(relation.residual.free_symbols & fixed, key=str):
+        raise SafeNetError(
+            f"{label} ({relation.text}) contains {symbol}, which its place fixes",
+            f"replace {symbol} by its value there",
+        )
+    kind = _kind(problem, relation, places, free)
+    return Condition(relation.text, relation.statement, relation.residual, relation.jets, kind, free, places)
+
+
+def _example(problem: Problem) -> str:
+    """u(0, t)"""
+    arguments = [str(problem.axes[0].lower), *problem.axis_names[1:]]
+    return f"{problem.unknowns[0]}({', '.join(arguments)})"
+
+
+def _free_axes(problem: Problem, relation: Relation, places: Sequence[Place], label: str) -> tuple[int, ...]:
+    """The axes along which a condition holds: the same for all of its unknowns, and never all of them."""
+    free, *others = {tuple(i for i, value in enumerate(place) if value is None) for place in places}
+    if others:
+        raise SafeNetError(
+            f"{label} ({relation.text}) mixes places of different shape",
+            "all unknowns of one condition must be free along the same axes",
+        )
+    if len(free) == len(problem.axes):
+        if problem.region is not None:
+            some = next(iter(problem.pieces), "PIECE")
+            raise SafeNetError(
+                f"{label} ({relation.text}) does not say where it holds",
+                f"name a piece of the boundary: {relation.text} on {some}",
+            )
+        raise SafeNetError(
+            f"{label} ({relation.text}) holds in the whole domain",
+            f"fix an axis, e.g. {_example(problem)} = …, or add it to the equations",
+        )
+    return free
+
+
+def _check_inside(problem: Problem, place: Place, label: str) -> None:
+    for axis, value in zip(problem.axes, place, strict=True):
+        if value is None:
+            continue
+        number = constant(number_of(value, f"{label}: the place of {axis.name}"))
+        slack = 1e-12 * axis.length
+        if not axis.lo - slack <= number <= axis.hi + slack:
+            raise SafeNetError(
+                f"{label} is placed at {axis.name} = {value}, outside the domain "
+                f"{axis.lower} ≤ {axis.name} ≤ {axis.upper}",
+                f"move it to {axis.name} = {axis.lower} or {axis.upper}, or widen the domain",
+            )
+
+
+def _check_region(problem: Problem, places: Sequence[Place], free: tuple[int, ...], shown: str) -> None:
+    """With a region, conditions hold on its pieces, at its points, or at the start of time."""
+    space = [i for i in range(len(problem.axes)) if i != problem.time]
+    fixed = [i for i in space if i not in free]
+    if problem.region is None or not fixed:
+        return
+    if len(places) > 1:
+        raise SafeNetError(
+            f"{shown} ties two places together, which a region does not allow",
+            "state conditions on its pieces one by one; periodic ones need a box without pieces and holes",
+        )
+    (place,) = places
+    if len(fixed) < len(space):
+        raise SafeNetError(
+            f"{shown} is placed on a face of the box, of which the domain is only a part",
+            f'name the piece, e.g. [pieces] side = "{problem.axes[fixed[0]].name} = '
+            f'{place[fixed[0]]}", and write {problem.unknowns[0]} = … on side',
+        )
+    point = np.array([[place[i] for i in space]], dtype=float)
+    if not problem.region.contains(point, 1e-9 * max(problem.axes[i].length for i in space))[0]:
+        raise SafeNetError(f"{shown} is placed outside the domain", "move it inside")
+
+
+def _on_piece(
+    problem: Problem, relation: Relation, places: Sequence[Place], piece: str, label: str
+) -> Condition:
+    """A condition along a named piece, at every time."""
+    check_piece(piece, tuple(problem.pieces), label)
+    text = f"{_with_slopes(problem, relation.text)} on {piece}"
+    if any(value is not None for place in places for value in place):
+        raise SafeNetError(
+            f"{label} ({text}) fixes a place and names a piece",
+            f"write {problem.unknowns[0]} = … on {piece}, or give the place alone",
+        )
+    free = tuple(range(len(problem.axes)))
+    everywhere: tuple[Place, ...] = ((None,) * len(free),)
+    return Condition(
+        text,
+        relation.statement,
+        relation.residual,
+        relation.jets,
+        _slope_kind(relation),
+        free,
+        everywhere,
+        piece,
+    )
+
+
+def _with_slopes(problem: Problem, text: str) -> str:
+    """n_x*u_x + n_y*u_y, as SymPy orders it, in the short form u_n."""
+    space = [axis.name for axis in problem.axes if not axis.is_time]
+    for field in problem.unknowns:
+        terms = sp.Add(*(sp.Symbol(f"n_{x}") * sp.Symbol(f"{field}_{x}") for x in space))
+        text = text.replace(written(terms), f"{field}_n")
+    return text
+
+
+# ---- initial · dirichlet · neumann · robin · periodic · point · general, by what is fixed and where
+
+
+def _kind(problem: Problem, relation: Relation, places: Sequence[Place], free: tuple[int, ...]) -> str:
+    fixed = [i for i in range(len(problem.axes)) if i not in free]
+    if len(places) > 1:
+        periodic = len(fixed) == 1 and _matches_ends(problem, relation, fixed[0])
+        return "periodic" if periodic else "general"
+    if problem.time is not None and fixed == [problem.time]:
+        return "initial" if places[0][problem.time] == problem.axes[problem.time].lower else "general"
+    return "point" if len(fixed) > 1 else _slope_kind(relation)
+
+
+def _slope_kind(relation: Relation) -> str:
+    values = any(not any(jet.orders) for jet in relation.jets.values())
+    slopes = any(any(jet.orders) for jet in relation.jets.values())
+    if values and slopes:
+        return "robin"
+    return "neumann" if slopes else "dirichlet"
+
+
+def _matches_ends(problem: Problem, relation: Relation, index: int) -> bool:
+    """Whether the relation is ∂^α u(lower) = ∂^α u(upper) along an axis."""
+    if len(relation.jets) != 2:
+        return False
+    (a, first), (b, second) = relation.jets.items()
+    axis = problem.axes[index]
+    same = first.field == second.field and first.orders == second.orders
+    ends = {first.place[index], second.place[index]} == {axis.lower, axis.upper}
+    return bool(same and ends and sp.expand(relation.residual.xreplace({a: b})) == 0)

@@ -1,0 +1,129 @@
+"""x ∈ [a, b], t ∈ [0, T], c = 2: the axes, the region of the plane with its named pieces, the parameters' numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ..errors import Place, SafeNetError, about
+from .geometry.shapes import Shape
+from .jets import coordinate
+from .pieces import box_of, normal_names, region_of, selector_text
+from .reading import axis_of, ends_of, name_of, number_of
+from .relation import TIME
+
+
+class Domain:
+    """Where a problem is stated, and with which numbers."""
+
+    def __init__(
+        self,
+        on: Mapping[Any, tuple[Any, Any]] | Shape,
+        shape: Shape | None,
+        remove: Sequence[Shape] | Shape,
+        pieces: Mapping[str, Any] | None,
+        parameters: Mapping[Any, Any] | None,
+    ) -> None:
+        if isinstance(on, Shape):
+            shape, on = on, box_of(on)
+        if not isinstance(on, Mapping):
+            raise SafeNetError(f"the domain is {on!r}", "state it as on={x: (0, 1), t: (0, 1)}")
+        self.parameters = {
+            coordinate(name): _parameter(name, value) for name, value in _named("parameters", parameters)
+        }
+        # The ends as stated, which may name parameters; the axes have them as numbers.
+        self.bounds = {}
+        for axis, ends in on.items():
+            with about("domain", name_of(axis)):
+                self.bounds[name_of(axis)] = ends_of(name_of(axis), ends, self.parameters)
+        axes = []
+        for name, ends in self.bounds.items():
+            with about("domain", name):
+                axes.append(axis_of(name, *ends, self.parameters))
+        self.axes = tuple(axes)
+        _check_axes([name_of(axis) for axis in on])
+        self.shape, self.remove = shape, (remove,) if isinstance(remove, Shape) else tuple(remove)
+        self.pieces = {name: selector_text(name, given) for name, given in _named("pieces", pieces)}
+        with about("domain", "shape"):
+            self.region = region_of(self.axes, shape, self.remove, self.pieces, self.parameters)
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def normals(self) -> tuple[str, ...]:
+        """n_x, n_y: the names of the normal's components on a piece of the boundary."""
+        return normal_names(self.axis_names)
+
+    @property
+    def time(self) -> int | None:
+        """The index of the time axis, or None for a steady problem."""
+        return next((i for i, axis in enumerate(self.axes) if axis.is_time), None)
+
+    def axis(self, which: Any) -> int:
+        """The index of an axis given by its name or symbol."""
+        name = name_of(which)
+        if name not in self.axis_names:
+            raise SafeNetError(f"{name!r} is not an axis", f"the axes are {', '.join(self.axis_names)}")
+        return self.axis_names.index(name)
+
+    def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
+        """Which points (n, axes) of the box lie in the domain: all of them, or those of the region."""
+        if self.region is None:
+            return np.ones(len(points), bool)
+        return self.region.contains(points[:, :2], slack)
+
+    def value(self, expression: sp.Expr) -> sp.Expr:
+        """`expression` with the parameters' numbers in place."""
+        try:
+            return expression.xreplace(self.parameters)
+        except (ValueError, TypeError) as error:  # SymPy compares the arguments of Max and Min
+            raise SafeNetError(
+                f"{expression} is not real with the parameters' numbers: {error}", "change the parameters"
+            ) from None
+
+    def broadcast(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Coordinates by name as arrays of one shape, in the order of the axes."""
+        names = self.axis_names
+        for name in names:
+            if name not in coordinates:
+                raise SafeNetError(f"the coordinate {name} is missing", f"call it with {', '.join(names)}")
+        for name in coordinates:
+            if name not in names:
+                raise SafeNetError(f"{name!r} is not an axis", f"the axes are {', '.join(names)}")
+        try:
+            arrays = np.broadcast_arrays(*(np.asarray(coordinates[name], dtype=float) for name in names))
+        except (TypeError, ValueError) as error:
+            raise SafeNetError(
+                f"the coordinates are no points: {error}", "give numbers, or arrays whose shapes go together"
+            ) from None
+        return dict(zip(names, arrays, strict=True))
+
+
+def _named(what: str, given: Any) -> list[tuple[str, Any]]:
+    """The entries of a table by their names."""
+    if not isinstance(given or {}, Mapping):
+        raise SafeNetError(f"the {what} are {given!r}", f"state them by name: {what}={{name: …}}")
+    return [(name_of(key), value) for key, value in (given or {}).items()]
+
+
+def _parameter(name: str, value: Any) -> sp.Expr:
+    with about("parameters", name):
+        return number_of(value, f"the parameter {name}")
+
+
+def _check_axes(names: Sequence[str]) -> None:
+    if not names:
+        raise SafeNetError("the domain has no axis", "state it as on={x: (0, 1), t: (0, 1)}")
+    if len(set(names)) < len(names):
+        raise SafeNetError(f"an axis appears twice: {', '.join(names)}", "give each axis one interval")
+    if TIME in names[:-1]:
+        raise SafeNetError(
+            f"the axis t comes before {names[-1]}",
+            "put t last: u(x, t), not u(t, x)",
+            Place(("domain", TIME)),
+        )

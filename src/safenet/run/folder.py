@@ -1,0 +1,82 @@
+"""The run folder: problem.toml, plan.json, then checkpoint.npz on the way, at last solution.npz and result.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import SafeNetError
+from ..problem import Problem
+from ..problem.toml import dumps
+from .checkpoint import unpack, write_atomically
+from .result import Result
+
+PLAN, PROBLEM, SOLUTION, RESULT = "plan.json", "problem.toml", "solution.npz", "result.json"
+SEARCH = "search.json"  # what came of the variants, beside a run of a seed that has not tried them itself
+
+
+def prepare(folder: Path, problem: Problem, plan: Any, force: bool) -> Path:
+    """A run folder with the problem and the plan, so that a kill at any moment leaves something to resume."""
+    texts = {PROBLEM: dumps(problem), PLAN: plan.to_json()}
+    try:
+        _check_free(folder, force)
+        folder.mkdir(parents=True, exist_ok=True)
+        for former in (*checkpoints(folder), *(folder / name for name in (SOLUTION, RESULT, SEARCH))):
+            former.unlink(missing_ok=True)
+        for name, text in texts.items():
+            write_atomically(folder / name, text.encode())
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot write to {folder}: {obstacle.strerror}", "choose another --out") from None
+    return folder
+
+
+def _check_free(folder: Path, force: bool) -> None:
+    """Nothing that a user has is ever overwritten, except an earlier run, and that only when asked to."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / PLAN).is_file():
+        kind = "a folder with other files" if folder.is_dir() else "a file"
+        remedy = "choose another --out" + ("; --force overwrites only a run" if force else "")
+        raise SafeNetError(f"{folder} is {kind}, not a run; nothing was changed", remedy)
+    if not force:
+        raise SafeNetError(
+            f"{folder} holds a run already; nothing was changed",
+            f"go on with it by --resume {folder}, choose another --out, or overwrite it with --force",
+        )
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    return sorted(folder.glob("checkpoint.npz")) + sorted(folder.glob("candidate-*/checkpoint.npz"))
+
+
+def check_checkpoints(folder: Path) -> None:
+    """Before a run is resumed: a damaged checkpoint is named."""
+    for checkpoint in checkpoints(folder):
+        with undamaged(checkpoint, "remove it, and --resume starts the same plan from the beginning"):
+            unpack(checkpoint)
+
+
+def former_result(folder: Path | None) -> Result | None:
+    """What a run says of itself that came to a result before."""
+    if folder is None or not (folder / RESULT).exists():
+        return None
+    with undamaged(folder / RESULT):
+        return Result.from_json(json.loads((folder / RESULT).read_text("utf-8")))
+
+
+@contextmanager
+def undamaged(path: Path, remedy: str = "restore the file, or solve again with --force") -> Iterator[None]:
+    """What goes wrong inside is the fault of the file."""
+    try:
+        yield
+    except SafeNetError as error:
+        named = str(path) in error.message
+        raise SafeNetError(
+            error.message if named else f"{path}: {error.message}", error.remedy or remedy
+        ) from None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        raise SafeNetError(f"{path} cannot be read or is damaged ({reason})", remedy) from None

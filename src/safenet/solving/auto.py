@@ -1,0 +1,152 @@
+"""facts → solvers, with the reasons: the one place where a way to solve a problem is chosen.
+
+on a region of the plane         → polynomials on cells
+jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
+linear, constant coefficients    → exact solutions of the equation, coefficients from the conditions
+linear                           → least squares on one series; marching or cells if that is not resolved, and
+                                   marching before it where initial values bend, jump, or disagree with faces
+nonlinear, with initial values   → marching: on cells where space is a line, else on a grid where conditions allow
+nonlinear, otherwise             → Newton on one series; on cells if that is not resolved
+where no direct solver suits     → a network
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..direct.solver import Cells, LeastSquares, March, Modes, Solver
+from ..problem import Problem
+from ..problem.facts.agreement import clashes
+from ..problem.facts.structure import axis_kinds, breaks, middle_parities
+from ..run.result import SOLVED_BELOW
+from .thresholds import EXACT_ABOVE, FINER_ABOVE
+
+KINDS = {
+    "periodic": "periodic in {}",
+    "sine": "odd about the faces of {} (sine series)",
+    "cosine": "even about the faces of {} (cosine series)",
+}
+MIDDLE = {1: "even about", -1: "odd about"}
+MARCHED = {
+    "cells": "Newton on cells that follow the solution, one time slab after another",
+    "grid": "Newton at the nodes of a grid, one time slab after another",
+    "series": "Newton on one series in each time slab",
+}
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Choose from the facts; `choice` says what and why."""
+
+    name: ClassVar[str] = "auto"
+
+    def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
+        """The direct solvers to try one after another, and the reasons; none where only a network is left."""
+        for rule in (_region, _seamed, _linear, _marched, _steady):
+            found = rule(problem)
+            if found is not None:
+                return found
+        return (), ("no direct solver suits this problem: a network is trained",)
+
+
+Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
+
+
+def _region(problem: Problem) -> Choice | None:
+    if problem.region is None:
+        return None
+    reason = "a region of the plane: polynomials on cells, refined where the residual is largest"
+    return (Cells(),), (reason,)
+
+
+def _seamed(problem: Problem) -> Choice | None:
+    """Formulas in pieces: on a line cells march, and a march of any kind ends its slabs at breaks in time; no grid has
+    breaks in space."""
+    seams, march = _seams(problem), March()
+    marches, cells = march.obstacle(problem) is None, Cells().obstacle(problem) is None
+    if not seams or not (marches or cells):
+        return None
+    reason = (f"the formulas break at {seams}: polynomials on cells that end there",)
+    torn = len(problem.axes) > 2 and any(breaks(problem, conditions=False)[: problem.time])
+    return ((march,) if marches and not (torn and cells) else (Cells(),)), reason
+
+
+def _linear(problem: Problem) -> Choice | None:
+    if not problem.linear:
+        return None
+    solvers: list[Solver] = []
+    reasons = [_structure(problem)]
+    bent = _smoothing(problem) and any(breaks(problem)[: problem.time])
+    if Modes().obstacle(problem) is None and not bent:
+        reasons.append(
+            "linear with constant coefficients: exact solutions, their coefficients from the conditions"
+        )
+        solvers.append(Modes())
+    march = March(only_above=FINER_ABOVE)
+    marches = march.obstacle(problem) is None
+    series = LeastSquares().obstacle(problem) is None
+    if marches and march.kind(problem) != "series" and (bent or clashes(problem)):
+        how = "has a bend or a jump" if bent else "jumps"
+        reasons.append(f"linear, but the solution {how} at the start: one time slab after another")
+        solvers += [march, *([LeastSquares(only_above=SOLVED_BELOW)] if series else [])]
+    else:
+        reasons += ["linear: the coefficients of one series are one least-squares solve"] if series else []
+        solvers += [LeastSquares(only_above=EXACT_ABOVE)] if series else []
+        solvers += [march] if marches else []
+    if not marches and Cells().obstacle(problem) is None:
+        solvers.append(Cells(only_above=FINER_ABOVE))
+    return (tuple(solvers), tuple(reasons)) if solvers else None
+
+
+def _marched(problem: Problem) -> Choice | None:
+    march = March()
+    if march.obstacle(problem) is not None:
+        return None
+    kind = march.kind(problem)
+    assert kind is not None
+    reason = f"nonlinear with initial values: {MARCHED[kind]}"
+    return (march,), ((reason,) if kind == "cells" else (_structure(problem), reason))
+
+
+def _steady(problem: Problem) -> Choice | None:
+    solvers: list[Solver] = []
+    reasons = [_structure(problem)]
+    if LeastSquares().obstacle(problem) is None:
+        obstacle = March().obstacle(problem)
+        reasons.append(f"nonlinear, not marched ({obstacle}): Newton on one series, whole domain")
+        solvers.append(LeastSquares())
+    if Cells().obstacle(problem) is None:
+        reasons.append("then, where that is not resolved, in cells" if solvers else "Newton on cells")
+        solvers.append(Cells(only_above=FINER_ABOVE if solvers else 0.0))
+    return (tuple(solvers), tuple(reasons)) if solvers else None
+
+
+def _smoothing(problem: Problem) -> bool:
+    """u_t = a u_xx + …: not smooth at the start only, from which series and polynomials over all time never recover."""
+    name = problem.unknowns[0]
+    return (
+        len(problem.unknowns) == 1
+        and len(problem.axes) == 2
+        and problem.time_order(name) == 1
+        and problem.order(0, name) == 2
+    )
+
+
+def _seams(problem: Problem) -> str:
+    """Where equations break, and conditions in the course of time: x = 0.5, t = 0.25, 0.75; "" if nowhere."""
+    found = list(breaks(problem, conditions=False))
+    if problem.time is not None:
+        found[problem.time] = breaks(problem)[problem.time]
+    named = zip(problem.axis_names, found, strict=True)
+    return ", ".join(f"{name} = {', '.join(f'{c:.3g}' for c in places)}" for name, places in named if places)
+
+
+def _structure(problem: Problem) -> str:
+    parts: list[str] = []
+    for i, axis in enumerate(problem.axes):
+        kinds: dict[Any, None] = dict.fromkeys(kinds[i] for kinds in axis_kinds(problem).values())
+        parts += [KINDS[kind].format(axis.name) for kind in kinds if kind in KINDS]
+        signs = dict.fromkeys(signs[i] for signs in middle_parities(problem).values())
+        parts += [f"{MIDDLE[sign]} the middle of {axis.name}" for sign in signs if sign]
+    return "; ".join(parts) or "no symmetry in the symbols: harmonics and polynomials on every axis"

@@ -1,0 +1,4 @@
+"""Numbers by which the automatic choice goes on to the next solver, in one place."""
+
+EXACT_ABOVE = 1e-10  # residual of a sum of exact solutions above which one series is tried as well
+FINER_ABOVE = 1e-6  # residual of one series above which a march or cells follow

@@ -1,0 +1,181 @@
+"""variants of a plan → trials → the one that is chosen: by its loss or residual, never by the error.
+
+A schedule that searches a rate, or a method that searches weights, has candidates. One seed tries them (`Plan.scouts`)
+and the others run what it chose; what came of the search is beside their runs, in `search.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..problem import Problem
+from ..problem.toml import dumps
+from ..run.budget import Budget
+from ..run.checkpoint import write_atomically
+from ..run.folder import SEARCH
+from ..run.progress import Monitor
+from ..run.result import Carried, Ending, finite_or_none
+from .batch import train_runs
+from .objective import term_names
+from .plan import SCOUT, Plan
+from .run import Run
+from .solver import Own
+
+Told = list[dict[str, Any]]  # what came of each candidate, as result.json has it
+
+
+@dataclass(frozen=True)
+class Job:
+    """A plan to be carried out for a problem; in a folder, going on from what is saved there."""
+
+    problem: Problem
+    plan: Plan
+    folder: Path | None = None
+    own: Own | None = None
+    watcher: Monitor | None = None  # of this run alone
+
+
+def carried_out(
+    jobs: Sequence[Job],
+    monitor: Monitor,
+    together: bool | None = None,
+    budget: Budget | None = None,
+) -> list[tuple[Carried, Told]]:
+    """What each plan led to, and what came of its candidates.
+
+    Plans that differ in their seed only are one search, in the folder of the seed that makes it, or of the first. An
+    interruption ends all: of a single job the best candidate so far comes back, of several none (their folders do).
+    """
+    told: dict[int, Told] = {}
+    ends: dict[int, Carried] = {}
+    hosts: dict[int, list[int]] = {}
+    for members in searches([job.problem for job in jobs], [job.plan for job in jobs]):
+        known = next((found for i in members if (found := known_search(jobs[i].folder, jobs[i].plan))), None)
+        if known:
+            told |= dict.fromkeys(members, known)
+        else:
+            hosts[next((i for i in members if jobs[i].plan.scouts), members[0])] = members
+
+    def run(entries: Sequence[tuple[int, str | int, Plan]]) -> list[Carried]:
+        runs = []
+        for i, name, plan in entries:
+            job = jobs[i]
+            folder = None if job.folder is None else candidate_folder(job.folder, job.plan, name)
+            runs.append(Run(job.problem, plan, job.watcher or monitor, folder, job.own, budget))
+        found = train_runs(runs, monitor, together, watched=any(job.watcher for job in jobs))
+        if len(jobs) > 1 and any(end.interrupted for end in found):
+            raise KeyboardInterrupt
+        return found
+
+    entries = [(i, number, plan) for i in hosts for number, plan in enumerate(jobs[i].plan.candidates, 1)]
+    trials: dict[int, list[Carried]] = {}
+    for (host, *_), end in zip(entries, run(entries), strict=False):  # an interruption leaves the rest out
+        trials.setdefault(host, []).append(end)
+    for host, members in hosts.items():
+        told |= dict.fromkeys(members, told_of(jobs[host].problem, jobs[host].plan, trials[host]))
+        last = trials[host][-1]
+        if jobs[host].plan.scouts or last.interrupted or last.stopped:
+            best = trials[host][chosen_index(told[host])]
+            ends[host] = replace(best, interrupted=last.interrupted, stopped=last.stopped)
+    rest = [i for i in range(len(jobs)) if i not in ends]
+    settled = []
+    for i in rest:
+        best_at, scouts = (
+            chosen_index(told[i]),
+            jobs[i].plan.scouts,
+        )  # a scout goes on where it was as a candidate
+        settled.append((i, best_at + 1 if scouts else "chosen", jobs[i].plan.settled[best_at]))
+        if not scouts:
+            write_search(jobs[i].folder, told[i])
+    ends |= dict(zip(rest, run(settled), strict=True))
+    return [(ends[i], told[i]) for i in range(len(jobs))]
+
+
+def searches(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[list[int]]:
+    """The places of plans that differ in their seed only and have variants; of any other, each by itself."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for i, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
+        key = (dumps(problem), replace(plan, seed=SCOUT).to_json()) if plan.variants else (str(i), "")
+        found.setdefault(key, []).append(i)
+    return list(found.values())
+
+
+def candidate_folder(folder: Path, plan: Plan, name: str | int) -> Path:
+    """Where a candidate of a plan is saved: beside the others, or in the run folder itself if it is the only one."""
+    if not plan.variants:
+        return folder
+    inside = folder / f"candidate-{name}"
+    inside.mkdir(exist_ok=True)
+    return inside
+
+
+def known_search(folder: Path | None, plan: Plan) -> list[dict[str, Any]] | None:
+    """What came of the candidates, if that is known already."""
+    if folder is None or plan.scouts:
+        return None
+    try:
+        found: list[dict[str, Any]] = json.loads((folder / SEARCH).read_text("utf-8"))
+        whole = [fact["chosen"] for fact in found].count(True) == 1 and len(found) == len(plan.variants)
+    except (OSError, ValueError, TypeError, KeyError):  # none, or damaged: a search finds the same again
+        return None
+    return found if whole else None
+
+
+def write_search(folder: Path | None, told: Sequence[dict[str, Any]]) -> None:
+    if folder is not None and jax.process_index() == 0:
+        write_atomically(folder / SEARCH, json.dumps(told, indent=1).encode())
+
+
+def chosen_index(told: Sequence[dict[str, Any]]) -> int:
+    """Which of the candidates was chosen: the only one, if the plan is a single run."""
+    return next((i for i, facts in enumerate(told) if facts["chosen"]), 0)
+
+
+def best_of(problem: Problem, plan: Plan, trials: Sequence[Carried]) -> int:
+    """Which of the candidates wins: by the final loss or the held-out residual, after any that diverged.
+
+    The reference is not asked, by construction: a `Carried` knows nothing of it.
+    """
+
+    def rank(i: int) -> tuple[bool, float, float]:
+        measures = final_loss(problem, plan.candidates[i], trials[i]), finite_or_none(trials[i].residual)
+        loss, residual = (math.inf if value is None else value for value in measures)
+        first, tie = (loss, residual) if plan.select == "loss" else (residual, loss)
+        return trials[i].ending == Ending.DIVERGED, first, tie
+
+    return min(range(len(trials)), key=rank)
+
+
+def final_loss(problem: Problem, plan: Plan, trained: Carried) -> float | None:
+    """Σ λ_k L_k after the last iteration, with the plan's λ: where weights adapt, totals do not compare."""
+    if not len(trained.history):
+        return None
+    equations = len(problem.equations)
+    weights = [plan.weighing.of(name, i < equations) for i, name in enumerate(term_names(problem))]
+    return finite_or_none(float(np.dot(weights, trained.history[-1, 2 : 2 + len(weights)])))
+
+
+def told_of(problem: Problem, plan: Plan, trials: Sequence[Carried]) -> list[dict[str, Any]]:
+    """What came of each candidate, and which is chosen; nothing where there is no choice."""
+    best = best_of(problem, plan, trials)
+    return [
+        {
+            **variant,
+            "loss": final_loss(problem, candidate, trial),
+            "residual": finite_or_none(trial.residual),
+            "outcome": str(trial.ending),
+            "stop_reason": trial.stop_reason,
+            "iterations": sum(record.iterations for record in trial.records),
+            "seconds": round(sum(record.seconds for record in trial.records), 3),
+            "chosen": trial is trials[best],
+        }
+        for variant, candidate, trial in zip(plan.variants, plan.candidates, trials, strict=False)
+    ]

@@ -1,0 +1,82 @@
+"""theta ← theta + update(∇total(theta)): any optax optimiser as a phase of a schedule.
+
+    sn.Train(schedule=[sn.Optax(optax.adam(1e-3), 5000), sn.SSBroyden(20_000)])
+
+It has what Adam has around its step (the best theta, the reasons to stop, weights that adapt), and another update.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int
+
+from safenet.errors import SafeNetError
+from safenet.train.optimisers.adam import Adam, AdamState, step
+from safenet.train.optimisers.status import Objective, Trace, evaluate, iteration_count, repeat
+
+Transformation = optax.GradientTransformation | optax.GradientTransformationExtraArgs
+
+
+@dataclass(frozen=True)
+class Optax:
+    """`iterations` steps of an optax optimiser; line searches (optax.lbfgs) are given the value and the function.
+
+    The optimiser is code and not data: a saved plan keeps its `label`, and a run that is resumed is given it again.
+    """
+
+    transformation: Transformation | None = field(compare=False, repr=False)
+    iterations: int
+    patience: int = 0
+    divergence: float = 1e6
+    label: str = "optax"
+    name: ClassVar[str] = "optax"
+
+    def __post_init__(self) -> None:
+        if self.transformation is not None and not isinstance(self.transformation, tuple):
+            raise SafeNetError(
+                f"{self.transformation!r} is not an optax optimiser",
+                "e.g. sn.Optax(optax.adam(1e-3), 5000)",
+            )
+
+    def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
+        return Adam.start(self, objective, theta)  # type: ignore[arg-type]
+
+    def refresh(self, objective: Objective, state: AdamState) -> AdamState:
+        """The same run on other points: the optimiser's state stays, the best is reset."""
+        return Adam.refresh(self, objective, state)  # type: ignore[arg-type]
+
+    def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
+        iterations = jnp.asarray(self.iterations, jnp.int32)
+        return _advance(replace(self, iterations=0), objective, state, iteration_count(count), iterations)
+
+    def updated(self, objective: Objective, state: AdamState) -> tuple[Any, Any]:
+        """The update and the optimiser's next state."""
+        assert self.transformation is not None
+
+        def value(theta: Array) -> Array:
+            return evaluate(objective, theta).total
+
+        with jax.numpy_dtype_promotion("standard"):  # optax mixes its counters with floats
+            return optax.with_extra_args_support(self.transformation).update(
+                state.gradient,
+                state.moments,
+                state.theta,
+                value=state.total,
+                grad=state.gradient,
+                value_fn=value,
+            )
+
+
+@eqx.filter_jit
+def _advance(
+    phase: Optax,
+    objective: Objective,
+    state: AdamState,
+    count: Int[Array, ""],
+    iterations: Int[Array, ""],
+) -> tuple[AdamState, Trace]:
+    return repeat(lambda state: step(phase, objective, state), state, count, iterations)

@@ -1,0 +1,336 @@
+"""Train a network on a problem: which network, which schedule, on what points, from where.
+
+sn.Train()                                              SAFE-NET, Adam then self-scaled Broyden, float64
+sn.Train("pinn", "paper-1", width=20)                   a method and a recipe by name, with options of the method
+sn.Train(network=make, schedule=[sn.Optax(optax.adam(1e-3), 5000), sn.SSBroyden(20_000)],
+         terms=[(1.0, energy)], start=another_solution)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..errors import SafeNetError, nearest
+from ..measure.points import SAMPLERS
+from ..networks.methods import METHODS, Method, build, method
+from ..networks.perceptron import parameter_count
+from ..problem import Problem
+from .objective import own_name, term_names
+from .optimisers.lbfgs import LBFGS
+from .optimisers.own import Optax
+from .optimisers.ssbroyden import SSBroyden
+from .phases import DOUBLE, Phase
+from .plan import OWN, SCOUT, Plan
+from .recipes import Recipe, recipe, scaled
+from .thresholds import DENSE_PARAMETERS
+
+PRECISIONS = ("float32", "float64")
+OPTIONS = {item.name for item in fields(Method)}
+SETTINGS = {
+    "points",
+    "condition_points",
+    "weights",
+    "precision",
+    "scale",
+    "sampler",
+    "seed",
+    "start",
+    "terms",
+}
+
+
+@dataclass(frozen=True)
+class Own:
+    """What a training run is given as code: a plan can only name it."""
+
+    module: Any = None  # the network itself
+    factory: Callable[[Any], Any] | None = None  # key → network
+    phases: tuple[Phase, ...] = ()  # with their optax optimisers
+    terms: tuple[tuple[float, Callable[[Any], Any]], ...] = ()
+    points: np.ndarray | None = None
+    start: Any = None  # a field to start from
+    callback: Callable[[Progress], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told: after so many iterations, the loss and its terms, and the network as it stands."""
+
+    phase: str
+    iteration: int
+    loss: float
+    terms: Mapping[str, float]
+    network: Callable[[], Any]
+
+
+class Train:
+    """Train a network; everything else that `solve` takes is the same for all solvers.
+
+    `network`: a method's name, a `Method`, a function key → equinox.Module, or a module itself, from point to fields.
+    `schedule`: a recipe's name, or phases: Adam, LBFGS, SSBroyden, LevenbergMarquardt, …, and any optax optimiser in
+    `Optax`. `terms`: pairs (weight, function of the network); each function returns numbers to be made zero.
+    `points`: how many inside, or an array of them; `condition_points`: how many on each condition. `weights`: a mapping
+    from the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a solution to start from.
+    `callback`: told of the progress; the run stops when it returns True. `scale` multiplies all iterations.
+    `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
+    """
+
+    name: ClassVar[str] = "train"
+
+    def __init__(
+        self,
+        network: Any = "safe-net",
+        schedule: Any = "default",
+        *,
+        terms: Sequence[tuple[float, Callable[[Any], Any]]] = (),
+        points: Any = None,
+        condition_points: int | None = None,
+        weights: Mapping[str, float] | None = None,
+        start: Any = None,
+        callback: Callable[[Progress], Any] | None = None,
+        seed: int = 0,
+        precision: str | None = None,
+        scale: float = 1.0,
+        sampler: str | None = None,
+        **options: Any,
+    ) -> None:
+        self.network, self.schedule, self.options = network, schedule, options
+        self.weights, self.seed, self.precision = dict(weights or {}), seed, precision
+        self.scale, self.sampler = scale, sampler
+        self.points, self.condition_points = points, condition_points
+        self._check()
+        modular = isinstance(network, eqx.Module)
+        named = isinstance(network, (str, Method))
+        self.own = Own(
+            module=network if modular else None,
+            factory=None if modular or named else network,
+            phases=() if isinstance(schedule, str) else tuple(schedule),
+            terms=_terms(terms),
+            points=None if points is None or np.ndim(points) < 2 else np.asarray(points, dtype=float),
+            start=getattr(start, "field", start),
+            callback=callback,
+        )
+
+    def __repr__(self) -> str:
+        return f"Train({self.method!r}, {self.recipe!r})"
+
+    @property
+    def method(self) -> str:
+        """The method's name; `own` for a network of the user's."""
+        if isinstance(self.network, Method):
+            return next((name for name, known in METHODS.items() if known == self.network), "method")
+        return self.network if isinstance(self.network, str) else OWN
+
+    @property
+    def recipe(self) -> str:
+        return self.schedule if isinstance(self.schedule, str) else OWN
+
+    def seeded(self, seed: int) -> Train:
+        """The same with another seed."""
+        other = object.__new__(Train)
+        other.__dict__.update(self.__dict__, seed=seed)
+        other._check()
+        return other
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why this training does not suit the problem, or None."""
+        if self.recipe != OWN and recipe(self.recipe).linear and not problem.linear:
+            return f"the recipe {self.recipe} is for linear problems, and this one is not"
+        return None
+
+    # ---- checks, each with its remedy
+
+    def _check(self) -> None:
+        known = isinstance(self.network, (str, Method)) or callable(self.network)
+        if not known:
+            raise SafeNetError(
+                f"{self.network!r} is not a network",
+                "give a method's name, a Method, a module, or a function key → module",
+            )
+        if self.options and not isinstance(self.network, (str, Method)):
+            raise SafeNetError(
+                f"{next(iter(self.options))} is an option of a method, and the network is your own",
+                "leave the option out, or name a method",
+            )
+        for name in self.options:
+            if name not in OPTIONS:
+                raise SafeNetError(f"there is no option {name!r}", nearest(name, OPTIONS | SETTINGS))
+        if isinstance(self.schedule, str):
+            recipe(self.schedule)
+        elif not all(hasattr(phase, "advance") for phase in self.schedule) or not self.schedule:
+            raise SafeNetError(
+                f"schedule = {self.schedule!r} is not made of optimisers",
+                "e.g. [sn.Adam(1000), sn.LBFGS(5000)]; an optax optimiser goes in sn.Optax(optimiser, 5000)",
+            )
+        if self.precision not in (None, *PRECISIONS):
+            raise SafeNetError(
+                f"there is no precision {self.precision!r}", nearest(str(self.precision), PRECISIONS)
+            )
+        if not _whole(self.seed, 0):
+            raise SafeNetError(f"the seed is {self.seed!r}", "give a whole number from 0 on")
+        if not isinstance(self.scale, Real) or not 0 < self.scale < math.inf:
+            raise SafeNetError(
+                f"the scale is {self.scale!r}", "give a positive number, e.g. 0.01 for a hundredth"
+            )
+        if self.sampler is not None and self.sampler not in SAMPLERS:
+            raise SafeNetError(f"there is no sampler {self.sampler!r}", nearest(self.sampler, SAMPLERS))
+
+    def _counts(self, usual: Recipe) -> tuple[int, int]:
+        """Points inside and on each condition."""
+        inside = len(self.points) if self.own.points is not None else self.points
+        for count, kind in ((inside, "points"), (self.condition_points, "condition points")):
+            if count is not None and not _whole(count, 1):
+                raise SafeNetError(f"{count!r} {kind} cannot be drawn", "give a whole number, at least 1")
+        return int(inside or usual.interior), int(self.condition_points or usual.condition)
+
+    # ---- the plan
+
+    def plan(self, problem: Problem) -> Plan:
+        """The run as data: names and options resolved, sizes chosen for the problem and the device, with reasons."""
+        obstacle = self.obstacle(problem)
+        if obstacle:
+            raise SafeNetError(f"{problem.name}: {obstacle}", "use another recipe, e.g. levenberg-marquardt")
+        usual = Recipe("", ()) if self.recipe == OWN else recipe(self.recipe)
+        chosen = self._network(usual)
+        interior, condition = self._counts(usual)
+        precision = self.precision or self._own_precision() or usual.precision
+        plan = Plan(
+            method=self.method,
+            recipe=self.recipe,
+            seed=int(self.seed),
+            precision=precision,
+            network=chosen,
+            interior=interior,
+            condition=condition,
+            sampler=self.sampler or usual.sampler,
+            until=tuple(round(self.scale * total) for total in usual.until),
+            variants=_variants(usual.rates, chosen),
+            select="residual" if chosen.weight_grid else "loss",
+            factory=factory_name(self.own.factory),
+            own=self._code(),
+            **self._weights(problem),
+        )
+        phases, reasons = self._phases(problem, plan, usual)
+        short = [phase.name for phase in phases if isinstance(phase, DOUBLE)]
+        if plan.precision == "float32" and short:
+            raise SafeNetError(
+                f"{short[0]} needs float64", "leave out the precision, or choose a paper recipe"
+            )
+        if plan.variants:
+            measure = {"loss": "final training loss", "residual": "held-out residual"}[plan.select]
+            reasons = (
+                *reasons,
+                f"the best of {len(plan.variants)} variants, by the {measure} of seed {SCOUT}",
+            )
+        return replace(plan, phases=tuple(scaled(phase, self.scale) for phase in phases), reasons=reasons)
+
+    def _network(self, usual: Recipe) -> Method:
+        if isinstance(self.network, Method):
+            return replace(self.network, **self.options)
+        if isinstance(self.network, str):
+            asked = usual.network if self.network == "safe-net" else {}
+            return method(self.network, **(dict(asked) | self.options))
+        return Method()
+
+    def _own_precision(self) -> str | None:
+        """The precision that a module of the user's already has."""
+        if self.own.module is None:
+            return None
+        kinds = {
+            str(leaf.dtype) for leaf in jax.tree.leaves(eqx.filter(self.own.module, eqx.is_inexact_array))
+        }
+        return "float64" if "float64" in kinds or not kinds else "float32"
+
+    def _weights(self, problem: Problem) -> dict[str, Any]:
+        """`equations`, `conditions` and single terms, as fields of a plan."""
+        named = dict(self.weights)
+        found: dict[str, Any] = {}
+        for name, key in (("equations", "residual_weight"), ("conditions", "condition_weight")):
+            if name in named:
+                found[key] = float(named.pop(name))
+        known = term_names(problem)
+        for name in named:
+            if name not in known:
+                raise SafeNetError(
+                    f"the loss of {problem.name} has no term {name!r}",
+                    f"its terms are {', '.join(known)}; or give equations, conditions",
+                )
+        return found | ({"weights": tuple((name, float(w)) for name, w in named.items())} if named else {})
+
+    def _code(self) -> tuple[str, ...]:
+        """What a plan cannot hold, by name."""
+        found = [f"network {type(self.own.module).__name__}"] if self.own.module is not None else []
+        found += [f"network {self.own.factory.__name__}"] if self.own.factory is not None else []
+        found += [f"optimiser {phase.label}" for phase in self.own.phases if isinstance(phase, Optax)]
+        found += [f"term {own_name(function)}" for _, function in self.own.terms]
+        found += ["points"] if self.own.points is not None else []
+        found += ["start"] if self.own.start is not None else []
+        return tuple(found)
+
+    def _phases(
+        self, problem: Problem, plan: Plan, usual: Recipe
+    ) -> tuple[tuple[Phase, ...], tuple[str, ...]]:
+        """The recipe's phases; L-BFGS instead of a dense inverse Hessian where that would not fit."""
+        phases = self.own.phases or usual.phases
+        if self.recipe != "default":
+            return phases, ()
+        size, most = self._parameters(problem, plan), DENSE_PARAMETERS[jax.default_backend() != "cpu"]
+        if size <= most:
+            why = f"{size} parameters: self-scaled Broyden with a dense inverse Hessian, in float64"
+            return phases, (why,)
+        why = f"{size} parameters are too many for a dense inverse Hessian ({most} at most here): L-BFGS"
+        return tuple(LBFGS(p.iterations) if isinstance(p, SSBroyden) else p for p in phases), (why,)
+
+    def _parameters(self, problem: Problem, plan: Plan) -> int:
+        if self.own.module is not None:
+            return parameter_count(self.own.module)
+        make = self.own.factory or (
+            lambda key: build(problem, plan.network, key=key, dtype=jnp.dtype(plan.precision))
+        )
+        return parameter_count(eqx.filter_eval_shape(make, jax.random.key(0)))
+
+
+def _terms(given: Any) -> tuple[tuple[float, Callable[[Any], Any]], ...]:
+    found = []
+    for entry in given:
+        pair = isinstance(entry, (tuple, list)) and len(entry) == 2
+        if not pair or not isinstance(entry[0], Real) or not callable(entry[1]):
+            raise SafeNetError(
+                f"the term {entry!r} is not a weight and a function",
+                "e.g. terms=[(1.0, energy)] with energy(network)",
+            )
+        found.append((float(entry[0]), entry[1]))
+    return tuple(found)
+
+
+def factory_name(factory: Any) -> str:
+    """`module:function`, by which a run folder names the function that makes its network."""
+    if factory is None:
+        return ""
+    name = f"{factory.__module__}:{factory.__qualname__}"
+    if "<" in name:
+        return ""  # a lambda or a function inside another: nobody could find it again
+    return name
+
+
+def _whole(value: Any, least: int) -> bool:
+    """NumPy's whole numbers are as good; 1.0 and "1" are slips."""
+    return isinstance(value, Integral) and int(value) >= least
+
+
+def _variants(rates: Sequence[float], chosen: Method) -> tuple[dict[str, float], ...]:
+    """Every rate of the recipe with every weight of the method; none where there is nothing to choose."""
+    steps: list[dict[str, float]] = [{"rate": rate} for rate in rates]
+    weights: list[dict[str, float]] = [{"residual_weight": weight} for weight in chosen.weight_grid]
+    if not steps and not weights:
+        return ()
+    return tuple(rate | weight for rate in steps or [{}] for weight in weights or [{}])

@@ -1,0 +1,71 @@
+"""θ₀ = argmin Σ |N(x_i; θ) − u(x_i)|²: a network that starts from a solution.
+
+Where both are of one structure the parameters are copied. Otherwise the network is fitted to the values of the
+solution at points inside, by L-BFGS.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..fields.derivatives import batch_jets, jets
+from ..measure.points import inside
+from ..problem import Problem
+from .objective import flattened
+from .optimisers.lbfgs import LBFGS
+from .optimisers.status import CAPACITY, Status
+from .thresholds import FIT_POINTS, FIT_STEPS
+
+
+def started_from(field: Any, network: Any, problem: Problem, seed: int) -> Any:
+    """The network with the parameters, or else the values, of another field."""
+    if jax.tree.structure(field) == jax.tree.structure(network):
+        same = [
+            np.shape(a) == np.shape(b) for a, b in zip(*map(jax.tree.leaves, (field, network)), strict=True)
+        ]
+        if all(same):
+            return jax.tree.map(
+                lambda a, b: jnp.asarray(a, b.dtype) if eqx.is_array(b) else b, field, network
+            )
+    return _fitted(field, network, problem, seed)
+
+
+class Misfit(eqx.Module):
+    """½ mean ((N(x_i; θ) − u_i)/‖u‖)²: every field counts relative to its own size."""
+
+    points: Float[Array, "n axes"]
+    target: Float[Array, "n fields"]
+    fixed: Any
+    unravel: Any = eqx.field(static=True)
+
+    def field(self, theta: Float[Array, " p"]) -> Any:
+        return eqx.combine(self.unravel(theta), self.fixed)
+
+    def __call__(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " 1"]]:
+        value = (0,) * self.points.shape[1]
+        size = jnp.maximum(jnp.sqrt(jnp.mean(self.target**2, axis=0)), jnp.finfo(theta.dtype).tiny)
+        missed = (batch_jets(self.field(theta), self.points, [value])[value] - self.target) / size
+        total = jnp.mean(missed**2) / 2
+        return total, total[None]
+
+
+def _fitted(field: Any, network: Any, problem: Problem, seed: int) -> Any:
+    random = np.random.default_rng([seed, 1])
+    points = inside(problem, range(len(problem.axes)), FIT_POINTS, lambda *shape: random.random(shape))
+    value = (0,) * points.shape[1]
+    values = np.asarray(jets(field, points, [value])[value])
+    known = np.isfinite(values).all(axis=1)  # a march that was interrupted is unknown beyond its end
+    theta, unravel, fixed = flattened(network)
+    at, target = jnp.asarray(points[known], theta.dtype), jnp.asarray(values[known], theta.dtype)
+    misfit: Any = Misfit(at, target, fixed, unravel)
+    phase = LBFGS(FIT_STEPS)
+    state = phase.start(misfit, theta)
+    while int(state.status) == Status.RUNNING:
+        state, _ = phase.advance(misfit, state, CAPACITY)
+    return misfit.field(state.best_theta)

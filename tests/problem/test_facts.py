@@ -1,0 +1,174 @@
+"""What the symbols prove is derived once for each problem, and belongs to that problem alone."""
+
+import copy
+import pickle
+import warnings
+from collections import Counter
+
+import pytest
+
+import safenet as sn
+from safenet import library
+from safenet.commands.arguments import problem_named
+from safenet.errors import SafeNetError
+from safenet.measure.heldout import interior_points
+from safenet.problem.facts import agreement, balance, posedness, structure
+from safenet.problem.facts.agreement import clashes
+from safenet.problem.facts.dispersion import symbol
+from safenet.problem.facts.evolution import time_obstacle
+from safenet.problem.facts.fact import fact
+from safenet.problem.facts.posedness import doubts
+from safenet.problem.facts.structure import axis_kinds, breaks
+
+HEAT = """
+name = "heat"
+unknowns = ["u"]
+equations = ["u_t = k*u_xx"]
+conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+[domain]
+x = [0, 1]
+t = [0, 1]
+[parameters]
+k = 0.1
+"""
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often named functions of a module are called."""
+    calls = Counter()
+
+    def watch(module, name):
+        original = getattr(module, name)
+
+        def spy(*args, **options):
+            calls[name] += 1
+            return original(*args, **options)
+
+        monkeypatch.setattr(module, name, spy)
+
+    watch.calls = calls
+    return watch
+
+
+@pytest.mark.parametrize("text", [HEAT, HEAT.replace("k*u_xx", "k*u_xx - u**3")], ids=["linear", "nonlinear"])
+def test_one_solve_derives_each_fact_once(text, counted):
+    problem = sn.loads(text)
+    # One step of each derivation: of doubts, of clashes and corners (which share it), of the balance, of the kinds.
+    counted(posedness, "_homogeneous")
+    counted(agreement, "_values")
+    counted(balance, "_sides")
+    counted(structure, "_parities")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sn.solve(problem, monitor=sn.Monitor())
+        sn.solve(problem, monitor=sn.Monitor())
+    calls = counted.calls
+    assert calls["_homogeneous"] == 1
+    assert calls["_values"] == 2
+    assert calls["_sides"] == len(balance.NODES)
+    assert calls["_parities"] == 1
+
+
+def test_a_library_problem_is_built_once_for_a_command(counted):
+    library._read.cache_clear()
+    counted(sn.Problem, "__init__")
+    burgers = problem_named("burgers")
+    assert counted.calls["__init__"] == 1
+    assert burgers.has_reference
+    # Read back from a run folder: once from its text, and not again for the library's reference.
+    again = library.with_library_reference(sn.loads(sn.dumps(burgers)))
+    assert again.has_reference
+    assert counted.calls["__init__"] == 3  # dumps reads what it has written
+
+
+def test_a_file_is_built_once_for_a_command(counted, tmp_path):
+    (tmp_path / "heat.toml").write_text(HEAT)
+    counted(sn.Problem, "__init__")
+    assert problem_named(str(tmp_path / "heat.toml")).name == "heat"
+    assert counted.calls["__init__"] == 1
+
+
+def test_a_problem_is_named_in_python_as_on_the_command_line(tmp_path):
+    (tmp_path / "heat.toml").write_text(HEAT)
+    stated = library.named(str(tmp_path / "heat.toml"), k=2)
+    assert [float(value) for value in stated.parameters.values()] == [2.0]
+    assert library.named("allen_cahn") == library.problem("allen-cahn")
+    assert library.named("convection", beta=7) == library.problem("convection", beta=7)
+    with pytest.raises(SafeNetError, match=r"no problem 'waev'.*\n.*'wave'.*a file must end in \.toml"):
+        library.named("waev")
+    with pytest.raises(SafeNetError, match="there is no file"):
+        library.named("nowhere.toml")
+
+
+def test_other_parameters_have_other_facts_and_another_reference_the_same():
+    problem = sn.loads(HEAT.replace("sin(pi*x)", "abs(x - k)"))
+    assert breaks(problem)[0] == (pytest.approx(0.1),)
+    assert breaks(problem.with_parameters(k=0.3))[0] == (pytest.approx(0.3),)
+    assert clashes(problem) is clashes(problem)
+    assert clashes(problem.with_reference(lambda x, t: x)) is clashes(problem)
+
+
+def test_arguments_of_a_fact_are_told_apart():
+    problem = sn.loads(HEAT.replace("sin(pi*x)", "abs(x - 1/4)"))
+    assert breaks(problem) == ((0.25,), ())
+    assert breaks(problem, conditions=False) == ((), ())
+
+
+def test_facts_are_neither_compared_nor_written_nor_copied():
+    known, fresh = sn.loads(HEAT), sn.loads(HEAT)
+    doubts(known)
+    assert known.facts
+    assert known == fresh
+    assert hash(known) == hash(fresh)
+    assert sn.dumps(known) == sn.dumps(fresh)
+    for twin in (copy.deepcopy(known), pickle.loads(pickle.dumps(known)), copy.copy(known)):
+        assert twin == known
+        assert twin.facts == {}
+        assert axis_kinds(twin) == axis_kinds(known)
+    assert known.facts
+
+
+def test_a_refusal_is_derived_once_too():
+    calls = []
+
+    @fact
+    def refused(problem):
+        calls.append(problem)
+        raise SafeNetError("no", "never")
+
+    problem = sn.loads(HEAT)
+    for _ in range(3):
+        with pytest.raises(SafeNetError, match="never"):
+            refused(problem)
+    assert len(calls) == 1
+    varying = sn.loads(HEAT.replace("k*u_xx", "x*u_xx"))
+    for _ in range(2):
+        with pytest.raises(SafeNetError, match="is not constant"):
+            symbol(varying)
+
+
+def test_what_a_fact_holds_cannot_be_changed():
+    problem = sn.loads(HEAT)
+    with pytest.raises(TypeError):
+        axis_kinds(problem)["u"] = ()
+    points = interior_points(problem, 64)
+    points[:] = 7.0
+    assert interior_points(problem, 64).max() <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("", "", None),
+        ("u(1, t) = 0", "u(x, 1) = 0", "the condition u(x, 1) = 0 looks ahead in time"),
+        ("u_t = k*u_xx", "u_xx = k", "no equation has a time derivative"),
+    ],
+)
+def test_what_keeps_a_problem_from_being_marched_in_time(old, new, says):
+    assert time_obstacle(sn.loads(HEAT.replace(old, new, 1))) == says
+
+
+def test_a_steady_problem_has_no_time_to_march_in():
+    assert time_obstacle(library.problem("helmholtz")) == "it has no time axis"
+    assert time_obstacle(library.problem("four-holes")) == "its domain is not a box"

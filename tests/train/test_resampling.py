@@ -1,0 +1,119 @@
+"""Adaptive points: drawn with the density they should have, the same for the same step, and resumed to the bit."""
+
+import dataclasses
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from carrying import train
+from jaxtyping import Array
+
+import safenet as sn
+from safenet.measure.points import sample
+from safenet.train import run as training
+from safenet.train.objective import physics_loss
+from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.resampling import adaptive_points
+from safenet.train.solver import Train
+
+GROWTH = sn.loads("""
+name = "growth"
+unknowns = ["u"]
+equations = ["u_t = u"]
+conditions = ["u(0) = 1"]
+domain = { t = [0, 1] }
+""")
+PLAN = dataclasses.replace(
+    Train(features=4, width=3, points=12, condition_points=1).plan(GROWTH),
+    phases=(LevenbergMarquardt(11, resample=4, patience=0),),
+)
+
+
+class Power(eqx.Module):
+    """u = a t^b, whose residual is a (b − t) t^(b−1)."""
+
+    theta: Array
+
+    def __call__(self, point):
+        a, b = self.theta
+        return a * point**b
+
+
+def drawn(b, count=4000, seed=(0, 0, 4)):
+    loss, theta = physics_loss(GROWTH, Power(jnp.asarray([1.0, b])), sample(GROWTH, 5, 1, "uniform", 0))
+    return adaptive_points(GROWTH, loss, theta, count, seed)
+
+
+def test_the_density_of_the_points_is_that_of_the_residual_and_a_floor():
+    points = drawn(8.0)[:, 0]
+    assert len(np.unique(points)) == 4000
+    found, edges = np.histogram(points, bins=8, range=(0, 1))
+    t = (np.arange(8000) + 0.5) / 8000
+    residual = (8 - t) * t**7
+    density = np.histogram(t, edges, weights=residual / residual.mean() + 1)[0]
+    expected = 4000 * density / density.sum()
+    assert found[-1] > 3 * found[0]
+    # Without replacement from 8 candidates for each: at the peak a share of them is taken twice as often as it can be.
+    np.testing.assert_allclose(found[:6], expected[:6], rtol=0.25)
+    assert np.array_equal(points, drawn(8.0)[:, 0])
+    assert not np.array_equal(points, drawn(8.0, seed=(0, 0, 8))[:, 0])
+
+
+def test_what_has_no_residual_has_points_everywhere():
+    loss, theta = physics_loss(GROWTH, Power(jnp.asarray([0.0, 1.0])), sample(GROWTH, 5, 1, "uniform", 0))
+    found, _ = np.histogram(adaptive_points(GROWTH, loss, theta, 4000, (1,)), bins=4, range=(0, 1))
+    np.testing.assert_allclose(found, 1000, rtol=0.15)
+
+
+class Interrupter(sn.Monitor):
+    def __init__(self, n):
+        self.n = n
+
+    def losses(self, *_):
+        self.n -= 1
+        if self.n == 0:
+            raise KeyboardInterrupt
+
+
+def test_new_points_come_after_so_many_steps_and_an_interruption_changes_none(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        training,
+        "adaptive_points",
+        lambda *args: seen.append((args[-1], adaptive_points(*args))) or seen[-1][1],
+    )
+    whole = train(GROWTH, PLAN)
+    assert [seed for seed, _ in seen] == [(0, 0, 4), (0, 0, 8)]
+    assert not np.array_equal(seen[0][1], seen[1][1])
+    monkeypatch.setattr(training, "CHUNK_SECONDS", 0.0)  # a look after every step
+    for n in (3, 4, 5, 9):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        stopped = train(GROWTH, PLAN, Interrupter(n), folder)
+        assert stopped.interrupted
+        resumed = train(GROWTH, PLAN, folder=folder, resume=True)
+        assert np.array_equal(resumed.history, whole.history)
+        assert [r.outcome for r in resumed.records] == [r.outcome for r in whole.records]
+        for a, b in zip(
+            *(eqx.filter(run.field, eqx.is_array).weights for run in (resumed, whole)), strict=True
+        ):
+            assert np.array_equal(a, b)
+        assert [(r.iterations, r.evaluations) for r in resumed.records] == [
+            (r.iterations, r.evaluations) for r in whole.records
+        ]
+
+
+def test_the_patience_begins_anew_with_the_points():
+    phase = LevenbergMarquardt(50, patience=2, decrease=0.999999)
+    loss, theta = physics_loss(GROWTH, Power(jnp.asarray([1.0, 1.5])), sample(GROWTH, 30, 1, "uniform", 0))
+    state, _ = phase.advance(loss, phase.start(loss, theta), 1)
+    other = loss.at(loss.terms[0].points[::-1] / 2)
+    fresh = phase.refresh(other, state)
+    assert float(fresh.damping) == float(state.damping)
+    assert int(fresh.iteration) == 1
+    assert int(fresh.evaluations) == int(state.evaluations) + 1
+    assert float(fresh.best_total) == float(fresh.total) == pytest.approx(float(other(state.theta)[0]))
+    # Two slow steps would stop a run of patience 2; the first of them after a change of points does not count.
+    after, _ = phase.advance(other, fresh, 1)
+    assert int(after.status) == 0
