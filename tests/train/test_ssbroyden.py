@@ -136,6 +136,14 @@ def test_on_a_network_it_goes_further_than_lbfgs_in_as_many_steps():
     assert ends[0] < 1e-4 * ends[1]  # measured: 5e-13 against 2e-6
 
 
+def test_a_step_takes_little_more_than_one_evaluation():
+    objective, theta = network()
+    phase = SSBroyden(500)
+    state, _ = phase.advance(objective, phase.start(objective, theta), 500)
+    assert int(state.iteration) == 500
+    assert int(state.evaluations) < 1.5 * 500  # 674; from α = 1 always 934
+
+
 def test_splitting_a_run_anywhere_gives_the_same_bits_also_through_a_file():
     assert_the_same_split(SSBroyden(120), *network(), (1, 49, 0, 7, 200))
 

@@ -1,4 +1,4 @@
-"""x_i ~ p(x) ∝ |r(x)|/mean |r| + 1: interior points where the residual is large (RAD; Wu et al., 2023), for the same loss.
+"""x_i ~ p(x) ∝ |r(x)|/mean |r| + 1: interior points where the residual is large, for the same loss (RAD; Wu et al., 2023).
 
 A point that is drawn with the probability π counts 1/π: the mean over the points is then the mean over the domain,
 whatever their density. Points alone, without these shares, would change the loss into one that asks for more where the
@@ -40,6 +40,12 @@ def adaptive_points(
     drawn = np.minimum(drawn, len(pool) - 1)  # the sum of the probabilities is `count` but for rounding
     shares = 1 / probability[drawn]
     return np.column_stack([pool[drawn], shares * count / shares.sum()])
+
+
+def even_points(loss: PhysicsLoss) -> Float[Array, "n columns"]:
+    """The points that the loss has, with equal shares: so that new ones, later, do not make another program of it."""
+    points = next(term.points for term in loss.terms if term.equation)
+    return jnp.concatenate([points, jnp.ones_like(points[:, :1])], axis=1)
 
 
 def inclusion(density: np.ndarray, count: int) -> np.ndarray:
