@@ -64,7 +64,7 @@ def seam_flow(problem: Problem) -> SeamFlow | None:
     kinds = axis_kinds(problem)[problem.unknowns[0]]
     found = []
     for index, axis in enumerate(problem.axes):
-        kappa = _diffusivity(problem, index) if kinds[index] == "periodic" else 0.0
+        kappa = _diffusivity(problem, index, problem.time) if kinds[index] == "periodic" else 0.0
         jumps = [
             sp.simplify(d.subs(axis.symbol, axis.upper) - d.subs(axis.symbol, axis.lower))
             for d in (data, data.diff(axis.symbol))
@@ -77,16 +77,16 @@ def seam_flow(problem: Problem) -> SeamFlow | None:
     return SeamFlow(along, kappas, problem.time, *box(problem))
 
 
-def _diffusivity(problem: Problem, index: int) -> float:
+def _diffusivity(problem: Problem, index: int, time: int) -> float:
     """κ of u_t = κ ∂²u + …; 0 where the equation is of another kind."""
     (equation,) = problem.equations
     slopes = {
         jet.orders: problem.value(equation.residual.diff(symbol)) for symbol, jet in equation.jets.items()
     }
     axes = range(len(problem.axes))
-    first = tuple(int(i == problem.time) for i in axes)
+    first = tuple(int(i == time) for i in axes)
     second = tuple(2 * int(i == index) for i in axes)
-    if any(orders[problem.time] > 1 for orders in slopes) or not {first, second} <= slopes.keys():
+    if any(orders[time] > 1 for orders in slopes) or not {first, second} <= slopes.keys():
         return 0.0
     kappa = -slopes[second] / slopes[first]
     return float(kappa) if kappa.is_number else 0.0

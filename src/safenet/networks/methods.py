@@ -217,7 +217,7 @@ def build(
     )
     carriers = _of_conditions(problem, chosen)
     carried = chosen.carriers and carriers.size > 0
-    network: Perceptron | Modulated = perceptron(
+    layers = perceptron(
         features if chosen.train_features else FrozenFeatures(FrozenMap(features)),
         len(problem.unknowns) * (1 + carriers.size if carried else 1),
         chosen.width,
@@ -228,8 +228,9 @@ def build(
         key=layer_key,
         dtype=dtype,
     )
+    network: Perceptron | Modulated = layers
     if carried:
-        network = Modulated(network, normalised(carriers, "fixed", problem, dtype, chosen.batch))
+        network = Modulated(layers, normalised(carriers, "fixed", problem, dtype, chosen.batch))
     return constrained(problem, network) if chosen.hard else network
 
 

@@ -1,4 +1,4 @@
-"""x_i ~ p(x) ∝ |r(x)|/mean |r| + 1: interior points where the residual is large, for the same loss (RAD; Wu et al., 2023).
+"""x_i ~ p(x) ∝ |r(x)|/mean |r| + 1: points where the residual is large, for the same loss (RAD; Wu et al., 2023).
 
 A point that is drawn with the probability π counts 1/π: the mean over the points is then the mean over the domain,
 whatever their density. Points alone, without these shares, would change the loss into one that asks for more where the
