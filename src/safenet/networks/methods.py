@@ -182,7 +182,7 @@ TRAINED_DENSELY: dict[str, Any] = {
     **{"skip": True, "carriers": True, "seams": True},
 }
 DESCRIPTIONS: dict[str, str] = {
-    "safe-net": "our best: features and solver chosen from the symbols",
+    "safe-net": "SAFE-NET: trainable Fourier products and features of the conditions, as we would build it",
     "safe-net-literal": "the paper as printed: 128 features, unit amplitudes, per-point normalisation",
     "pinn": "a plain network of four hidden layers on the coordinates",
     "fls-pinn": "the same with a sine as its first layer",
