@@ -133,7 +133,7 @@ def test_the_command_prints_json_and_draws(tmp_path):
     assert "tangent kernels" in ran.err
 
 
-@pytest.mark.filterwarnings("ignore:.*error is estimated:safenet.errors.SafeNetWarning")
+@pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
 def test_the_command_takes_a_run(tmp_path):
     solution = sn.solve(sn.loads(POISSON), sn.Train("pinn", "paper-4", scale=1e-4, width=4, depth=1, **FEW))
     solution.save(tmp_path / "run")
