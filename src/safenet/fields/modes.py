@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -31,7 +31,8 @@ def wave_factors(
 ) -> Complex[Array, " modes"]:
     """Π_i g_i(κ_i z_i) of every mode, the factors g as `row` names them."""
     factors = [wave_factor(name, kappa[:, i], z[:, i], jnp) for i, name in enumerate(row)]
-    return math.prod(factor.astype(kappa.dtype) for factor in factors)
+    product: Array = math.prod(factor.astype(kappa.dtype) for factor in factors)
+    return product
 
 
 class Waves(eqx.Module):
@@ -106,6 +107,8 @@ class Waves(eqx.Module):
 
 class ModalForm(eqx.Module):
     """u = Σ of families of waves: those whose coefficients meet the conditions, and a particular solution."""
+
+    in_parts: ClassVar[str] = "exact solutions of the equations, fitted to the conditions alone"
 
     parts: tuple[Waves, ...]
 

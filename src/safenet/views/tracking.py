@@ -154,4 +154,6 @@ def _numbers(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _words(result: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(result.get(name)) for name in ("problem", "solver", "method", "recipe", "seed", "outcome")}
+    return {
+        name: str(result.get(name)) for name in ("problem", "solver", "method", "recipe", "seed", "outcome")
+    }
