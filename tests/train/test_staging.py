@@ -84,7 +84,7 @@ def test_the_second_network_begins_at_the_first_and_only_it_is_moved():
     run = Run(STEADY, both, Monitor(), None)
     run.optimise(both.phases[0])
     run.index, run.state, first = 1, None, run.best
-    run._stage(both.phases[1])
+    run._stage(both.phases[1].network)
     loss, theta = run.loss_and_theta()
     points = jnp.linspace(-1, 1, 9)[:, None]
     np.testing.assert_array_equal(jax.vmap(loss.field(theta))(points), jax.vmap(first)(points))
