@@ -477,7 +477,7 @@ def test_two_unknowns_are_two_rows(sound, tmp_path):
 def test_without_a_reference_there_is_the_field_alone(tmp_path):
     figure = drawn(sn.solve(sn.loads(SOUND.replace("exact", "#"))), tmp_path)
     assert titles(figure) == ["p", "v"]
-    assert "held-out residual" in figure.get_suptitle()
+    assert "estimated error" in figure.get_suptitle()
 
 
 def test_a_derivative_is_drawn_alone_under_its_own_name(wave, tmp_path):

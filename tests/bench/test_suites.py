@@ -8,8 +8,9 @@ import pytest
 import safenet as sn
 from safenet import METHODS, SafeNetError, bench, library
 from safenet.bench import catalogue
-from safenet.bench.case import Case, changed, planned
+from safenet.bench.case import Case, planned
 from safenet.bench.catalogue import loads
+from safenet.run.plans import changed
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 from safenet.train.plan import Plan
