@@ -32,7 +32,7 @@ from safenet.bench.running import run
 from safenet.bench.store import FAILED, FullDiskError, Store
 from safenet.bench.watch import Watch
 from safenet.measure.points import sample
-from safenet.solving import door as solving
+from safenet.train import candidates
 
 
 def task(place, *, together=False, **changes):
@@ -87,7 +87,7 @@ def test_a_spectrum_is_taken_of_a_run_that_its_plain_case_has_left(place, monkey
     first = working.work(task(place))[0]
     text = (place / "mine.toml").read_text().replace("[smoke]", "[smoke]\nspectrum = [2, 9]")
     (place / "mine.toml").write_text(text)
-    monkeypatch.setattr(working, "carry_out", None)  # nothing is trained
+    monkeypatch.setattr(working, "_carry_out", None)  # nothing is trained
     row = bench.Row.from_json(working.work(task(place))[0])
     assert row.id != first["id"]
     assert (row.l2re, row.iterations) == (first["l2re"], 100)
@@ -152,39 +152,45 @@ def test_seeds_together_are_the_seeds_alone_and_go_on_from_their_checkpoints(pla
     assert min(heard) > 32  # they did not begin again
 
 
+@pytest.fixture
+def trained(monkeypatch):
+    """The seeds of what is trained, as it is."""
+    seeds, train = [], candidates.train_runs
+
+    def noted(runs, *more, **options):
+        seeds.extend(run.plan.seed for run in runs)
+        return train(runs, *more, **options)
+
+    monkeypatch.setattr(candidates, "train_runs", noted)
+    return seeds
+
+
 @pytest.mark.parametrize("together", [False, True])
-def test_one_seed_tries_the_variants_and_the_others_learn_from_it(place, monkeypatch, together):
+def test_one_seed_tries_the_variants_and_the_others_learn_from_it(place, trained, together):
     suite = SUITE.replace('"pinn"', '"w-pinn-grid"').replace("seeds = 2", "seeds = 3")
     (place / "mine.toml").write_text(suite)
-    trained = []
-    train, many = solving.train, solving.train_many
-    monkeypatch.setattr(solving, "train", lambda *parts: trained.append(parts[1].seed) or train(*parts))
-    monkeypatch.setattr(
-        solving,
-        "train_many",
-        lambda *parts: trained.extend(plan.seed for plan in parts[1]) or many(*parts),
-    )
     first, *others = (bench.Row.from_json(row) for row in working.work(task(place, together=together)))
     # Three weights by seed 0, then one run of each other seed.
     assert sorted(trained) == [0, 0, 0, 1, 2]
     assert [row.seed for row in (first, *others)] == [0, 1, 2]
     for row in others:
-        assert row.result.candidates == first.result.candidates
+        assert row.result["candidates"] == first.result["candidates"]
         assert row.l2re != first.l2re
     assert not list((place / "runs").glob("*/candidate-*"))
 
 
-def test_seeds_that_cannot_be_one_program_still_learn(place, monkeypatch):
+def test_seeds_that_cannot_be_one_program_still_learn(place, trained, monkeypatch):
     (place / "mine.toml").write_text(
         SUITE.replace('"pinn"', '"w-pinn-grid"').replace("seeds = 2", "seeds = 3")
     )
-    trained, train = [], solving.train
-    monkeypatch.setattr(solving, "train", lambda *parts: trained.append(parts[1].seed) or train(*parts))
+    carry_out = working._carry_out
 
-    def too_little_memory(*parts, **more):
-        raise MemoryError
+    def too_little_memory(jobs, together=False):
+        if together:
+            raise MemoryError
+        return carry_out(jobs)
 
-    monkeypatch.setattr(working, "carry_out_many", too_little_memory)
+    monkeypatch.setattr(working, "_carry_out", too_little_memory)
     assert [row["outcome"] for row in working.work(task(place, together=True))] == ["not solved"] * 3
     assert trained == [0, 0, 0, 1, 2]
 
@@ -206,8 +212,7 @@ def test_other_seeds_wait_for_the_one_that_searches(place):
 
 def test_a_run_that_had_ended_is_read_and_not_done_again(place, monkeypatch):
     first = working.work(task(place))
-    monkeypatch.setattr(working, "carry_out", None)
-    monkeypatch.setattr(working, "resume", None)
+    monkeypatch.setattr(working, "_carry_out", None)
     again = working.work(task(place))
     assert [row["l2re"] for row in again] == [row["l2re"] for row in first]
 
