@@ -9,7 +9,7 @@ import pytest
 from safenet import library
 from safenet.fields.derivatives import jets
 from safenet.fields.modes import ModalForm, waves
-from safenet.fields.saved import field_skeleton, field_spec
+from safenet.fields.saved import field_skeleton
 from safenet.problem import loads
 from safenet.problem.facts.waves import families, forced
 from safenet.run.checkpoint import fill, leaves
@@ -74,7 +74,7 @@ def test_every_sum_satisfies_its_equations(name):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_sum_of_modes_is_rebuilt_from_its_file(name):
     network = form(PROBLEMS[name])
-    spec = json.loads(json.dumps(field_spec(network)))
+    spec = json.loads(json.dumps(network.spec()))
     arrays = {key: np.asarray(leaf) for key, leaf in leaves(network).items()}
     again = fill(field_skeleton(PROBLEMS[name], spec), arrays)
     assert again.parameters == network.parameters
