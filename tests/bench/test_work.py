@@ -124,7 +124,7 @@ def test_gradients_are_noted_at_their_loss_and_survive_a_kill(place):
 def test_seeds_together_are_the_seeds_alone_and_go_on_from_their_checkpoints(place, monkeypatch):
     """Stopped after a few chunks, as by a kill, and continued: what they are when nothing happens."""
     alone = working.work(task(place) | {"folder": str(place / "alone")})
-    monkeypatch.setattr("safenet.train.batch.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("safenet.train.batch.SAVE_BATCH_EVERY", 0.0)
     monkeypatch.setattr("safenet.train.batch.CAPACITY", 16)
     jax.clear_caches()  # another test's program may have another capacity
     heard = []
