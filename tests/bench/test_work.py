@@ -152,23 +152,23 @@ def test_seeds_together_are_the_seeds_alone_and_go_on_from_their_checkpoints(pla
     assert min(heard) > 32  # they did not begin again
 
 
-def hear_seeds(monkeypatch, trained):
-    """Which seeds are trained, in their order."""
-    many = candidates.train_runs
+@pytest.fixture
+def trained(monkeypatch):
+    """The seeds of what is trained, as it is."""
+    seeds, train = [], candidates.train_runs
 
-    def heard(runs, *rest, **more):
-        trained.extend(run.plan.seed for run in runs)
-        return many(runs, *rest, **more)
+    def noted(runs, *more, **options):
+        seeds.extend(run.plan.seed for run in runs)
+        return train(runs, *more, **options)
 
-    monkeypatch.setattr(candidates, "train_runs", heard)
+    monkeypatch.setattr(candidates, "train_runs", noted)
+    return seeds
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_one_seed_tries_the_variants_and_the_others_learn_from_it(place, monkeypatch, together):
+def test_one_seed_tries_the_variants_and_the_others_learn_from_it(place, trained, together):
     suite = SUITE.replace('"pinn"', '"w-pinn-grid"').replace("seeds = 2", "seeds = 3")
     (place / "mine.toml").write_text(suite)
-    trained = []
-    hear_seeds(monkeypatch, trained)
     first, *others = (bench.Row.from_json(row) for row in working.work(task(place, together=together)))
     # Three weights by seed 0, then one run of each other seed.
     assert sorted(trained) == [0, 0, 0, 1, 2]
@@ -179,12 +179,10 @@ def test_one_seed_tries_the_variants_and_the_others_learn_from_it(place, monkeyp
     assert not list((place / "runs").glob("*/candidate-*"))
 
 
-def test_seeds_that_cannot_be_one_program_still_learn(place, monkeypatch):
+def test_seeds_that_cannot_be_one_program_still_learn(place, trained, monkeypatch):
     (place / "mine.toml").write_text(
         SUITE.replace('"pinn"', '"w-pinn-grid"').replace("seeds = 2", "seeds = 3")
     )
-    trained = []
-    hear_seeds(monkeypatch, trained)
     carry_out = working._carry_out
 
     def too_little_memory(jobs, together=False):

@@ -115,6 +115,7 @@ def test_derivatives_of_the_sum_are_those_of_its_parts():
     np.testing.assert_allclose(jets(network, at, [(1, 0)])[1, 0][:, 0], expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
 def test_a_solution_with_hard_conditions_is_saved_and_stays_hard(tmp_path):
     few = {"scale": 1e-4, "points": 40, "condition_points": 5, "precision": "float64"}
     with pytest.warns(sn.SafeNetWarning, match="error is estimated"):  # ten iterations solve nothing
