@@ -341,4 +341,4 @@ def _rounding(
 
 @eqx.filter_jit
 def _gradient(loss: PhysicsLoss, theta: Float[Array, " p"]) -> Float[Array, " p"]:
-    return jax.grad(lambda parameters: loss(parameters)[0])(theta)
+    return jnp.asarray(jax.grad(lambda parameters: loss(parameters)[0])(theta))

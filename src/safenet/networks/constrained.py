@@ -78,7 +78,7 @@ class Constrained(eqx.Module):
         return self.inner.biases
 
     @property
-    def perceptron(self) -> Perceptron:
+    def perceptron(self) -> Perceptron | Modulated:
         """The part whose parameters move."""
         return self.inner.perceptron
 

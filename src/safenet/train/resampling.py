@@ -2,7 +2,7 @@
 
 A point that is drawn with the probability π counts 1/π: the mean over the points is then the mean over the domain,
 whatever their density. Points alone, without these shares, would change the loss into one that asks for more where the
-residual is large. At a kink, where no network follows, that costs accuracy everywhere else: on Allen–Cahn four times.
+residual is large, at the cost of everything else where no network follows it, as at a kink.
 """
 
 from __future__ import annotations
