@@ -117,9 +117,10 @@ def test_a_slab_hands_over_values_and_speeds():
 
 def test_what_ceases_to_exist_is_said_to():
     """u = (1 + x)/(1 − (1 + x)t) is infinite at x = 1, t = 1/2."""
-    rough = march(BLOW_UP, tail=1e-4, insist=True)[-1]
+    sizes = {"tail": 1e-4, "shortest": 1e-3, "narrowest": 1e-2}
+    rough = march(BLOW_UP, **sizes, insist=True)[-1]
     assert (rough.suspect, rough.final) == (True, False)  # for a finer one to say
-    state = march(BLOW_UP, tail=1e-4)[-1]
+    state = march(BLOW_UP, **sizes)[-1]
     assert state.given_up
     assert state.final
     assert "blow up near t = 0.5" in state.reason

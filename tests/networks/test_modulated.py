@@ -74,3 +74,11 @@ def test_one_declaration_serves_every_problem_with_few_enough_parameters_for_a_d
     for name in library.names():
         network = build(library.problem(name), method("safe-net", **TRAINED_DENSELY), key=jax.random.key(0))
         assert 4000 < network.parameters < 7000
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_its_perceptron_is_found_within_and_it_can_be_added_to_another_network(hard):
+    network = built(library.problem("wave"), carriers=True, hard=hard)
+    assert isinstance(network.inner if hard else network, Modulated)
+    assert network.perceptron.weights is network.weights
+    assert network.without_data().perceptron is network.perceptron

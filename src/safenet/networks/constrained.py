@@ -80,7 +80,7 @@ class Constrained(eqx.Module):
     @property
     def perceptron(self) -> Perceptron | Modulated:
         """The part whose parameters move."""
-        return self.inner
+        return self.inner.perceptron
 
     def without_data(self) -> Constrained:
         """d N alone, to be added to a network that has g."""

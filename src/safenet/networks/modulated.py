@@ -60,5 +60,12 @@ class Modulated(eqx.Module):
         return self.inner.biases
 
     @property
+    def perceptron(self) -> Perceptron:
+        return self.inner
+
+    def without_data(self) -> Modulated:
+        return self
+
+    @property
     def parameters(self) -> int:
         return self.inner.parameters
