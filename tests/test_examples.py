@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import runpy
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import safenet as sn
+from test_cli import run as safenet
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 Fields = dict[str, np.ndarray]
@@ -245,21 +245,23 @@ def test_the_exports_hold_the_drum(run: Any, tmp_path: Path) -> None:
     assert found["movie"] == tmp_path / "given" / "drum.pvd"
 
 
-def test_a_file_is_solved_from_python_with_runs_as_the_default_folder(tmp_path: Path) -> None:
-    script = [sys.executable, str(EXAMPLES / "from_file.py")]
-    done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=True)
+def test_a_file_is_solved_from_python_with_runs_as_the_default_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["from_file.py"])
+    runpy.run_path(str(EXAMPLES / "from_file.py"), run_name="__main__")
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
     assert sn.load(tmp_path / "runs" / "fisher-calm").error().l2re < 1e-6
     # The wave with r = 1 at x = 0: 1/4, then 1/(1 + e^(−5/6))².
-    assert f"from 0.2500 to {(1 + np.exp(-5 / 6)) ** -2:.4f}" in done.stdout
+    assert f"from 0.2500 to {(1 + np.exp(-5 / 6)) ** -2:.4f}" in capsys.readouterr().out
 
 
 def test_the_command_in_the_problem_file_works(tmp_path: Path) -> None:
     lines = (EXAMPLES / "own_equation.toml").read_text().splitlines()
     command = next(line.removeprefix("#").split() for line in lines if line.startswith("#   safenet solve"))
     command = [str(EXAMPLES.parent / word) if word.startswith("examples/") else word for word in command[1:]]
-    program = [sys.executable, "-c", "from safenet.cli import main; main()"]
-    subprocess.run([*program, *command], cwd=tmp_path, capture_output=True, check=True)
+    assert safenet(*command, cwd=tmp_path).code == 0
     assert sn.load(tmp_path / "runs" / "fisher").error().l2re < 1e-6
 
 

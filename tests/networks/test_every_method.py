@@ -119,8 +119,13 @@ SWITCHES = {
 def test_every_switch_is_a_plain_option(switch):
     problem = library.problem("reaction")  # the fewest derivatives
     for value in SWITCHES[switch]:
-        here = traced(problem, method("safe-net-literal", **{switch: value}))
-        assert here.terms.shape == (3,)
+        chosen = method("safe-net-literal", **{switch: value})
+
+        def terms(key, chosen=chosen):
+            loss, theta = loss_of(problem, chosen, "float64", key)
+            return loss.weighted(loss.adapt(theta, loss.weights, jnp.asarray(1, jnp.int32)))(theta)[1]
+
+        assert jax.eval_shape(terms, jax.random.key(0)).shape == (3,)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,18 @@
 """The suites have the cases of the paper's tables, and the printed numbers fit them."""
 
 import dataclasses
+from functools import cache
 
 import pytest
 
 from safenet import METHODS, RECIPES, bench, library, paper
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
+
+
+@cache
+def cases_of(name):
+    return bench.suite(name).cases()
 
 
 @pytest.mark.parametrize(
@@ -31,7 +37,7 @@ from safenet.train.optimisers.lbfgs import LBFGS
     ],
 )
 def test_a_suite_has_as_many_cases_as_its_table_in_the_paper(name, methods, problems, others, seeds):
-    cases = bench.suite(name).cases()
+    cases = cases_of(name)
     assert len(cases) == methods * problems * others * seeds
     assert len({case.id for case in cases}) == len(cases)
     assert len({case.group for case in cases}) == len(cases) // seeds
@@ -40,14 +46,14 @@ def test_a_suite_has_as_many_cases_as_its_table_in_the_paper(name, methods, prob
 
 
 def test_spectra_are_taken_with_the_papers_probes_and_steps():
-    cases = bench.suite("paper-spectrum").cases()
+    cases = cases_of("paper-spectrum")
     assert {case.spectrum for case in cases} == {(100, 200)}
     assert {case.plan.phases for case in cases} == {(Adam(3_000),), (Adam(100_000),)}
     assert [case.plan.phases[0].iterations for case in cases] == [3_000] * 63 + [100_000] * 63
 
 
 def test_the_main_comparison_at_full_scale_is_the_protocol():
-    for case in bench.suite("paper-main").cases():
+    for case in cases_of("paper-main"):
         plan = case.plan
         assert (plan.precision, plan.interior, plan.condition, plan.sampler) == (
             *("float32", 20_000, 2_000),
@@ -75,14 +81,12 @@ def test_every_printed_error_has_its_case_in_the_suite():
     for table in paper.tables():
         if table.quantity != "l2re":
             continue
-        found = {(c.problem.name, c.plan.method, c.plan.recipe, c.plan.network) for c in _cases(table.suite)}
+        found = {
+            (c.problem.name, c.plan.method, c.plan.recipe, c.plan.network) for c in cases_of(table.suite)
+        }
         for cell in table.cells:
             network = dataclasses.replace(METHODS[cell.method], **cell.options)
             assert (cell.problem, cell.method, cell.recipe, network) in found, (table.label, cell)
-
-
-def _cases(name, known={}):  # noqa: B006  (a cache)
-    return known.setdefault(name, bench.suite(name).cases())
 
 
 def test_some_printed_numbers_read_from_the_paper_by_eye():
