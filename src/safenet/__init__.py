@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .direct.solver import Cells, LeastSquares, March, Modes
     from .errors import SafeNetError, SafeNetWarning
     from .networks import METHODS, Method
-    from .problem import Box, Disc, On, Polygon, Problem
+    from .problem import Box, Data, Disc, On, Polygon, Problem
     from .problem.toml import dumps, loads, read
     from .run.progress import Monitor
     from .run.result import Outcome, Result
@@ -55,7 +55,7 @@ __version__ = "0.2.0"
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {
-    "problem": ("Box", "Disc", "On", "Polygon", "Problem"),
+    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem"),
     "problem.toml": ("dumps", "loads", "read"),
     "networks": ("METHODS", "Method"),
     "run.progress": ("Monitor",),
@@ -95,6 +95,7 @@ __all__ = [
     "Auto",
     "Box",
     "Cells",
+    "Data",
     "Disc",
     "LeastSquares",
     "LevenbergMarquardt",

@@ -217,6 +217,7 @@ class Solution:
                 {**leaves(self.field), "history": self.history}, {"network": field_spec(self.field, plan)}
             ),
             RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
+            **{data.file: data.text.encode() for data in self.problem.data},
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
