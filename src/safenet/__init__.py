@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         direct,
         features,
         fields,
+        inverse,
         library,
         measure,
         networks,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from .analysis import spectrum
     from .direct.solver import Cells, LeastSquares, March, Modes
     from .errors import SafeNetError, SafeNetWarning
+    from .inverse.plan import Fit
     from .networks import METHODS, Method
     from .problem import Box, Data, Disc, On, Polygon, Problem
     from .problem.toml import dumps, loads, read
@@ -60,6 +62,7 @@ _NAMES = {
     "networks": ("METHODS", "Method"),
     "run.progress": ("Monitor",),
     "run.result": ("Outcome", "Result"),
+    "inverse.plan": ("Fit",),
     "direct.solver": ("Cells", "LeastSquares", "March", "Modes"),
     "train.solver": ("Train",),
     "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "Optax", "SSBroyden"),
@@ -77,6 +80,7 @@ _MODULES = (
         "direct",
         "features",
         "fields",
+        "inverse",
         "library",
         "measure",
         "networks",
@@ -97,6 +101,7 @@ __all__ = [
     "Cells",
     "Data",
     "Disc",
+    "Fit",
     "LeastSquares",
     "LevenbergMarquardt",
     "March",
@@ -120,6 +125,7 @@ __all__ = [
     "dumps",
     "features",
     "fields",
+    "inverse",
     "library",
     "load",
     "loads",

@@ -9,6 +9,7 @@ sol.save(folder); load(folder)
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
 from .fields.derivatives import Orders, jets
 from .fields.saved import field_skeleton
+from .inverse.plan import FitPlan
 from .measure.estimate import estimated_error
 from .measure.heldout import HeldOut, grid, held_out
 from .networks.saved import OWN, network_spec, skeleton
@@ -85,13 +87,40 @@ class OutsideError(SafeNetError):
     """A point outside the intervals of the axes, where nothing is known."""
 
 
+class FoundNumber(float):
+    """A number with one standard error: 0.1002 ± 0.0004; None where the data do not tell."""
+
+    error: float | None
+
+    def __new__(cls, value: float, error: float | None = None) -> FoundNumber:
+        number = super().__new__(cls, value)
+        number.error = error
+        return number
+
+    def __str__(self) -> str:
+        return with_error(float(self), self.error)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def with_error(value: float, error: float | None) -> str:
+    """0.1002 ± 0.0004: two digits of the error, and the value to the same place."""
+    if error is None:
+        return f"{value:.6g} (not determined)"
+    if error <= 1e-15 * abs(value):
+        return f"{value:.15g}"
+    places = max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:.{places}f} ± {error:.{places}f}" if places < 7 else f"{value:.{places}f} ± {error:.1e}"
+
+
 @dataclass
 class Solution:
     """A field (a network, series, cells or modes), its problem, the plan that led to it, and where it is saved."""
 
     problem: Problem
     field: Any
-    plan: DirectPlan | Plan
+    plan: DirectPlan | Plan | FitPlan
     history: np.ndarray = dataclass_field(default_factory=lambda: np.empty((0, 2)))
     result: Result = dataclass_field(default_factory=Result)
     orders: Orders = ()
@@ -145,6 +174,15 @@ class Solution:
             for axis, array in zip(self.problem.axes, arrays, strict=True)
         ]
         return np.stack(inside, axis=1), arrays[0].shape
+
+    @property
+    def found(self) -> dict[str, FoundNumber]:
+        """The unknown numbers of an inverse problem: `sol.found["nu"]`, with its standard error as `.error`."""
+        return {
+            name: FoundNumber(one["value"], one["error"])
+            for name, one in self.result.found.items()
+            if one["value"] is not None
+        }
 
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
@@ -241,7 +279,7 @@ def _named(factory: Callable[[Any], Any] | None) -> str:
     return name
 
 
-def field_spec(field: Any, plan: DirectPlan | Plan) -> dict[str, Any]:
+def field_spec(field: Any, plan: DirectPlan | Plan | FitPlan) -> dict[str, Any]:
     """What is needed, beside its arrays, to build a field again."""
     return network_spec(field, plan) if isinstance(plan, Plan) else dict(field.spec())
 
@@ -270,6 +308,8 @@ def load(
     result = former_result(folder)
     if result is None:
         raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")
+    values = {name: float(one["value"] or 0) for name, one in result.found.items()}
+    problem = problem.found(values) if values else problem
     return Solution(problem, field, plan, history, result, folder=folder, factory=factory)
 
 
@@ -285,11 +325,13 @@ def read_problem(folder: Path) -> Problem:
     return library.with_library_reference(read(path))
 
 
-def read_plan(folder: Path) -> DirectPlan | Plan:
+def read_plan(folder: Path) -> DirectPlan | Plan | FitPlan:
     """The plan of a run: a direct one has passes, a training has phases."""
     with undamaged(folder / PLAN):
         text = (folder / PLAN).read_text("utf-8")
-        return DirectPlan.from_json(text) if "passes" in json.loads(text) else Plan.from_json(text)
+        known = json.loads(text)
+        kind = DirectPlan if "passes" in known else FitPlan if "inner" in known else Plan
+        return kind.from_json(text)
 
 
 def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.ndarray:

@@ -69,6 +69,26 @@ class PhaseRecord:
         self.outcome = Ending(self.outcome)  # JSON has texts
 
 
+@dataclass(frozen=True)
+class Found:
+    """The unknown numbers of an inverse problem, with one standard error each, or None where the data do not tell.
+
+    `free`: the data leave something open, which `warnings` name.
+    """
+
+    values: dict[str, float]
+    errors: dict[str, float | None] = dataclasses.field(default_factory=dict)
+    correlations: dict[str, float] = dataclasses.field(default_factory=dict)  # "nu, c": 0.3
+    warnings: tuple[str, ...] = ()
+    free: bool = False
+
+    def to_json(self) -> dict[str, dict[str, float | None]]:
+        return {
+            name: {"value": value, "error": finite_or_none(self.errors.get(name))}
+            for name, value in self.values.items()
+        }
+
+
 @dataclass
 class Carried:
     """The best field of a run, how the run went, and the loss history of a network (rows: iteration, total, terms…).
@@ -83,6 +103,7 @@ class Carried:
     interrupted: bool = False
     stopped: bool = False
     winner: int = -1  # the place of its record
+    found: Found | None = None  # of an inverse problem
 
     @property
     def ending(self) -> Ending:
@@ -134,9 +155,10 @@ class Result:
     warnings: list[str] = field(default_factory=list)
     phases: list[PhaseRecord] = field(default_factory=list)
     candidates: list[dict[str, Any]] = field(default_factory=list)
-    found: dict[str, dict[str, float | None]] = field(
-        default_factory=dict
-    )  # unknown numbers of an inverse problem
+    # of an inverse problem: its unknown numbers, how they go together, and how well each kind of data is met
+    found: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    correlations: dict[str, float] = field(default_factory=dict)
+    fit: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -23,16 +23,19 @@ from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
 from ..fields.unknown import Unknown
+from ..inverse import fit
+from ..inverse.plan import FitPlan
 from ..measure.estimate import adrift, estimated, missed_data
 from ..measure.finite import check_finite
+from ..measure.misfit import complaints, fit_json, fitted
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
-from ..problem.facts.posedness import doubts
+from ..problem.facts.posedness import doubts, left_free
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
 from ..run.folder import check_checkpoints, former_result, prepare
 from ..run.progress import Lines, Monitor
-from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
+from ..run.result import SOLVED_BELOW, Carried, Ending, Found, Outcome, Result, finite_or_none, pooled
 from ..solution import Solution, errors, errors_json, field_errors_json, read_plan, read_problem
 from ..train import candidates
 from ..train.plan import OWN
@@ -148,7 +151,7 @@ def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path 
 
 
 def _trained(plan: AnyPlan) -> Any:
-    if isinstance(plan, DirectPlan):
+    if isinstance(plan, (DirectPlan, FitPlan)):
         raise SafeNetError("a direct solver has no rate and no network", "use sn.Train(…)")
     return plan
 
@@ -194,7 +197,8 @@ def carry_out(
         former = former_result(job.folder)
         seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
         solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
-        if estimate and not (carried.interrupted or carried.stopped):
+        settled = not (carried.found and carried.found.free) and not (job.problem.data and left_free(job.problem))
+        if estimate and settled and not (carried.interrupted or carried.stopped):
             _estimate(solution, monitor, clock, former)
         _judge(solution, carried, clock)
         if job.folder is not None and jax.process_index() == 0:
@@ -210,12 +214,15 @@ def _carried(
     ends: dict[int, tuple[Carried, list[dict[str, Any]], float]] = {}
     trained = []
     for i, job in enumerate(jobs):
-        if isinstance(job.plan, DirectPlan):
+        if isinstance(job.plan, (DirectPlan, FitPlan)):
             began = time.monotonic()
             watcher = job.watcher or monitor
-            found = passes.carry_out(
-                job.problem, job.plan, watcher, job.folder, clock, resume=job.folder is not None
-            )
+            if isinstance(job.plan, FitPlan):
+                found = fit.carry_out(job.problem, job.plan.inner, watcher, clock)
+            else:
+                found = passes.carry_out(
+                    job.problem, job.plan, watcher, job.folder, clock, resume=job.folder is not None
+                )
             ends[i] = found, [], time.monotonic() - began
         else:
             trained.append(i)
@@ -230,7 +237,8 @@ def _carried(
 
 def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: float) -> Solution:
     """The solution, chosen first and measured then."""
-    problem, plan = job.problem, job.plan
+    plan, found = job.plan, carried.found or Found({})
+    problem = job.problem.found(found.values) if found.values else job.problem
     field = Unknown(len(problem.unknowns)) if carried.field is None else carried.field
     measured = errors(problem, field)
     l2re = errors_json(measured, len(problem.unknowns))
@@ -256,12 +264,20 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         device=device_name(),
         stop_reason=carried.stop_reason,
         reasons=list(plan.reasons),
-        warnings=list(doubts(problem)),
+        warnings=[*doubts(problem), *found.warnings, *_unfit(problem, carried)],
         phases=carried.records,
         candidates=told,
+        found=found.to_json(),
+        correlations=found.correlations,
+        fit=[] if carried.field is None else fit_json(fitted(problem, field)),
     )
     factory = job.own.factory if job.own is not None else None
     return Solution(problem, field, plan, carried.history, result, factory=factory)
+
+
+def _unfit(problem: Problem, carried: Carried) -> list[str]:
+    """What is wrong with the data, once the solution is known."""
+    return complaints(problem, carried.field) if problem.data and carried.field is not None else []
 
 
 def _judge(solution: Solution, carried: Carried, clock: Budget) -> None:
