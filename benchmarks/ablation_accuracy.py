@@ -21,19 +21,18 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from safenet.direct.direct import LeastSquares
 from safenet.solving.door.door import carry_out
+from safenet.train.choice import CELL_MARCHES, MARCHES
 
 import safenet as sn
-from safenet.direct.direct import LeastSquares
 from safenet.direct.modes import Modes
 from safenet.run.checkpoint import write_atomically
-from safenet.train.choice import CELL_MARCHES, MARCHES
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
 from safenet.train.optimisers.ssbroyden import SSBroyden
 from safenet.train.phases import DIRECT, Phase
-from safenet.train.recipes import make_plan
 from safenet.train.staging import Stage
 
 PROBLEMS = ("wave", "reaction", "burgers")

@@ -77,7 +77,9 @@ def run(case: dict[str, Any], scale: float, folder: Path) -> dict[str, Any]:
         solution = sn.resume(folder, monitor=Watch())
     else:
         method = case["method"]
-        solution = sn.solve(problem, sn.Train(method, "paper-1", scale=scale, **options), monitor=Watch(), out=folder)
+        solution = sn.solve(
+            problem, sn.Train(method, "paper-1", scale=scale, **options), monitor=Watch(), out=folder
+        )
     rows = solution.history[np.unique(np.linspace(0, len(solution.history) - 1, POINTS).astype(int)), :2]
     facts = ("l2re", "residual", "parameters", "iterations", "evaluations", "seconds", "outcome", "device")
     phases = [

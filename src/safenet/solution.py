@@ -24,11 +24,10 @@ from . import library
 from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
 from .fields.derivatives import Orders, jets
-from .fields.saved import field_skeleton
 from .inverse.plan import FitPlan
 from .measure.estimate import estimated_error
 from .measure.heldout import HeldOut, grid, held_out
-from .networks.saved import OWN, network_spec, skeleton
+from .networks.saved import OWN
 from .problem import Problem
 from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
@@ -120,7 +119,7 @@ class Solution:
 
     problem: Problem
     field: Any
-    plan: DirectPlan | Plan | FitPlan
+    plan: DirectPlan | Plan
     history: np.ndarray = dataclass_field(default_factory=lambda: np.empty((0, 2)))
     result: Result = dataclass_field(default_factory=Result)
     orders: Orders = ()
@@ -252,7 +251,7 @@ class Solution:
             PROBLEM: dumps(self.problem).encode(),
             PLAN: plan.to_json().encode(),
             SOLUTION: pack(
-                {**leaves(self.field), "history": self.history}, {"network": field_spec(self.field, plan)}
+                {**leaves(self.field), "history": self.history}, {"network": plan.spec(self.field)}
             ),
             RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
             **{data.file: data.text.encode() for data in self.problem.data},
@@ -279,11 +278,6 @@ def _named(factory: Callable[[Any], Any] | None) -> str:
     return name
 
 
-def field_spec(field: Any, plan: DirectPlan | Plan | FitPlan) -> dict[str, Any]:
-    """What is needed, beside its arrays, to build a field again."""
-    return network_spec(field, plan) if isinstance(plan, Plan) else dict(field.spec())
-
-
 def load(
     folder: str | Path, problem: Problem | None = None, *, factory: Callable[[Any], Any] | None = None
 ) -> Solution:
@@ -303,8 +297,7 @@ def load(
         arrays, facts = unpack(folder / SOLUTION)
         history = arrays.pop("history")
         spec = facts["network"]
-        made = skeleton(problem, spec, factory) if isinstance(plan, Plan) else field_skeleton(problem, spec)
-        field = fill(made, arrays)
+        field = fill(plan.skeleton(problem, spec, factory), arrays)
     result = former_result(folder)
     if result is None:
         raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")
@@ -325,12 +318,12 @@ def read_problem(folder: Path) -> Problem:
     return library.with_library_reference(read(path))
 
 
-def read_plan(folder: Path) -> DirectPlan | Plan | FitPlan:
+def read_plan(folder: Path) -> DirectPlan | Plan:
     """The plan of a run: a direct one has passes, a training has phases."""
     with undamaged(folder / PLAN):
         text = (folder / PLAN).read_text("utf-8")
         known = json.loads(text)
-        kind = DirectPlan if "passes" in known else FitPlan if "inner" in known else Plan
+        kind = Plan if "passes" not in known else FitPlan if known["solver"] == FitPlan.solver else DirectPlan
         return kind.from_json(text)
 
 

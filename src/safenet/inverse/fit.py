@@ -17,6 +17,7 @@ import numpy as np
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError
+from ..fields.unknown import Unknown
 from ..measure.misfit import misfit, scales
 from ..problem import Problem
 from ..run.budget import Budget
@@ -67,7 +68,8 @@ class Fitting:
         self.problem, self.inner, self.monitor, self.budget = problem, inner, monitor, budget
         self.names = tuple(problem.unknown)
         self.sigma: list[Any] = [
-            size if m.sigma is None else m.sigma for m, size in zip(problem.measured, scales(problem), strict=True)
+            size if m.sigma is None else m.sigma
+            for m, size in zip(problem.measured, scales(problem), strict=True)
         ]
         self.record = PhaseRecord("Gauss–Newton")
         self.rough = len(inner.passes) > 1
@@ -77,7 +79,9 @@ class Fitting:
     # ---- the model
 
     def values(self, z: Vector) -> dict[str, float]:
-        return {name: float(self.problem.unknown[name].at(x, np)) for name, x in zip(self.names, z, strict=True)}
+        return {
+            name: float(self.problem.unknown[name].at(x, np)) for name, x in zip(self.names, z, strict=True)
+        }
 
     def solve(self, z: Vector, rough: bool) -> Modelled | None:
         """The forward problem at z; None where it has no values, or no solution."""
@@ -92,7 +96,7 @@ class Fitting:
             return None
         if carried.interrupted or carried.stopped:
             raise Stopped(carried.interrupted)
-        if carried.field is None or not carried.residual < SOLVED_BELOW:
+        if not carried.residual < SOLVED_BELOW:
             return None
         gaps = misfit(self.problem.found(self.values(z)), carried.field)
         return Modelled(z, carried, gaps) if all(np.isfinite(gap).all() for gap in gaps) else None
@@ -118,7 +122,9 @@ class Fitting:
                     columns.append((np.concatenate(beside.gaps) - np.concatenate(model.gaps)) / h)
                     break
             if beside is None:
-                raise SafeNetError(f"{self.problem.name} is not solved beside {name} = {self.values(model.z)[name]:g}")
+                raise SafeNetError(
+                    f"{self.problem.name} is not solved beside {name} = {self.values(model.z)[name]:g}"
+                )
         self.J = np.stack(columns, axis=1)
 
     # ---- the loop
@@ -135,16 +141,20 @@ class Fitting:
         except KeyboardInterrupt:
             ended = Stopped(True)
         self.record.seconds = time.monotonic() - began
+        stopped = not complete and not ended.interrupted
+        history = np.empty((0, 2))
         if self.best is None:
-            return Carried(None, math.inf, records=[self.record], interrupted=ended.interrupted, stopped=not complete)
+            field: Any = Unknown(len(self.problem.unknowns))
+            return Carried(field, math.inf, history, [self.record], ended.interrupted, stopped)
         field, residual = self.best.carried.field, self.best.carried.residual
         self.record.residual = residual
         return Carried(
             field,
             residual,
+            history,
             records=[self.record, *(replace(r, phase=1) for r in self.best.carried.records)],
-            interrupted=not complete and ended.interrupted,
-            stopped=not complete and not ended.interrupted,
+            interrupted=ended.interrupted,
+            stopped=stopped,
             winner=0,
             found=self._found() if complete else Found(self.values(self.best.z)),
         )
@@ -158,7 +168,9 @@ class Fitting:
         if start is None:
             listing = ", ".join(f"{name} = {value:g}" for name, value in self.values(z).items())
             self.record.outcome = Ending.GIVEN_UP
-            self.record.stop_reason = f"The equations are not solved at the start, {listing}; start elsewhere."
+            self.record.stop_reason = (
+                f"The equations are not solved at the start, {listing}; start elsewhere."
+            )
             return
         self.best = start
         if self.names:
@@ -170,7 +182,9 @@ class Fitting:
             self.best = fine or self.best
             if self.names:
                 self._descend(False, sensitive=False)
-        self.record.stop_reason = self.record.stop_reason or "The equations are solved; no number was to be found."
+        self.record.stop_reason = (
+            self.record.stop_reason or "The equations are solved; no number was to be found."
+        )
 
     def _descend(self, rough: bool, sensitive: bool = True) -> None:
         """Steps until nothing is gained; without `sensitive` J stays as it is."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..direct.plan import DirectPlan
+from ..direct.solver import Pass
 from ..problem import Problem
 from ..problem.facts.posedness import left_free
 
@@ -25,42 +25,24 @@ class Fit:
         if not problem.data:
             return "there are no data to find its numbers from"
         free = left_free(problem)
-        return f"without data the problem leaves something free, so no direct solver can be inside: {free[0]}" if free else None
+        return (
+            f"without data the problem leaves something free, so no direct solver can be inside: {free[0]}"
+            if free
+            else None
+        )
 
 
 @dataclass(frozen=True)
-class FitPlan:
-    """Gauss–Newton over the unknown numbers; `inner` is what is solved for each set of values."""
+class FitPlan(DirectPlan):
+    """Gauss–Newton over the unknown numbers; the passes are run for each set of values."""
 
-    inner: DirectPlan
-    reasons: tuple[str, ...] = ()
-
-    solver: ClassVar[str] = "fit"
-    seed: ClassVar[int] = 0
-    precision: ClassVar[str] = "float64"
-    method: ClassVar[None] = None
-    recipe: ClassVar[None] = None
-    variants: ClassVar[tuple[dict[str, float], ...]] = ()
-    settled: ClassVar[tuple[Any, ...]] = ()
-    scouts: ClassVar[bool] = True
-
-    @property
-    def candidates(self) -> tuple[FitPlan, ...]:
-        return (self,)
-
-    @property
-    def passes(self) -> tuple[Any, ...]:
-        return self.inner.passes
-
-    def to_json(self) -> str:
-        return json.dumps(
-            {"solver": self.solver, "inner": json.loads(self.inner.to_json()), "reasons": self.reasons}, indent=1
-        )
+    solver: str = "fit"
+    passes: tuple[Pass, ...] = ()
 
     @staticmethod
     def from_json(text: str) -> FitPlan:
-        data = json.loads(text)
-        return FitPlan(DirectPlan.from_json(json.dumps(data["inner"])), tuple(data["reasons"]))
+        plan = DirectPlan.from_json(text)
+        return FitPlan(plan.solver, plan.passes, plan.reasons)
 
 
 def generic(problem: Problem) -> Problem:
@@ -68,6 +50,7 @@ def generic(problem: Problem) -> Problem:
     import numpy as np
 
     values = {
-        name: float(number.at(GENERIC * (1 + 0.1 * i), np)) for i, (name, number) in enumerate(problem.unknown.items())
+        name: float(number.at(GENERIC * (1 + 0.1 * i), np))
+        for i, (name, number) in enumerate(problem.unknown.items())
     }
     return problem.forward(values)

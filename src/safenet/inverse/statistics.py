@@ -38,7 +38,11 @@ def found_numbers(
         name: None if unseen[i] or few else float(abs(numbers[i].slope(z[i])) * sd[i])
         for i, name in enumerate(names)
     }
-    said = [f"the data do not depend on {name}: it stays near its start" for name, b in zip(names, blind, strict=True) if b]
+    said = [
+        f"the data do not depend on {name}: it stays near its start"
+        for name, b in zip(names, blind, strict=True)
+        if b
+    ]
     relative = [n.slope(x) / (v or 1.0) for n, x, v in zip(numbers, z, values.values(), strict=True)]
     said += [_combination(names, d / np.where(blind, np.inf, lengths) * relative) for d in open_ones]
     said += [
@@ -47,7 +51,9 @@ def found_numbers(
         if not unseen[i] and sd[i] > LOOSE
     ]
     if few:
-        said.append(f"{len(r)} values for {len(z)} unknown numbers: no standard errors; give sigma, or more data")
+        said.append(
+            f"{len(r)} values for {len(z)} unknown numbers: no standard errors; give sigma, or more data"
+        )
     scale = np.sqrt(np.maximum(np.diag(C), 1e-300))
     correlations = {
         f"{names[i]}, {names[j]}": float(C[i, j] / (scale[i] * scale[j]))

@@ -96,7 +96,9 @@ def _outliers(problem: Problem, measured: Measured, gap: np.ndarray, noise: np.n
         for i in worst
     )
     more = f", {len(far)} in all" if len(far) > len(worst) else ""
-    return [f"values of {measured.name} far from the fit, more than {FAR:g} standard deviations: {listing}{more}"]
+    return [
+        f"values of {measured.name} far from the fit, more than {FAR:g} standard deviations: {listing}{more}"
+    ]
 
 
 def _too_large(measured: Measured, gap: np.ndarray) -> list[str]:

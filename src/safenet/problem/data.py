@@ -59,7 +59,9 @@ class Data:
     def text(self) -> str:
         """The columns as CSV, to the bit."""
         rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
-        return "\n".join([",".join(map(_header, self.columns)), *(",".join(map(repr, row)) for row in rows), ""])
+        return "\n".join(
+            [",".join(map(_header, self.columns)), *(",".join(map(repr, row)) for row in rows), ""]
+        )
 
     @cached_property
     def file(self) -> str:
@@ -81,7 +83,9 @@ KEYS = ("file", "value", "sigma", "at")
 def data_of(tables: Any, folder: Path, files: Callable[[str], Data | None] | None = None) -> list[Data]:
     """[[data]] of a problem file: file, and value, sigma, at = { t = 0.5 }; paths are relative to that file."""
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
-        raise SafeNetError("data is not a list of tables", 'write [[data]]\n    file = "probe.csv"', Place(("data",)))
+        raise SafeNetError(
+            "data is not a list of tables", 'write [[data]]\n    file = "probe.csv"', Place(("data",))
+        )
     found = []
     for index, table in enumerate(tables):
         for key, entry in table.items():
@@ -130,7 +134,9 @@ def _broadcast(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
         shaped = np.broadcast_arrays(*arrays.values())
     except ValueError:
         sizes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise SafeNetError(f"the columns of the data differ in length: {sizes}", "give one row per point") from None
+        raise SafeNetError(
+            f"the columns of the data differ in length: {sizes}", "give one row per point"
+        ) from None
     if not shaped[0].size:
         raise SafeNetError("the data have no rows")
     return {name: np.ascontiguousarray(array.ravel()) for name, array in zip(arrays, shaped, strict=True)}

@@ -153,7 +153,11 @@ def with_unknown(parameters: Any, numbers: Mapping[str, Number]) -> Any:
 
 def check_unknown(problem: Problem) -> None:
     """An unknown number is in an equation or a condition, and not in the domain, which must be known."""
-    used = {s.name for relation in (*problem.equations, *problem.conditions) for s in relation.residual.free_symbols}
+    used = {
+        s.name
+        for relation in (*problem.equations, *problem.conditions)
+        for s in relation.residual.free_symbols
+    }
     placed = {s.name: axis for axis, ends in problem.bounds.items() for end in ends for s in end.free_symbols}
     for name in problem.unknown:
         with about("unknown", name):
@@ -163,4 +167,6 @@ def check_unknown(problem: Problem) -> None:
                     f"scale the axis so that its ends are known: {placed[name]} = {name}*s, 0 ≤ s ≤ 1",
                 )
             if name not in used:
-                raise SafeNetError(f"the unknown {name} appears in no equation and no condition", "leave it out")
+                raise SafeNetError(
+                    f"the unknown {name} appears in no equation and no condition", "leave it out"
+                )

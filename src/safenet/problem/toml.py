@@ -322,7 +322,9 @@ def dumps(problem: Problem) -> str:
         parts.append("\n".join(["\n[pieces]", *texts]))
     known = [(s.name, value) for s, value in problem.parameters.items() if s.name not in problem.unknown]
     if known:
-        parts.append("\n".join(["\n[parameters]", *(f"{_key(name)} = {_number(value)}" for name, value in known)]))
+        parts.append(
+            "\n".join(["\n[parameters]", *(f"{_key(name)} = {_number(value)}" for name, value in known)])
+        )
     if problem.unknown:
         numbers = (f"{_key(name)} = {_unknown(number)}" for name, number in problem.unknown.items())
         parts.append("\n".join(["\n[unknown]", *numbers]))

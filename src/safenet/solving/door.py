@@ -22,7 +22,6 @@ from ..backend import device_name
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
-from ..fields.unknown import Unknown
 from ..inverse import fit
 from ..inverse.plan import FitPlan
 from ..measure.estimate import adrift, estimated, missed_data
@@ -99,7 +98,7 @@ def solve_many(
     stated = [problem_of(p) for p in ([problems] if isinstance(problems, (Problem, str, Path)) else problems)]
     for problem in stated:
         _examine(problem)
-    jobs = []
+    jobs: list[Job] = []
     for problem, rate, seed in product(stated, tuple(rates) or (None,), seeds):
         seeded = solver.seeded(seed) if isinstance(solver, Train) else solver
         place = None if out is None else Path(out) / str(len(jobs))
@@ -140,8 +139,8 @@ def _clock(budget: float | str | None) -> Budget:
 def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path | None, force: bool) -> Job:
     limited = None if clock.total == float("inf") else clock.total
     plan = plan_for(problem, solver, limited)
-    own = solver.own if isinstance(solver, Train) else None
-    if isinstance(solver, Train) and folder is not None and plan.method == OWN and not _trained(plan).factory:
+    own: Own | None = getattr(solver, "own", None)
+    if own is not None and folder is not None and plan.method == OWN and not _trained(plan).factory:
         raise SafeNetError(
             "a network of your own is built again, when its run is loaded, by the function that made it",
             "give that function, defined in a module: sn.Train(network=make), make(key) → module; or leave out `out`",
@@ -151,7 +150,7 @@ def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path 
 
 
 def _trained(plan: AnyPlan) -> Any:
-    if isinstance(plan, (DirectPlan, FitPlan)):
+    if isinstance(plan, DirectPlan):
         raise SafeNetError("a direct solver has no rate and no network", "use sn.Train(…)")
     return plan
 
@@ -197,7 +196,9 @@ def carry_out(
         former = former_result(job.folder)
         seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
         solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
-        settled = not (carried.found and carried.found.free) and not (job.problem.data and left_free(job.problem))
+        settled = not (carried.found and carried.found.free) and not (
+            job.problem.data and left_free(job.problem)
+        )
         if estimate and settled and not (carried.interrupted or carried.stopped):
             _estimate(solution, monitor, clock, former)
         _judge(solution, carried, clock)
@@ -214,11 +215,11 @@ def _carried(
     ends: dict[int, tuple[Carried, list[dict[str, Any]], float]] = {}
     trained = []
     for i, job in enumerate(jobs):
-        if isinstance(job.plan, (DirectPlan, FitPlan)):
+        if isinstance(job.plan, DirectPlan):
             began = time.monotonic()
             watcher = job.watcher or monitor
             if isinstance(job.plan, FitPlan):
-                found = fit.carry_out(job.problem, job.plan.inner, watcher, clock)
+                found = fit.carry_out(job.problem, job.plan, watcher, clock)
             else:
                 found = passes.carry_out(
                     job.problem, job.plan, watcher, job.folder, clock, resume=job.folder is not None
@@ -239,7 +240,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
     """The solution, chosen first and measured then."""
     plan, found = job.plan, carried.found or Found({})
     problem = job.problem.found(found.values) if found.values else job.problem
-    field = Unknown(len(problem.unknowns)) if carried.field is None else carried.field
+    field = carried.field
     measured = errors(problem, field)
     l2re = errors_json(measured, len(problem.unknowns))
     own = getattr(field, "parameters", None)
@@ -269,7 +270,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         candidates=told,
         found=found.to_json(),
         correlations=found.correlations,
-        fit=[] if carried.field is None else fit_json(fitted(problem, field)),
+        fit=fit_json(fitted(problem, field)),
     )
     factory = job.own.factory if job.own is not None else None
     return Solution(problem, field, plan, carried.history, result, factory=factory)
@@ -277,7 +278,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
 
 def _unfit(problem: Problem, carried: Carried) -> list[str]:
     """What is wrong with the data, once the solution is known."""
-    return complaints(problem, carried.field) if problem.data and carried.field is not None else []
+    return complaints(problem, carried.field) if carried.residual < SOLVED_BELOW else []
 
 
 def _judge(solution: Solution, carried: Carried, clock: Budget) -> None:

@@ -15,7 +15,7 @@ from ..train.solver import Train
 from .auto import Auto
 
 AnySolver = Auto | Solver | Train | Fit
-AnyPlan = DirectPlan | Plan | FitPlan
+AnyPlan = DirectPlan | Plan
 NAMES = ("auto", *SOLVERS, "fit", "train")
 
 
@@ -23,7 +23,8 @@ def solver_named(name: str) -> AnySolver:
     """auto, modes, least-squares, march, cells or train, with its usual settings."""
     if name not in NAMES:
         raise SafeNetError(f"there is no solver {name!r}", nearest(name, NAMES))
-    return {"auto": Auto, "fit": Fit, "train": Train, **SOLVERS}[name]()
+    kinds: dict[str, type[AnySolver]] = {"auto": Auto, "fit": Fit, "train": Train, **SOLVERS}
+    return kinds[name]()
 
 
 def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float | None = None) -> AnyPlan:
@@ -52,15 +53,25 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
     asked = solver.solver if isinstance(solver, Fit) else solver
     obstacle = Fit().obstacle(problem)
     if not problem.data:
-        raise SafeNetError(f"{problem.name}: {obstacle}", 'add [[data]] with file = "…", or data=[sn.Data(…)]')
+        raise SafeNetError(
+            f"{problem.name}: {obstacle}", 'add [[data]] with file = "…", or data=[sn.Data(…)]'
+        )
     inner = None if obstacle else plan_for(generic(problem), asked, budget)
     numbers, values = len(problem.unknown), sum(len(m.values) for m in problem.measured)
     task = f"{numbers} unknown number{'s' * (numbers != 1)}, {values} measured value{'s' * (values != 1)}"
     if isinstance(inner, DirectPlan):
-        how = "Gauss–Newton over the numbers, with a direct solver inside" if numbers else "solved, then compared"
-        return FitPlan(inner, (f"{task}: {how}", *inner.reasons))
+        how = (
+            "Gauss–Newton over the numbers, with a direct solver inside"
+            if numbers
+            else "solved, then compared"
+        )
+        return FitPlan(FitPlan.solver, inner.passes, (f"{task}: {how}", *inner.reasons))
     if not isinstance(asked, Auto) and asked != "auto":
-        raise SafeNetError(f"{problem.name}: {obstacle}", "leave out the solver, or train a network: sn.Train()")
+        raise SafeNetError(
+            f"{problem.name}: {obstacle}", "leave out the solver, or train a network: sn.Train()"
+        )
     plan = Train().plan(problem)
     why = obstacle or "no direct solver suits it"
-    return replace(plan, reasons=(f"{task}: a network is trained on equations and data, as {why}", *plan.reasons))
+    return replace(
+        plan, reasons=(f"{task}: a network is trained on equations and data, as {why}", *plan.reasons)
+    )
