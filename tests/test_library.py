@@ -12,6 +12,7 @@ from safenet.direct.cells import Subdivision
 from safenet.library import with_library_reference
 from safenet.problem.facts.verify import proven
 from safenet.solution import errors
+from safenet.train.recipes import make_plan
 from safenet.train.run import train
 
 EXACT = [name for name in sn.library.names() if sn.library.problem(name).exact is not None]

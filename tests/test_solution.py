@@ -13,6 +13,7 @@ import safenet as sn
 from safenet.networks import AxisBasis, LinearForm, Piecewise, build
 from safenet.reference import Reference
 from safenet.solution import GRIDS, Errors, Solution, errors_json
+from safenet.train.recipes import make_plan
 from test_cli import DECAY, SOUND
 
 PLATE = """

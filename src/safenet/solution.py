@@ -9,7 +9,6 @@ sol.save(folder); load(folder)
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
 from .run.checkpoint import fill, leaves, pack, unpack, write_atomically
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
+from .run.found import FoundNumber
 from .run.result import Result
 from .train.plan import Plan
 from .train.solver import factory_name
@@ -84,33 +84,6 @@ OUTSIDE = "a solution is known only inside its domain"
 
 class OutsideError(SafeNetError):
     """A point outside the intervals of the axes, where nothing is known."""
-
-
-class FoundNumber(float):
-    """A number with one standard error: 0.1002 ± 0.0004; None where the data do not tell."""
-
-    error: float | None
-
-    def __new__(cls, value: float, error: float | None = None) -> FoundNumber:
-        number = super().__new__(cls, value)
-        number.error = error
-        return number
-
-    def __str__(self) -> str:
-        return with_error(float(self), self.error)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def with_error(value: float, error: float | None) -> str:
-    """0.1002 ± 0.0004: two digits of the error, and the value to the same place."""
-    if error is None:
-        return f"{value:.6g} (not determined)"
-    if error <= 1e-15 * abs(value):
-        return f"{value:.15g}"
-    places = max(0, 1 - math.floor(math.log10(error)))
-    return f"{value:.{places}f} ± {error:.{places}f}" if places < 7 else f"{value:.{places}f} ± {error:.1e}"
 
 
 @dataclass

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safenet.direct.direct import LeastSquares, Marching
 
 import safenet as sn
 from safenet import library
+from safenet.direct.direct import LeastSquares, Marching
 from safenet.errors import SafeNetError
 from safenet.run import budget
 from safenet.run.budget import Deadline, Spent, multiplications_per_second, seconds, within

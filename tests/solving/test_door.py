@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from safenet.direct.plan import DirectPlan
 
 import safenet as sn
-from safenet.direct.plan import DirectPlan
 from safenet.errors import SafeNetError
 from safenet.run.result import Ending, Outcome, PhaseRecord, Result
 from safenet.solving.plans import NAMES, plan_for, solver_named

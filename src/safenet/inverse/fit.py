@@ -21,25 +21,29 @@ from ..fields.unknown import Unknown
 from ..measure.misfit import misfit, scales
 from ..problem import Problem
 from ..run.budget import Budget
+from ..run.found import Found
 from ..run.progress import Monitor
-from ..run.result import SOLVED_BELOW, Carried, Ending, Found, PhaseRecord
+from ..run.result import SOLVED_BELOW, Carried, Ending, PhaseRecord
 from .statistics import found_numbers
 from .thresholds import (
     ALIKE,
+    BEGINNINGS,
     BELOW_NOISE,
     CONVERGED,
     DAMPING,
     DIFFERENCE,
     EXACT,
+    FAR_OFF,
     LARGEST_STEP,
     MOST_STEPS,
     MOST_TRIALS,
+    NEARER,
 )
 
 Vector = np.ndarray
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The budget is spent, or the user has interrupted."""
 
     def __init__(self, interrupted: bool) -> None:
@@ -95,7 +99,7 @@ class Fitting:
                 raise
             return None
         if carried.interrupted or carried.stopped:
-            raise Stopped(carried.interrupted)
+            raise StoppedError(carried.interrupted)
         if not carried.residual < SOLVED_BELOW:
             return None
         gaps = misfit(self.problem.found(self.values(z)), carried.field)
@@ -108,7 +112,7 @@ class Fitting:
         return np.concatenate([np.broadcast_to(1 / sigma, m.values.shape) for m, sigma in parts])
 
     def residuals(self, model: Modelled) -> Vector:
-        return self.weights * np.concatenate(model.gaps)
+        return np.asarray(self.weights * np.concatenate(model.gaps))
 
     def sensitivities(self, model: Modelled) -> None:
         """J = ∂model/∂z, column by column."""
@@ -131,15 +135,15 @@ class Fitting:
 
     def carry_out(self) -> Carried:
         began = time.monotonic()
-        ended = Stopped(False)
+        ended = StoppedError(False)
         complete = False
         try:
             self._fit()
             complete = True
-        except Stopped as stopped:
-            ended = stopped
+        except StoppedError as early:
+            ended = early
         except KeyboardInterrupt:
-            ended = Stopped(True)
+            ended = StoppedError(True)
         self.record.seconds = time.monotonic() - began
         stopped = not complete and not ended.interrupted
         history = np.empty((0, 2))
@@ -174,6 +178,7 @@ class Fitting:
             return
         self.best = start
         if self.names:
+            self._lead_in()
             self._descend(self.rough)
             if self._reweighted():
                 self._descend(self.rough)
@@ -186,8 +191,36 @@ class Fitting:
             self.record.stop_reason or "The equations are solved; no number was to be found."
         )
 
-    def _descend(self, rough: bool, sensitive: bool = True) -> None:
-        """Steps until nothing is gained; without `sensitive` J stays as it is."""
+    def _lead_in(self) -> None:
+        """Longer and longer beginnings of time first: far from the values, a nonlinear model leads elsewhere later on."""
+        assert self.best is not None
+        problem = self.problem
+        if problem.linear or problem.time is None or self._distance() < FAR_OFF:
+            return
+        z = self.best.z
+        for share in BEGINNINGS:
+            try:
+                early = Fitting(problem.until(share), self.inner, self.monitor, self.budget)
+                if sum(len(m.values) for m in early.problem.measured) <= 2 * len(self.names):
+                    continue
+                early.best = early.solve(z, True)
+                if early.best is None:
+                    continue
+                early._descend(True, enough=NEARER)
+            except SafeNetError:  # a condition later in time, or values without a solution
+                return
+            self.record.evaluations += early.record.evaluations
+            z = early.best.z
+        self.best = self.solve(z, self.rough) or self.best
+
+    def _distance(self) -> float:
+        """‖model − value‖/‖value‖"""
+        assert self.best is not None
+        parts = zip(self.best.gaps, scales(self.problem), strict=True)
+        return max(float(np.sqrt(np.mean(gap**2))) / size for gap, size in parts)
+
+    def _descend(self, rough: bool, sensitive: bool = True, enough: float = CONVERGED) -> None:
+        """Steps until one is not longer than `enough`, or nothing is gained; without `sensitive` J stays as it is."""
         damping = DAMPING if sensitive else 0.0
         for _ in range(MOST_STEPS):
             assert self.best is not None
@@ -196,7 +229,7 @@ class Fitting:
             r = self.residuals(self.best)
             self.monitor.phase("Gauss–Newton", f"misfit {np.sqrt(np.mean(r**2)):.3e} at {self._told()}")
             self.record.iterations += 1
-            taken, damping, over = self._step(r, damping, rough)
+            taken, damping, over = self._step(r, damping, rough, enough)
             if over or not taken:
                 why = "a further step changes nothing" if over else "no step lowers the misfit any further"
                 self.record.stop_reason = f"The misfit is least: {why}."
@@ -208,7 +241,7 @@ class Fitting:
         assert self.best is not None
         return ", ".join(f"{name} = {value:.6g}" for name, value in self.values(self.best.z).items())
 
-    def _step(self, r: Vector, damping: float, rough: bool) -> tuple[bool, float, bool]:
+    def _step(self, r: Vector, damping: float, rough: bool, enough: float) -> tuple[bool, float, bool]:
         """(whether a step was taken, the next damping, whether it changed nothing)."""
         assert self.best is not None
         J = self.weights[:, None] * self.J
@@ -219,7 +252,7 @@ class Fitting:
             delta = -np.linalg.lstsq(A + np.diag(damping * np.diag(A) + floor), g, rcond=None)[0]
             delta *= min(1.0, LARGEST_STEP / max(float(np.abs(delta).max()), 1e-300))
             moved = float(np.linalg.norm(J @ delta))
-            small = float(np.abs(delta).max()) <= CONVERGED or moved <= BELOW_NOISE * noise
+            small = float(np.abs(delta).max()) <= enough or moved <= BELOW_NOISE * noise
             trial = self.solve(self.best.z + delta, rough)
             if trial is not None:
                 new = self.residuals(trial)

@@ -15,7 +15,7 @@ GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and the plan must suit t
 
 @dataclass(frozen=True)
 class Fit:
-    """Find unknown numbers from data: Gauss–Newton over them, with a direct `solver` inside, by default Auto's choice."""
+    """Find unknown numbers from data: Gauss–Newton, with a direct `solver` inside, by default Auto's choice."""
 
     solver: Any = "auto"
     name: ClassVar[str] = "fit"

@@ -9,7 +9,7 @@ from scipy import stats
 
 from ..measure.thresholds import UNLIKELY
 from ..problem import Problem
-from ..run.result import Found
+from ..run.found import Found
 from .thresholds import LOOSE, NOTHING, SAME
 
 
@@ -89,6 +89,6 @@ def _combination(names: tuple[str, ...], direction: np.ndarray) -> str:
     ]
     involved = ", ".join(name for name, share in zip(names, direction, strict=True) if abs(share) > 0.05)
     return (
-        f"the data do not determine {involved} one by one: changing {' and '.join(parts)} changes none of the values; fix "
-        "one of them"
+        f"the data do not determine {involved} one by one: changing {' and '.join(parts)} changes none of the values; "
+        "fix one of them"
     )

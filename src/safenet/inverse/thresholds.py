@@ -12,3 +12,8 @@ NOTHING = 1e-6  # a sensitivity, relative to the model, that is the forward solv
 LOOSE = 1.0  # a standard error in z above which a number is hardly determined
 ALIKE = 2.0  # noise of two kinds of data that differs by less needs no new weights
 EXACT = 1e-7  # residuals below this share of the data are the solver's own error, not noise
+FAR_OFF = (
+    0.3  # ‖model − value‖/‖value‖ at the start above which a nonlinear fit begins with the beginning of time
+)
+BEGINNINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of time
+NEARER = 0.03  # a step in z after which a longer part of time follows

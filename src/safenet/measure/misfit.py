@@ -1,4 +1,4 @@
-"""r_i = (model − value)/σ at the measured points: how well a solution fits its data, and which values it does not fit."""
+"""r_i = (model − value)/σ at the measured points: how well a solution fits its data, and which it does not fit."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def _units(measured: Measured, gap: np.ndarray) -> list[str]:
     if ratio <= 0 or not np.isfinite(ratio) or 1 / OTHER_UNITS < ratio < OTHER_UNITS:
         return []
     return [
-        f"the values of {measured.name} are about {ratio:.0e} times those of the solution: are their units those of the "
-        "problem?"
+        f"the values of {measured.name} are about {ratio:.0e} times those of the solution: are their units those of "
+        "the problem?"
     ]
 
 
@@ -122,7 +122,7 @@ def _contradictions(problem: Problem, measured: Measured, noise: np.ndarray) -> 
     for a, b in zip(order[:-1][same], order[1:][same], strict=True):
         apart = abs(measured.values[a] - measured.values[b]) / np.hypot(noise[a], noise[b])
         if apart > FAR:
-            found.append((float(apart), *sorted((int(a), int(b)))))
+            found.append((float(apart), min(int(a), int(b)), max(int(a), int(b))))
     if not found:
         return []
     apart, a, b = max(found)

@@ -68,6 +68,11 @@ class Data:
         """The name under which it is saved beside a problem: that of its content."""
         return f"data-{hashlib.sha256(self.text.encode()).hexdigest()[:10]}.csv"
 
+    def where(self, rows: np.ndarray) -> Data | None:
+        """Some of its rows; None where there are none."""
+        kept = {name: column[rows] for name, column in self.columns.items()}
+        return Data(kept, value=self.value, sigma=self.sigma) if rows.any() else None
+
     @property
     def key(self) -> tuple[str, str | None, str | None]:
         return self.file, self.value, self.sigma

@@ -158,6 +158,15 @@ class Problem(Domain):
         known = {symbol.name: value for symbol, value in self.parameters.items()} | dict(values or {})
         return self._copy(parameters=known, unknown=None, data=(), exact=None)
 
+    def until(self, share: float) -> Problem:
+        """The first part of its time, with the data of that part."""
+        assert self.time is not None
+        axis = self.axes[self.time]
+        end = axis.lo + share * axis.length
+        early = [data.where(data.columns[axis.name] <= end) for data in self.data]
+        bounds = {**self.bounds, axis.name: (self.bounds[axis.name][0], end)}
+        return self._copy(on=bounds, data=[data for data in early if data is not None], exact=None)
+
     def found(self, values: Mapping[str, float]) -> Problem:
         """The same statement, with the values that were found in the place of its unknown numbers."""
         if not self.unknown:

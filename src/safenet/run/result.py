@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .found import Found
+
 SOLVED_BELOW = (
     0.1  # a residual on unseen points, or an estimated error, above this: the problem is not solved
 )
@@ -66,26 +68,6 @@ class PhaseRecord:
 
     def __post_init__(self) -> None:
         self.outcome = Ending(self.outcome)  # JSON has texts
-
-
-@dataclass(frozen=True)
-class Found:
-    """The unknown numbers of an inverse problem, with one standard error each, or None where the data do not tell.
-
-    `free`: the data leave something open, which `warnings` name.
-    """
-
-    values: dict[str, float]
-    errors: dict[str, float | None] = field(default_factory=dict)
-    correlations: dict[str, float] = field(default_factory=dict)  # "nu, c": 0.3
-    warnings: tuple[str, ...] = ()
-    free: bool = False
-
-    def to_json(self) -> dict[str, dict[str, float | None]]:
-        return {
-            name: {"value": value, "error": finite_or_none(self.errors.get(name))}
-            for name, value in self.values.items()
-        }
 
 
 @dataclass

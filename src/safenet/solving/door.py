@@ -33,8 +33,9 @@ from ..problem.facts.posedness import doubts, left_free
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
 from ..run.folder import check_checkpoints, former_result, prepare
+from ..run.found import Found
 from ..run.progress import Lines, Monitor
-from ..run.result import SOLVED_BELOW, Carried, Ending, Found, Outcome, Result, finite_or_none, pooled
+from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
 from ..solution import Solution, errors, errors_json, field_errors_json, read_plan, read_problem
 from ..train import candidates
 from ..train.plan import OWN
