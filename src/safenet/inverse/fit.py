@@ -192,7 +192,7 @@ class Fitting:
         )
 
     def _lead_in(self) -> None:
-        """Longer and longer beginnings of time first: far from the values, a nonlinear model leads elsewhere later on."""
+        """Longer and longer beginnings of time first: far off, a nonlinear model leads elsewhere later on."""
         assert self.best is not None
         problem = self.problem
         if problem.linear or problem.time is None or self._distance() < FAR_OFF:
