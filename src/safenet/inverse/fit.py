@@ -37,6 +37,7 @@ from .thresholds import (
     LARGEST_STEP,
     MOST_STEPS,
     MOST_TRIALS,
+    MOST_WEIGHTS,
     NEARER,
 )
 
@@ -180,7 +181,9 @@ class Fitting:
         if self.names:
             self._lead_in()
             self._descend(self.rough)
-            if self._reweighted():
+            for _ in range(MOST_WEIGHTS):
+                if not self._reweighted():
+                    break
                 self._descend(self.rough)
         if self.rough:
             fine = self.solve(self.best.z, False)

@@ -10,7 +10,8 @@ MOST_TRIALS = 8  # shorter and shorter steps before a fit ends
 SAME = 1e-4  # singular value, of columns of length 1, below which the data do not tell directions apart
 NOTHING = 1e-6  # a sensitivity, relative to the model, that is the forward solver's own error
 LOOSE = 1.0  # a standard error in z above which a number is hardly determined
-ALIKE = 2.0  # noise of two kinds of data that differs by less needs no new weights
+MOST_WEIGHTS = 5  # times that the noise of several kinds of data is estimated anew
+ALIKE = 1.2  # noise of two kinds of data that differs by less needs no new weights
 EXACT = 1e-7  # residuals below this share of the data are the solver's own error, not noise
 FAR_OFF = (
     0.3  # ‖model − value‖/‖value‖ at the start above which a nonlinear fit begins with the beginning of time

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..errors import SafeNetError
+from ..errors import SafeNetError, nearest
 from .conditions import conditions_of
 from .data import measured_of
 from .domain import Domain
@@ -151,7 +151,17 @@ class Problem(Domain):
 
     def with_data(self, *data: Any) -> Problem:
         """The same problem with more data."""
-        return self._copy(data=(*self.data, *data))
+        return self._copy(data=(*self.data, *data)) if data else self
+
+    def finding(self, *names: str) -> Problem:
+        """The same problem with some of its parameters unknown, starting from their values; positive ones stay so."""
+        values = {symbol.name: value for symbol, value in self._known.items()}
+        for name in names:
+            if name not in values:
+                raise SafeNetError(f"{self.name} has no parameter {name!r}", nearest(name, values))
+        unknown = {n: {"start": values[n], "above": 0 if values[n].is_positive else None} for n in names}
+        known = {name: value for name, value in values.items() if name not in names}
+        return self._copy(parameters=known, unknown={**self.unknown, **unknown}) if names else self
 
     def forward(self, values: Mapping[str, float] | None = None) -> Problem:
         """The problem with its unknown numbers known, and without data: what a solver solves."""
