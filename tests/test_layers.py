@@ -29,17 +29,6 @@ STRANGERS = {
     ("problem/language", "problem/geometry"),
 }
 MOST_FILES = 20
-FILES = 20
-# PENDING, November 2026: (file, what it must not import) that the division into families has still to undo.
-PENDING = {
-    ("fields/modes.py", "features"),
-    ("measure/estimate.py", "direct"),
-    ("train/choice.py", "direct"),
-    ("train/phases.py", "direct"),
-    ("train/recipes.py", "direct"),
-    ("train/recipes.py", "solving"),
-    ("train/run.py", "direct"),
-}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 

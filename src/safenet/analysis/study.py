@@ -27,7 +27,7 @@ from ..networks.methods import build
 from ..problem import Problem
 from ..problem.facts.structure import named_frequencies
 from ..solution import Solution
-from ..solving.door import solve
+from ..solving.door import Job, carry_out
 from ..train.objective import PhysicsLoss, physics_loss, term_names
 from ..train.plan import Plan
 from ..train.solver import Train
@@ -318,11 +318,10 @@ def _network(
     """The network of a method as it starts, or after `adam` iterations of the paper's Adam."""
     if adam < 0:
         raise SafeNetError(f"{adam} iterations of Adam are too few", "give 0 for the untrained network")
-    scale = max(adam, 1) / ADAM
+    plan = Train(method, "paper-4", seed=seed, scale=max(adam, 1) / ADAM, **options).plan(problem)
     if adam:
         say(f"{adam} iterations of Adam")
-        return solve(problem, Train(method, "paper-4", seed=seed, scale=scale, **options))
-    plan = Train(method, "paper-4", seed=seed, scale=scale, **options).plan(problem)
+        return carry_out([Job(problem, plan)], estimate=False)[0]
     network = build(problem, plan.network, key=jax.random.key(seed), dtype=jnp.dtype(plan.precision))
     return Solution(problem, network, plan)
 

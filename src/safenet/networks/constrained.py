@@ -26,13 +26,14 @@ from ..features.base import Frozen
 from ..fields.derivatives import Jets, Orders, PointFunction, added, product, propagated
 from ..problem import Condition, Problem
 from ..problem.evaluate import KINKS, evaluate
+from .modulated import Modulated
 from .perceptron import Perceptron
 
 
 class Constrained(eqx.Module):
     """share · g + d N, field by field; the share is 1, and 0 for a network that is added to one that has g."""
 
-    inner: Perceptron
+    inner: Perceptron | Modulated
     share: Frozen
     offsets: tuple[sp.Expr, ...] = eqx.field(static=True)
     factors: tuple[sp.Expr, ...] = eqx.field(static=True)
@@ -90,7 +91,7 @@ class Constrained(eqx.Module):
         return self.inner.parameters
 
 
-def constrained(problem: Problem, network: Perceptron) -> Perceptron | Constrained:
+def constrained(problem: Problem, network: Perceptron | Modulated) -> Perceptron | Modulated | Constrained:
     """The network with every condition in it that can be; itself where there is none."""
     forms = [hard_form(problem, name) for name in problem.unknowns]
     if not any(form.conditions for form in forms):

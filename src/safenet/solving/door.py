@@ -101,9 +101,9 @@ def solve_many(
         _examine(problem)
     jobs: list[Job] = []
     for problem, rate, seed in product(stated, tuple(rates) or (None,), seeds):
-        seeded = solver.seeded(seed) if isinstance(solver, Train) else solver
         place = None if out is None else Path(out) / str(len(jobs))
-        job = _job(problem, seeded, Budget(), None, force)
+        job = _job(problem, solver, Budget(), None, force)
+        job = replace(job, plan=job.plan.seeded(seed))
         if rate is not None:
             job = replace(job, plan=_trained(job.plan).at_rate(rate))
         jobs.append(replace(job, folder=_prepared(place, job, force)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral
 from typing import Any, ClassVar, cast
 
 from ..errors import SafeNetError
@@ -71,8 +72,8 @@ class Plan:
         """Whether several runs of it can be one program: phases that take their numbers as arguments, no own code."""
         return not self.own and all(getattr(phase, "numbers", ()) for phase in self.phases)
 
-    def seeded(self, seed: int) -> Plan:
-        return replace(self, seed=seed)
+    def seeded(self, seed: Any) -> Plan:
+        return replace(self, seed=checked_seed(seed))
 
     def spec(self, field: Any) -> dict[str, Any]:
         """What is needed, beside its arrays, to build a network again."""
@@ -163,6 +164,13 @@ class Plan:
             data[name] = tuple(data.get(name, ()))
         data["weights"] = tuple((name, weight) for name, weight in data.get("weights", ()))
         return Plan(**data)
+
+
+def checked_seed(seed: Any) -> int:
+    """NumPy's whole numbers are as good; 1.0 and "1" are slips."""
+    if not isinstance(seed, Integral) or int(seed) < 0:
+        raise SafeNetError(f"the seed is {seed!r}", "give a whole number from 0 on")
+    return int(seed)
 
 
 def phase_data(phase: Phase) -> dict[str, Any]:

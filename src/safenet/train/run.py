@@ -31,7 +31,7 @@ from .objective import PhysicsLoss, own_name, physics_loss, term_names
 from .optimisers.status import CAPACITY, State, Status, sentence
 from .phases import Phase
 from .plan import Plan
-from .resampling import adaptive_points
+from .resampling import adaptive_points, even_points
 from .solver import Own, Progress
 from .spread import agreed, everywhere, here
 from .start import started_from
@@ -121,6 +121,11 @@ class Run:
         builds = getattr(phase, "network", None)  # a stage brings a network of its own
         if builds is not None and self.theta is not None and self.state is None:
             self._stage(builds)
+        rounds = getattr(phase, "resample", 0)
+        if rounds and self.points is None:
+            self.points = even_points(
+                self.loss_and_theta()[0]
+            )  # one program before and after the first new points
         loss, theta = self.loss_and_theta()
         spread = everywhere(loss)
         record = self.record(phase.name)
@@ -128,7 +133,6 @@ class Run:
         self.monitor.phase(phase.name, "compiling")
         state = self.state if self.state is not None else everywhere(phase.start(spread, theta))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
-        rounds = getattr(phase, "resample", 0)
         points = self.points
         while int(state.status) == Status.RUNNING and not self._stop():
             began = time.monotonic()
