@@ -36,9 +36,12 @@ def stated(desk, text=HEAT, probe=PROBE):
 def test_an_unknown_number_is_a_parameter_whose_value_is_its_start(desk):
     problem = stated(desk)
     (symbol,) = problem.parameters
-    assert symbol.name == "nu" and float(problem.parameters[symbol]) == 0.1
+    assert symbol.name == "nu"
+    assert float(problem.parameters[symbol]) == 0.1
     forward = problem.forward({"nu": 0.3})
-    assert not forward.unknown and not forward.data and float(forward.parameters[symbol]) == 0.3
+    assert not forward.unknown
+    assert not forward.data
+    assert float(forward.parameters[symbol]) == 0.3
     assert problem.with_parameters(nu=0.2).unknown == {}
 
 
@@ -67,7 +70,14 @@ def test_files_arrays_and_frames_are_the_same_data(tmp_path, suffix):
         np.savetxt(path, np.column_stack([x, t, u]), fmt="%.17g", header="x t u")
     else:
         mark = {"csv": ",", "tsv": "\t"}[suffix]
-        np.savetxt(path, np.column_stack([x, t, u]), fmt="%.17g", delimiter=mark, header=mark.join("xtu"), comments="")
+        np.savetxt(
+            path,
+            np.column_stack([x, t, u]),
+            fmt="%.17g",
+            delimiter=mark,
+            header=mark.join("xtu"),
+            comments="",
+        )
     read = sn.Data(path)
     for name, column in {"x": x, "t": t, "u": u}.items():
         np.testing.assert_array_equal(read.columns[name], column)
@@ -76,17 +86,21 @@ def test_files_arrays_and_frames_are_the_same_data(tmp_path, suffix):
 
 def test_a_grid_of_xarray_is_a_row_for_each_of_its_points():
     xarray = pytest.importorskip("xarray")
-    grid = xarray.DataArray(np.arange(6.0).reshape(2, 3), coords={"x": [0.0, 1.0], "t": [0.0, 0.5, 1.0]}, name="u")
+    grid = xarray.DataArray(
+        np.arange(6.0).reshape(2, 3), coords={"x": [0.0, 1.0], "t": [0.0, 0.5, 1.0]}, name="u"
+    )
     columns = sn.Data(grid.to_dataset()).columns
     rows = {(x, t): u for x, t, u in zip(columns["x"], columns["t"], columns["u"], strict=True)}
-    assert rows[1.0, 0.5] == 4.0 and len(rows) == 6
+    assert rows[1.0, 0.5] == 4.0
+    assert len(rows) == 6
 
 
 def test_an_expression_of_unknowns_and_derivatives_is_measured():
     problem = sn.loads(HEAT.split("[[data]]")[0])
     data = sn.Data(x=[0.5], t=0.1, flux=[1.0], value="-nu*u_x")
     (measured,) = problem.with_data(data).measured
-    assert measured.name == "-nu*u_x" and {jet.orders for jet in measured.jets.values()} == {(1, 0)}
+    assert measured.name == "-nu*u_x"
+    assert {jet.orders for jet in measured.jets.values()} == {(1, 0)}
 
 
 @pytest.mark.parametrize(

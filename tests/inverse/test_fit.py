@@ -46,7 +46,8 @@ def heat(x, t, u, text=HEAT, **more):
 def test_without_noise_the_number_is_found_to_rounding(probe):
     sol = sn.solve(heat(*probe))
     assert abs(sol.found["nu"] - NU) < 1e-10
-    assert sol.result.outcome == "solved" and sol.result.estimate < 1e-8
+    assert sol.result.outcome == "solved"
+    assert sol.result.estimate < 1e-8
     assert "Gauss–Newton" in sol.result.reasons[0]
     # The solution is that of the number found, not of the start.
     assert sol(x=0.5, t=0.5) == pytest.approx(np.exp(-NU * np.pi**2 / 2), rel=1e-9)
@@ -77,7 +78,8 @@ def test_a_number_in_the_data_alone_an_exponent_and_a_rate():
     t = np.linspace(0.1, 3, 40)
     a = (1 + 0.5 * 0.8 * t) ** -2.0  # n = 3/2, k = 0.8
     sol = sn.solve(sn.loads(REACTION).with_data(sn.Data(t=t, a=a)))
-    assert abs(sol.found["k"] - 0.8) < 1e-7 and abs(sol.found["n"] - 1.5) < 1e-7
+    assert abs(sol.found["k"] - 0.8) < 1e-7
+    assert abs(sol.found["n"] - 1.5) < 1e-7
     assert 0.5 < sol.result.correlations["k, n"] < 1
 
 
@@ -85,16 +87,20 @@ def test_what_the_data_do_not_determine_is_named_and_nothing_is_estimated(probe)
     text = HEAT.replace("nu*u_xx", "nu*c*u_xx") + "c = {}\n"
     sol = sn.solve(heat(*probe, text))
     assert sol.found["nu"] * sol.found["c"] == pytest.approx(NU, rel=1e-8)
-    assert sol.found["nu"].error is None and sol.found["c"].error is None
-    assert any("nu by −1 % and c by +1 %" in w or "nu by +1 % and c by −1 %" in w for w in sol.result.warnings)
+    assert sol.found["nu"].error is None
+    assert sol.found["c"].error is None
+    assert any(
+        "nu by −1 % and c by +1 %" in w or "nu by +1 % and c by −1 %" in w for w in sol.result.warnings
+    )
     assert sol.result.estimate is None
 
 
 def test_a_number_that_no_value_depends_on_is_named(probe):
-    x, t, u = probe
+    _x, t, _u = probe
     text = HEAT.replace("u(x, 0) = sin(pi*x)", "u(x, 0) = sin(pi*x) + c*sin(2*pi*x)") + "c = { start = 0 }\n"
     sol = sn.solve(heat(np.full(100, 0.5), t, np.exp(-NU * np.pi**2 * t), text))
-    assert sol.found["c"].error is None and abs(sol.found["nu"] - NU) < 1e-8
+    assert sol.found["c"].error is None
+    assert abs(sol.found["nu"] - NU) < 1e-8
     assert any("do not depend on c" in text for text in sol.result.warnings)
 
 
@@ -104,7 +110,8 @@ def test_outliers_contradictions_and_other_units_are_named(probe):
     wild = noisy.copy()
     wild[6] += 1
     (said,) = sn.solve(heat(x, t, wild)).result.warnings
-    assert "row 7 (" in said and "far from the fit" in said
+    assert "row 7 (" in said
+    assert "far from the fit" in said
     assert any("units" in text for text in sn.solve(heat(x, t, 1000 * noisy)).result.warnings)
     twice = heat([*x, x[4]], [*t, t[4]], [*noisy, noisy[4] + 1.0], sigma=0.01)
     assert any("rows 5 and 101 contradict" in text for text in sn.solve(twice).result.warnings)
@@ -132,9 +139,11 @@ def test_two_kinds_of_data_count_by_their_noise():
 def test_a_run_folder_holds_the_data_and_what_was_found(probe, tmp_path):
     sol = sn.solve(heat(*probe), out=tmp_path / "run")
     again = sn.load(tmp_path / "run")
-    assert again.found == sol.found and isinstance(again.plan, FitPlan)
+    assert again.found == sol.found
+    assert isinstance(again.plan, FitPlan)
     assert again(x=0.3, t=0.2) == sol(x=0.3, t=0.2)
-    assert again.problem == sol.problem and len(again.problem.measured[0].values) == 100
+    assert again.problem == sol.problem
+    assert len(again.problem.measured[0].values) == 100
     assert again.error().held_out.worst < 1e-9  # of the problem at the number found
     resumed = sn.resume(tmp_path / "run")
     assert resumed.found == sol.found
@@ -144,7 +153,8 @@ def test_data_without_unknown_numbers_are_compared(probe):
     x, t, u = probe
     problem = heat(x, t, u + 0.5).with_parameters(nu=NU)
     sol = sn.solve(problem)
-    assert sol.found == {} and sol.result.fit[0]["rms"] == pytest.approx(0.5, rel=1e-6)
+    assert sol.found == {}
+    assert sol.result.fit[0]["rms"] == pytest.approx(0.5, rel=1e-6)
 
 
 def test_a_solver_that_is_asked_for_is_the_one_inside(probe):

@@ -155,7 +155,7 @@ class Problem(Domain):
 
     def finding(self, *names: str) -> Problem:
         """The same problem with some of its parameters unknown, starting from their values; positive ones stay so."""
-        values = {symbol.name: value for symbol, value in self._known.items()}
+        values = {symbol.name: value for symbol, value in self.known.items()}
         for name in names:
             if name not in values:
                 raise SafeNetError(f"{self.name} has no parameter {name!r}", nearest(name, values))
@@ -192,7 +192,7 @@ class Problem(Domain):
             "shape": self.shape,
             "remove": self.remove,
             "pieces": self.pieces,
-            "parameters": self._known,
+            "parameters": self.known,
             "unknown": self.unknown,
             "data": self.data,
             "exact": self.exact,
@@ -203,7 +203,7 @@ class Problem(Domain):
         return Problem([equation.statement for equation in self.equations], **{**given, **changes})
 
     @property
-    def _known(self) -> dict[sp.Symbol, sp.Expr]:
+    def known(self) -> dict[sp.Symbol, sp.Expr]:
         """The parameters whose values are stated."""
         return {symbol: value for symbol, value in self.parameters.items() if symbol.name not in self.unknown}
 
@@ -213,7 +213,7 @@ class Problem(Domain):
             return -residual if residual.could_extract_minus_sign() else residual
 
         def value(residual: sp.Expr) -> sp.Expr:
-            return residual.xreplace(self._known) if self.unknown else self.value(residual)
+            return residual.xreplace(self.known) if self.unknown else self.value(residual)
 
         return (
             self.unknowns,

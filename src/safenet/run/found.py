@@ -43,7 +43,7 @@ class FoundNumber(float):
 def with_error(value: float, error: float | None) -> str:
     """0.1002 ± 0.0004: two digits of the error, and the value to the same place."""
     if error is None:
-        return f"{value:.6g} (not determined)"
+        return f"{value:.6g} (no standard error)"
     if error <= 1e-15 * abs(value):
         return f"{value:.15g}"
     places = max(0, 1 - math.floor(math.log10(error)))
