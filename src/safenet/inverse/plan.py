@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 
 from ..direct.plan import DirectPlan
 from ..direct.solver import Pass
+from ..errors import SafeNetError
 from ..problem import Problem
+from ..problem.facts.beginning import check_beginning
 from ..problem.facts.posedness import left_free
 
 GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and the plan must suit those beside it
@@ -24,12 +26,21 @@ class Fit:
         """Why it does not suit a problem, or None if it does."""
         if not problem.data:
             return "there are no data to find its numbers from"
-        free = left_free(problem)
+        free = left_open(problem)
         return (
-            f"without data the problem leaves something free, so no direct solver can be inside: {free[0]}"
+            f"only the data fix its solution, and a direct solver has no place for them ({free})"
             if free
             else None
         )
+
+
+def left_open(problem: Problem) -> str:
+    """What the equations and conditions leave free, for the data to determine; "" if nothing."""
+    try:
+        check_beginning(problem)
+    except SafeNetError as error:
+        return error.message
+    return next(iter(left_free(problem)), "")
 
 
 @dataclass(frozen=True)

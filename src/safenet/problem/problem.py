@@ -76,7 +76,8 @@ class Problem(Domain):
         self.equations = equations_of(self, statements)
         self.conditions = conditions_of(self, conditions)
         check_agreement(self)
-        check_beginning(self)
+        if not (self.unknown or data):  # data may stand for initial values
+            check_beginning(self)
         check_unknown(self)
         self.data, self.measured = measured_of(self, data)
         self.exact = None if exact is None else exact_of(self, exact)

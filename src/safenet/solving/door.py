@@ -23,13 +23,13 @@ from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
 from ..inverse import fit
-from ..inverse.plan import FitPlan
+from ..inverse.plan import FitPlan, left_open
 from ..measure.estimate import adrift, estimated, missed_data
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
-from ..problem.facts.posedness import doubts, left_free
+from ..problem.facts.posedness import doubts
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
 from ..run.folder import check_checkpoints, former_result, prepare
@@ -198,7 +198,7 @@ def carry_out(
         seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
         solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
         settled = not (carried.found and carried.found.free) and not (
-            job.problem.data and left_free(job.problem)
+            job.problem.data and left_open(job.problem)
         )
         if estimate and settled and not (carried.interrupted or carried.stopped):
             _estimate(solution, monitor, clock, former)

@@ -213,7 +213,8 @@ def _estimate_lines(result: Result) -> list[str]:
     # What a correction leaves of the residual is rougher than the correction can be.
     rough = (result.estimate_left or 0.0) > ROUGH
     more, why = (" or more", "; the rest of the residual is too rough to tell") if rough else ("", "")
-    after = "" if result.estimate_since is None else f" from t = {result.estimate_since:.3g} on"
+    numbers = " for these numbers" if result.found else ""
+    after = numbers if result.estimate_since is None else f"{numbers} from t = {result.estimate_since:.3g} on"
     lines = [f"  error           {_size(error)}{more} (estimated relative error{after}{why})"]
     if isinstance(result.estimate, dict):
         each = (f"{name} {_size(value)}" for name, value in result.estimate.items() if name != POOLED)
