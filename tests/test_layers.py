@@ -14,7 +14,7 @@ ROOT = Path(safenet.__file__).parent
 ORDER = [
     *("lazily", "errors", "problem", "reference", "library"),
     *("backend", "fields", "features", "networks", "run", "measure"),
-    *("direct", "train", "solution", "solving", "views", "analysis"),
+    *("direct", "inverse", "train", "solution", "solving", "views", "analysis"),
     *("bench", "report", "paper", "commands", "cli"),
 ]
 # Shortcuts a solution offers, imported when asked for: sol.plot(), sol.to_xarray().
@@ -24,6 +24,7 @@ SEALED = ("problem/geometry", "train/optimisers")
 # Who never imports whom, beyond the order: two families behind one door, and text that is read before it is understood.
 STRANGERS = {
     ("train", "direct"),
+    ("train", "inverse"),
     ("problem/language", "problem/facts"),
     ("problem/language", "problem/geometry"),
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         direct,
         features,
         fields,
+        inverse,
         library,
         measure,
         networks,
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
     from .analysis import spectrum
     from .direct.solver import Cells, LeastSquares, March, Modes
     from .errors import SafeNetError, SafeNetWarning
+    from .inverse.plan import Fit
     from .networks import METHODS, Method
-    from .problem import Box, Disc, On, Polygon, Problem
+    from .problem import Box, Data, Disc, On, Polygon, Problem
     from .problem.toml import dumps, loads, read
     from .run.progress import Monitor
     from .run.result import Outcome, Result
@@ -55,11 +57,12 @@ __version__ = "0.2.0"
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {
-    "problem": ("Box", "Disc", "On", "Polygon", "Problem"),
+    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem"),
     "problem.toml": ("dumps", "loads", "read"),
     "networks": ("METHODS", "Method"),
     "run.progress": ("Monitor",),
     "run.result": ("Outcome", "Result"),
+    "inverse.plan": ("Fit",),
     "direct.solver": ("Cells", "LeastSquares", "March", "Modes"),
     "train.solver": ("Train",),
     "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "Optax", "SSBroyden"),
@@ -77,6 +80,7 @@ _MODULES = (
         "direct",
         "features",
         "fields",
+        "inverse",
         "library",
         "measure",
         "networks",
@@ -95,7 +99,9 @@ __all__ = [
     "Auto",
     "Box",
     "Cells",
+    "Data",
     "Disc",
+    "Fit",
     "LeastSquares",
     "LevenbergMarquardt",
     "March",
@@ -119,6 +125,7 @@ __all__ = [
     "dumps",
     "features",
     "fields",
+    "inverse",
     "library",
     "load",
     "loads",

@@ -23,6 +23,7 @@ from . import library
 from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
 from .fields.derivatives import Orders, jets
+from .inverse.plan import FitPlan
 from .measure.estimate import estimated_error
 from .measure.heldout import HeldOut, grid, held_out
 from .networks.saved import OWN
@@ -31,6 +32,7 @@ from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
 from .run.checkpoint import fill, leaves, pack, unpack, write_atomically
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
+from .run.found import FoundNumber
 from .run.result import Result
 from .train.plan import Plan
 from .train.solver import factory_name
@@ -145,6 +147,15 @@ class Solution:
         ]
         return np.stack(inside, axis=1), arrays[0].shape
 
+    @property
+    def found(self) -> dict[str, FoundNumber]:
+        """The unknown numbers of an inverse problem: `sol.found["nu"]`, with its standard error as `.error`."""
+        return {
+            name: FoundNumber(one["value"], one["error"])
+            for name, one in self.result.found.items()
+            if one["value"] is not None
+        }
+
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
         if not isinstance(order, Integral) or int(order) < 0:
@@ -216,6 +227,7 @@ class Solution:
                 {**leaves(self.field), "history": self.history}, {"network": plan.spec(self.field)}
             ),
             RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
+            **{data.file: data.text.encode() for data in self.problem.data},
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -262,6 +274,8 @@ def load(
     result = former_result(folder)
     if result is None:
         raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")
+    values = {name: float(one["value"] or 0) for name, one in result.found.items()}
+    problem = problem.found(values) if values else problem
     return Solution(problem, field, plan, history, result, folder=folder, factory=factory)
 
 
@@ -281,7 +295,9 @@ def read_plan(folder: Path) -> DirectPlan | Plan:
     """The plan of a run: a direct one has passes, a training has phases."""
     with undamaged(folder / PLAN):
         text = (folder / PLAN).read_text("utf-8")
-        return DirectPlan.from_json(text) if "passes" in json.loads(text) else Plan.from_json(text)
+        known = json.loads(text)
+        kind = Plan if "passes" not in known else FitPlan if known["solver"] == FitPlan.solver else DirectPlan
+        return kind.from_json(text)
 
 
 def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.ndarray:

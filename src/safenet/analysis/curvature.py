@@ -67,7 +67,10 @@ class Curvature(eqx.Module):
 
     def _block(self, term: Term, points: Array, scale: Array, v: Array) -> Array:
         def rows(theta: Array) -> Array:
-            return scale * together(self.loss.field(theta), [term.residual], [points])[0]
+            return (
+                scale
+                * together(self.loss.field(theta), [term.residual], [points], self.loss.numbers(theta))[0]
+            )
 
         if self.operator == "hessian":
             gradient = jax.grad(lambda theta: jnp.sum(rows(theta) ** 2) / 2)

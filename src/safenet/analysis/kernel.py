@@ -117,7 +117,7 @@ def tangent_kernels(
 @eqx.filter_jit
 def _rows(loss: PhysicsLoss, theta: Array, term: Term, count: int) -> tuple[Array, Array]:
     def value(parameters: Array, point: Array) -> Array:
-        return term.residual(loss.field(parameters), point)
+        return term.residual(loss.field(parameters), point, loss.numbers(parameters))
 
     return jax.vmap(jax.value_and_grad(value), (None, 0))(theta, term.points[:count])
 

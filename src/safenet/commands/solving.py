@@ -34,6 +34,14 @@ BudgetText = Annotated[
 Track = Annotated[
     str | None, typer.Option(metavar="SINK", help="tensorboard:DIR, wandb:PROJECT or mlflow:EXPERIMENT")
 ]
+DataFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--data", metavar="F.csv", help="measured values: columns named x, t, u (repeatable)"),
+]
+Find = Annotated[
+    list[str] | None,
+    typer.Option("--find", metavar="NAME", help="a parameter to be found from the data (repeatable)"),
+]
 BESIDE_RESUME = ("resume", "device", "as_json", "track")  # what goes with --resume
 
 
@@ -47,6 +55,8 @@ def solve(
     force: Force = False,
     resume: Resume = None,
     settings: Parameter = None,
+    data: DataFiles = None,
+    find: Find = None,
     device: Device = None,
     budget: BudgetText = None,
     track: Track = None,
@@ -67,7 +77,7 @@ def solve(
 
         return solver_named(solver)
 
-    _carry_out(ctx, name, chosen, out, force, resume, settings, device, budget, track, as_json)
+    _carry_out(ctx, name, chosen, out, force, resume, settings, device, budget, track, as_json, data, find)
 
 
 def train(
@@ -84,6 +94,8 @@ def train(
     force: Force = False,
     resume: Resume = None,
     settings: Parameter = None,
+    data: DataFiles = None,
+    find: Find = None,
     precision: Annotated[str | None, typer.Option(help="float32 or float64")] = None,
     device: Device = None,
     budget: BudgetText = None,
@@ -138,7 +150,7 @@ def train(
             **options | method_options(more or []),
         )
 
-    _carry_out(ctx, name, chosen, out, force, resume, settings, device, budget, track, as_json)
+    _carry_out(ctx, name, chosen, out, force, resume, settings, device, budget, track, as_json, data, find)
 
 
 def _carry_out(
@@ -153,6 +165,8 @@ def _carry_out(
     budget: str | None,
     track: str | None,
     as_json: bool,
+    data: list[Path] | None,
+    find: list[str] | None,
 ) -> None:
     """What both commands do, whichever solver is chosen."""
     if resume is not None:
@@ -175,7 +189,7 @@ def _carry_out(
     if resume is not None:
         folder, solution = resume, _resumed(resume, sink)
     else:
-        problem = problem_named(str(name), settings)
+        problem = problem_named(str(name), settings).finding(*find or ()).with_data(*data or ())
         folder = out if out is not None else _free_folder(problem.name, force)
         solution = _solved(problem, chosen(), folder, force, budget, sink)
     if sink is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -16,12 +16,15 @@ from ..problem import Problem, Relation
 from ..problem.evaluate import constant, evaluate
 from ..problem.jets import Jet, Place, coordinate
 
+Free = Mapping[sp.Symbol, Any] | None  # unknown numbers, where they are not at their current values
+
 
 class PointResidual(eqx.Module):
     """A relation's residual for a field at a point (or at the several places of a condition).
 
     Its numbers are arrays, all else is the program: losses whose structures are equal share theirs, and those of
-    several seeds, or of several values of the problem's parameters, can be stacked.
+    several seeds, or of several values of the problem's parameters, can be stacked. Unknown numbers are symbols of the
+    expression: they have their current values, unless a call gives others as `free`.
     """
 
     numbers: tuple[Float[Array, ""], ...]
@@ -44,16 +47,16 @@ class PointResidual(eqx.Module):
             (place, tuple((i, float(problem.value(at))) for i, at in enumerate(place) if at is not None))
             for place in dict.fromkeys(jet.place for jet in relation.jets.values())
         )
-        # On a piece of the boundary the components of the normal follow the coordinates of a point.
-        normals = problem.normals if getattr(relation, "piece", "") else ()
-        self.coordinates = (*(axis.symbol for axis in problem.axes), *map(coordinate, normals))
+        # Behind the coordinates of a point: the normal on a piece of the boundary, or a measured value.
+        beside = problem.normals if getattr(relation, "piece", "") else getattr(relation, "columns", ())
+        self.coordinates = (*(axis.symbol for axis in problem.axes), *map(coordinate, beside))
         self.axes = len(problem.axes)
         self.unknowns = tuple(problem.unknowns)
         self.principal, self.rest = self._split()
 
-    def __call__(self, field: Any, point: Float[Array, " columns"]) -> Float[Array, ""]:
+    def __call__(self, field: Any, point: Float[Array, " columns"], free: Free = None) -> Float[Array, ""]:
         found = {at: point_jets(field, self.orders(at))(self.at(at, point)) for at, _ in self.places}
-        return self.value(point, found)
+        return self.value(point, found, free)
 
     def _split(self) -> tuple[tuple[tuple[Orders, sp.Expr], ...], sp.Expr]:
         """(c_α, rest): all derivatives with numbers for coefficients, of one unknown and at one place."""
@@ -85,34 +88,39 @@ class PointResidual(eqx.Module):
         return at
 
     def value(
-        self, point: Float[Array, "*points columns"], found: dict[Place, Jets]
+        self, point: Float[Array, "*points columns"], found: dict[Place, Jets], free: Free = None
     ) -> Float[Array, " *points"]:
         """r, from the derivatives at each place."""
-        return self._evaluated(self.expression, point, found)
+        return self._evaluated(self.expression, point, found, free)
 
     def _evaluated(
-        self, expression: sp.Expr, point: Float[Array, "*points columns"], found: dict[Place, Jets]
+        self,
+        expression: sp.Expr,
+        point: Float[Array, "*points columns"],
+        found: dict[Place, Jets],
+        free: Free,
     ) -> Float[Array, " *points"]:
-        values = self._values(point.dtype) | {s: point[..., i] for i, s in enumerate(self.coordinates)}
+        values = self._values(point.dtype, free) | {s: point[..., i] for i, s in enumerate(self.coordinates)}
         for symbol, jet in self.jets:
             if symbol in expression.free_symbols:
                 values[symbol] = found[jet.place][jet.orders][..., self.unknowns.index(jet.field)]
         residual = jnp.asarray(evaluate(expression, values, jnp), point.dtype)
         return jnp.broadcast_to(residual, point.shape[:-1])
 
-    def _values(self, dtype: Any) -> dict[sp.Symbol, Any]:
+    def _values(self, dtype: Any, free: Free) -> dict[sp.Symbol, Any]:
         """The numbers that parameters make."""
-        return dict(zip(self.symbols, (number.astype(dtype) for number in self.numbers), strict=True))
+        own = dict(zip(self.symbols, (number.astype(dtype) for number in self.numbers), strict=True))
+        return own | dict(free or {})
 
-    def at_once(self, field: Any, points: Float[Array, "n columns"]) -> Float[Array, " n"]:
+    def at_once(self, field: Any, points: Float[Array, "n columns"], free: Free = None) -> Float[Array, " n"]:
         """r = L u + rest at many points, with all of L as one jet."""
         ((place, _),) = self.places
-        numbers = self._values(points.dtype)
+        numbers = self._values(points.dtype, free)
         L = Operator(
             {alpha: jnp.asarray(evaluate(c, numbers, jnp), points.dtype) for alpha, c in self.principal}
         )
         found = batch_jets(field, self.at(place, points), [*self.orders_in(self.rest), L])
-        return found[L][:, 0] + self._evaluated(self.rest, points, {place: found})
+        return found[L][:, 0] + self._evaluated(self.rest, points, {place: found}, free)
 
 
 def opened(problem: Problem, expression: sp.Expr) -> tuple[sp.Expr, dict[sp.Symbol, float]]:
@@ -122,7 +130,8 @@ def opened(problem: Problem, expression: sp.Expr) -> tuple[sp.Expr, dict[sp.Symb
     exponent, for which a whole number is multiplication and any other a logarithm.
     """
     numbers: dict[sp.Expr, sp.Symbol] = {}
-    parameters = problem.parameters.keys()
+    parameters = problem.known.keys()
+    unknown = expression.free_symbols & (problem.parameters.keys() - parameters)
     varying = expression.free_symbols - parameters
 
     def opening(node: sp.Expr) -> sp.Expr:
@@ -137,15 +146,19 @@ def opened(problem: Problem, expression: sp.Expr) -> tuple[sp.Expr, dict[sp.Symb
             number, rest = node.as_independent(*varying, as_Add=node.is_Add)
             return node.func(opening(number), *map(opening, node.func.make_args(rest)))
         if isinstance(node, sp.Pow) and not node.exp.is_number:
-            return problem.value(node)
+            return node.xreplace(problem.known)
         return node.func(*map(opening, node.args))
 
     result = opening(expression)
+    numbers |= {symbol: symbol for symbol in sorted(unknown, key=str)}
     return result, {symbol: constant(problem.value(node)) for node, symbol in numbers.items()}
 
 
 def together(
-    field: Any, residuals: Sequence[PointResidual], points: Sequence[Float[Array, "_ columns"]]
+    field: Any,
+    residuals: Sequence[PointResidual],
+    points: Sequence[Float[Array, "_ columns"]],
+    free: Free = None,
 ) -> list[Float[Array, " _"]]:
     """Each residual at its points, with all derivatives of the field in one batch.
 
@@ -153,19 +166,19 @@ def together(
     same, as equations do, or conditions. Where two are given the same array of points, it is taken once.
     """
     if len(residuals) == 1 and residuals[0].principal:
-        return [residuals[0].at_once(field, points[0])]
+        return [residuals[0].at_once(field, points[0], free)]
     places: dict[Any, Array] = {}
     for residual, own in zip(residuals, points, strict=True):
         for place, _ in residual.places:
             places.setdefault((id(own), place), residual.at(place, own))
     orders = dict.fromkeys(order for r in residuals for place, _ in r.places for order in r.orders(place))
     if not places:
-        return [r.value(own, {}) for r, own in zip(residuals, points, strict=True)]
+        return [r.value(own, {}, free) for r, own in zip(residuals, points, strict=True)]
     batch = batch_jets(field, jnp.concatenate(list(places.values())), list(orders))
     ends = np.cumsum([len(at) for at in places.values()])
     cut = {order: jnp.split(value, ends[:-1]) for order, value in batch.items()}
     found = {key: {order: parts[i] for order, parts in cut.items()} for i, key in enumerate(places)}
     return [
-        residual.value(own, {place: found[id(own), place] for place, _ in residual.places})
+        residual.value(own, {place: found[id(own), place] for place, _ in residual.places}, free)
         for residual, own in zip(residuals, points, strict=True)
     ]

@@ -47,3 +47,7 @@ RIDGE_MORE, RIDGE_MOST = 100.0, 1e-4  # raised by this while rounding makes a pi
 KRYLOV, RESTARTS = 40, 3  # vectors of GMRES, and how often it restarts: a slab that needs more is too long
 FORCING, ENOUGH = 1e-5, 0.1  # by how much GMRES is to lower the residual of a Newton step, and has to
 DEGENERATE = 1e-12  # a mode that no equation sees, as the mean of a pressure: it stays where it is
+# ---- data
+FAR = 5.0  # standard deviations beyond which a measured value is named
+OTHER_UNITS = 100.0  # values so many times larger, or smaller, than the solution are in other units
+UNLIKELY = 1e-4  # a χ² that chance exceeds more rarely than this is no chance

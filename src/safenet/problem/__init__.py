@@ -1,5 +1,6 @@
 """What is solved: symbols, equations, conditions, parameters, domain; from SymPy, text or a TOML file."""
 
+from .data import Data
 from .geometry.shapes import Box, Disc, Polygon
 from .pieces import On
 from .problem import Problem
@@ -10,6 +11,7 @@ __all__ = [
     "Axis",
     "Box",
     "Condition",
+    "Data",
     "Disc",
     "On",
     "Polygon",

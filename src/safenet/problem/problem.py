@@ -7,19 +7,22 @@ A `Problem` holds the statement in one canonical form — real symbols, exact nu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import sympy as sp
 
-from ..errors import SafeNetError
+from ..errors import SafeNetError, nearest
 from .conditions import conditions_of
+from .data import measured_of
 from .domain import Domain
 from .equations import equations_of
 from .facts.agreement import check_agreement
 from .facts.beginning import check_beginning
 from .geometry.shapes import Shape
 from .language.names import check_names
+from .numbers import check_unknown, numbers_of, with_unknown
 from .pieces import On
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
 
@@ -36,6 +39,8 @@ class Problem(Domain):
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
     `parameters`  symbol → number
+    `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
+    `data`        what was measured: `Data(…)`, a file's name, or several of them
     `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
     `reference`   a callable of coordinates by keyword, used only to score
     """
@@ -50,6 +55,8 @@ class Problem(Domain):
         remove: Sequence[Shape] | Shape = (),
         pieces: Mapping[str, Any] | None = None,
         parameters: Mapping[Any, Any] | None = None,
+        unknown: Any = None,
+        data: Any = (),
         exact: Any = None,
         reference: Callable[..., Any] | None = None,
         unknowns: Sequence[str] | None = None,
@@ -60,7 +67,8 @@ class Problem(Domain):
         self.title = title
         self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out
         self._reference = reference
-        super().__init__(on, shape, remove, pieces, parameters)
+        self.unknown = numbers_of(unknown)
+        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown))
         statements = equation_statements(equations)
         conditions = condition_statements(where)
         self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements)
@@ -68,7 +76,10 @@ class Problem(Domain):
         self.equations = equations_of(self, statements)
         self.conditions = conditions_of(self, conditions)
         check_agreement(self)
-        check_beginning(self)
+        if not (self.unknown or data):  # data may stand for initial values
+            check_beginning(self)
+        check_unknown(self)
+        self.data, self.measured = measured_of(self, data)
         self.exact = None if exact is None else exact_of(self, exact)
         if self.exact is not None:
             from .facts.verify import verify
@@ -132,7 +143,47 @@ class Problem(Domain):
                 listing = ", ".join(sorted(known)) or "none"
                 raise SafeNetError(f"{self.name} has no parameter {name!r}", f"its parameters: {listing}")
         parameters = {**{symbol.name: value for symbol, value in self.parameters.items()}, **values}
-        return self._copy(parameters=parameters)
+        left = {name: number for name, number in self.unknown.items() if name not in values}
+        return self._copy(
+            parameters={name: value for name, value in parameters.items() if name not in left}, unknown=left
+        )
+
+    # ---- inverse problems: unknown numbers and data
+
+    def with_data(self, *data: Any) -> Problem:
+        """The same problem with more data."""
+        return self._copy(data=(*self.data, *data)) if data else self
+
+    def finding(self, *names: str) -> Problem:
+        """The same problem with some of its parameters unknown, starting from their values; positive ones stay so."""
+        values = {symbol.name: value for symbol, value in self.known.items()}
+        for name in names:
+            if name not in values:
+                raise SafeNetError(f"{self.name} has no parameter {name!r}", nearest(name, values))
+        unknown = {n: {"start": values[n], "above": 0 if values[n].is_positive else None} for n in names}
+        known = {name: value for name, value in values.items() if name not in names}
+        return self._copy(parameters=known, unknown={**self.unknown, **unknown}) if names else self
+
+    def forward(self, values: Mapping[str, float] | None = None) -> Problem:
+        """The problem with its unknown numbers known, and without data: what a solver solves."""
+        known = {symbol.name: value for symbol, value in self.parameters.items()} | dict(values or {})
+        return self._copy(parameters=known, unknown=None, data=(), exact=None)
+
+    def until(self, share: float) -> Problem:
+        """The first part of its time, with the data of that part."""
+        assert self.time is not None
+        axis = self.axes[self.time]
+        end = axis.lo + share * axis.length
+        early = [data.where(data.columns[axis.name] <= end) for data in self.data]
+        bounds = {**self.bounds, axis.name: (self.bounds[axis.name][0], end)}
+        return self._copy(on=bounds, data=[data for data in early if data is not None], exact=None)
+
+    def found(self, values: Mapping[str, float]) -> Problem:
+        """The same statement, with the values that were found in the place of its unknown numbers."""
+        if not self.unknown:
+            return self
+        numbers = {name: replace(number, value=values[name]) for name, number in self.unknown.items()}
+        return self._copy(unknown=numbers)
 
     def _copy(self, **changes: Any) -> Problem:
         """The statement with some of its parts changed, read anew; a reference is not part of it."""
@@ -142,7 +193,9 @@ class Problem(Domain):
             "shape": self.shape,
             "remove": self.remove,
             "pieces": self.pieces,
-            "parameters": self.parameters,
+            "parameters": self.known,
+            "unknown": self.unknown,
+            "data": self.data,
             "exact": self.exact,
             "unknowns": self.unknowns,
             "name": self.name,
@@ -150,17 +203,27 @@ class Problem(Domain):
         }
         return Problem([equation.statement for equation in self.equations], **{**given, **changes})
 
+    @property
+    def known(self) -> dict[sp.Symbol, sp.Expr]:
+        """The parameters whose values are stated."""
+        return {symbol: value for symbol, value in self.parameters.items() if symbol.name not in self.unknown}
+
     @cached_property
     def _key(self) -> tuple[Any, ...]:
         def up_to_sign(residual: sp.Expr) -> sp.Expr:
             return -residual if residual.could_extract_minus_sign() else residual
 
+        def value(residual: sp.Expr) -> sp.Expr:
+            return residual.xreplace(self.known) if self.unknown else self.value(residual)
+
         return (
             self.unknowns,
             tuple((axis.symbol, axis.lower, axis.upper) for axis in self.axes),
-            frozenset(up_to_sign(self.value(equation.residual)) for equation in self.equations),
-            frozenset((up_to_sign(self.value(c.residual)), c.piece) for c in self.conditions),
+            frozenset(up_to_sign(value(equation.residual)) for equation in self.equations),
+            frozenset((up_to_sign(value(c.residual)), c.piece) for c in self.conditions),
             (self.shape, self.remove, frozenset(self.pieces.items())),
+            frozenset((name, number.stated) for name, number in self.unknown.items()),
+            tuple(data.key for data in self.data),
         )
 
     def toml(self) -> str:

@@ -1,4 +1,5 @@
-"""A problem file: name, unknowns, equations, conditions, exact, [domain], [pieces], [parameters], read and written.
+"""A problem file: name, unknowns, equations, conditions, exact, [domain], [pieces], [parameters], read and written;
+and for inverse problems [unknown] and [[data]].
 
 Reading what was written gives an equal problem; every message names the file and the line it is about.
 """
@@ -9,7 +10,7 @@ import json
 import operator
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, NoReturn
 import sympy as sp
 
 from ..errors import Part, Place, SafeNetError, about, nearest
+from .data import Data, data_of
 from .evaluate import constant
 from .facts.fact import fact
 from .geometry.shapes import Shape
@@ -26,6 +28,7 @@ from .language import lines
 from .language.names import Names
 from .language.notation import written
 from .language.text import parse_expression, parse_relation
+from .numbers import Number
 from .pieces import On, normal_names, split_piece
 from .problem import Problem
 from .relation import Relation
@@ -37,8 +40,8 @@ MAX_RELATIONS = 256
 # tomllib takes n² steps for a key of n parts, a.b.c…; the format has two at most, and decimals have dots too.
 MAX_DOTS = 200
 
-TABLES = ("domain", "parameters", "pieces")
-KEYS = ("name", "title", "unknowns", "equations", "conditions", "exact", *TABLES)
+TABLES = ("domain", "parameters", "pieces", "unknown")
+KEYS = ("name", "title", "unknowns", "equations", "conditions", "exact", *TABLES, "data")
 _EXAMPLES = {
     "unknowns": 'unknowns = ["u"]',
     "equations": 'equations = ["u_t = u_xx"]',
@@ -46,6 +49,7 @@ _EXAMPLES = {
     "domain": "[domain]\n    x = [0, 1]\n    t = [0, 1]",
     "parameters": "[parameters]\n    c = 2",
     "pieces": '[pieces]\n    inlet = "x = 0"\n    walls = "rest"',
+    "unknown": "[unknown]\n    nu = { start = 0.1, above = 0 }",
     "exact": 'exact = { u = "exp(-t)*sin(x)" }',
 }
 
@@ -89,12 +93,16 @@ def read(path: str | Path) -> Problem:
     return loads(text, str(path))
 
 
-def loads(text: str, source: str = "problem.toml") -> Problem:
-    """The problem in the text of a file; `source` names it in messages."""
+def loads(
+    text: str, source: str = "problem.toml", files: Callable[[str], Data | None] | None = None
+) -> Problem:
+    """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`."""
     if len(text) > MAX_BYTES:
         raise SafeNetError(f"{source} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
     try:
-        return _problem(_document(text), Path(source).stem)
+        document = _document(text)
+        data = data_of(document.get("data", []), Path(source).parent, files)
+        return _problem(document, Path(source).stem, data)
     except SafeNetError as error:
         raise _located(error, text, source) from None
 
@@ -135,13 +143,13 @@ def _wrong(path: Part, message: str, remedy: str = "") -> NoReturn:
     raise SafeNetError(message, remedy, Place(path))
 
 
-def _problem(document: dict[str, Any], default_name: str) -> Problem:
-    domain, given, pieces = (dict(_table(document, key)) for key in TABLES)
+def _problem(document: dict[str, Any], default_name: str, data: list[Data]) -> Problem:
+    domain, given, pieces, unknown = (dict(_table(document, key)) for key in TABLES)
     shapes = {key: _shapes(domain.pop(key, []), key) for key in SHAPES}
     if not domain:
         _wrong(("domain",), "the domain is missing", f"add {_EXAMPLES['domain']}")
     unknowns = tuple(_texts(document, "unknowns", required=True))
-    names = Names(tuple(domain), unknowns, tuple(given))
+    names = Names(tuple(domain), unknowns, (*given, *(name for name in unknown if name not in given)))
     parameters: dict[sp.Symbol, sp.Expr] = {}
     for name, value in given.items():
         known = Names(parameters=tuple(symbol.name for symbol in parameters))
@@ -178,6 +186,8 @@ def _problem(document: dict[str, Any], default_name: str) -> Problem:
         remove=shapes["remove"],
         pieces=pieces,
         parameters=parameters,
+        unknown=unknown,
+        data=data,
         exact=exact or None,
         unknowns=unknowns,
         name=name,
@@ -264,9 +274,11 @@ def _formula(value: Any, names: Names, path: Part, label: str) -> sp.Expr:
 
 
 def write(problem: Problem, path: str | Path) -> None:
-    """Write the problem to a file."""
+    """Write the problem to a file, and its data beside it."""
     text = dumps(problem)
     try:
+        for data in problem.data:
+            Path(path).with_name(data.file).write_text(data.text, encoding="utf-8", newline="\n")
         Path(path).write_text(text, encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:
         raise SafeNetError(f"cannot write {path}: {error}", "choose another place") from None
@@ -308,9 +320,18 @@ def dumps(problem: Problem) -> str:
     if problem.pieces:
         texts = (f"{_key(name)} = {_quoted(text)}" for name, text in problem.pieces.items())
         parts.append("\n".join(["\n[pieces]", *texts]))
-    if problem.parameters:
-        values = (f"{_key(symbol.name)} = {_number(value)}" for symbol, value in problem.parameters.items())
-        parts.append("\n".join(["\n[parameters]", *values]))
+    known = [(s.name, value) for s, value in problem.parameters.items() if s.name not in problem.unknown]
+    if known:
+        parts.append(
+            "\n".join(["\n[parameters]", *(f"{_key(name)} = {_number(value)}" for name, value in known)])
+        )
+    if problem.unknown:
+        numbers = (f"{_key(name)} = {_unknown(number)}" for name, number in problem.unknown.items())
+        parts.append("\n".join(["\n[unknown]", *numbers]))
+    for data in problem.data:
+        entries = {"file": data.file, "value": data.value, "sigma": data.sigma}
+        texts = (f"{key} = {_quoted(entry)}" for key, entry in entries.items() if entry is not None)
+        parts.append("\n".join(["\n[[data]]", *texts]))
     text = "\n".join(parts) + "\n"
     _check(problem, text)
     return text
@@ -318,9 +339,10 @@ def dumps(problem: Problem) -> str:
 
 def _check(problem: Problem, text: str) -> None:
     """What is written must read as the same problem: SymPy can state more than the text form."""
+    files = {data.file: data for data in problem.data}
     try:
         text.encode()
-        same = loads(text, problem.name) == problem
+        same = loads(text, problem.name, files.get) == problem
     except UnicodeEncodeError:
         same = False
     except SafeNetError as error:
@@ -336,6 +358,11 @@ def _check(problem: Problem, text: str) -> None:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _unknown(number: Number) -> str:
+    ends = {"start": number.start, "above": number.above, "below": number.below}
+    return "{ " + ", ".join(f"{key} = {_number(end)}" for key, end in ends.items() if end is not None) + " }"
 
 
 def _inline(value: Any) -> str:

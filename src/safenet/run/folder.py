@@ -20,7 +20,7 @@ SEARCH = "search.json"  # what came of the variants, beside a run of a seed that
 
 def prepare(folder: Path, problem: Problem, plan: Any, force: bool) -> Path:
     """A run folder with the problem and the plan, so that a kill at any moment leaves something to resume."""
-    texts = {PROBLEM: dumps(problem), PLAN: plan.to_json()}
+    texts = {PROBLEM: dumps(problem), PLAN: plan.to_json()} | {data.file: data.text for data in problem.data}
     try:
         _check_free(folder, force)
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .found import Found
+
 SOLVED_BELOW = (
     0.1  # a residual on unseen points, or an estimated error, above this: the problem is not solved
 )
@@ -101,9 +103,10 @@ class Result:
     warnings: list[str] = field(default_factory=list)
     phases: list[PhaseRecord] = field(default_factory=list)
     candidates: list[dict[str, Any]] = field(default_factory=list)
-    found: dict[str, dict[str, float | None]] = field(
-        default_factory=dict
-    )  # unknown numbers of an inverse problem
+    # of an inverse problem: its unknown numbers, how they go together, and how well each kind of data is met
+    found: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    correlations: dict[str, float] = field(default_factory=dict)
+    fit: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -144,6 +147,7 @@ class Carried:
     interrupted: bool = False
     stopped: bool = False  # by the clock
     winner: int = -1
+    found: Found | None = None  # of an inverse problem
 
     @property
     def ending(self) -> Ending:

@@ -22,14 +22,18 @@ from ..backend import device_name
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
+from ..inverse import fit
+from ..inverse.plan import FitPlan, left_open
 from ..measure.estimate import adrift, estimated, missed_data
 from ..measure.finite import check_finite
+from ..measure.misfit import complaints, fit_json, fitted
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
 from ..run.folder import check_checkpoints, former_result, prepare
+from ..run.found import Found
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
 from ..solution import Solution, errors, errors_json, field_errors_json, read_plan, read_problem
@@ -193,7 +197,10 @@ def carry_out(
         former = former_result(job.folder)
         seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
         solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
-        if estimate and not (carried.interrupted or carried.stopped):
+        settled = not (carried.found and carried.found.free) and not (
+            job.problem.data and left_open(job.problem)
+        )
+        if estimate and settled and not (carried.interrupted or carried.stopped):
             _estimate(solution, monitor, clock, former)
         _judge(solution, carried, clock)
         if job.folder is not None and jax.process_index() == 0:
@@ -212,9 +219,12 @@ def _carried(
         if isinstance(job.plan, DirectPlan):
             began = time.monotonic()
             watcher = job.watcher or monitor
-            found = passes.carry_out(
-                job.problem, job.plan, watcher, job.folder, clock, resume=job.folder is not None
-            )
+            if isinstance(job.plan, FitPlan):
+                found = fit.carry_out(job.problem, job.plan, watcher, clock)
+            else:
+                found = passes.carry_out(
+                    job.problem, job.plan, watcher, job.folder, clock, resume=job.folder is not None
+                )
             ends[i] = found, [], time.monotonic() - began
         else:
             trained.append(i)
@@ -229,7 +239,8 @@ def _carried(
 
 def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: float) -> Solution:
     """The solution, chosen first and measured then."""
-    problem, plan = job.problem, job.plan
+    plan, found = job.plan, carried.found or Found({})
+    problem = job.problem.found(found.values) if found.values else job.problem
     field = carried.field
     measured = errors(problem, field)
     l2re = errors_json(measured, len(problem.unknowns))
@@ -255,12 +266,20 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         device=device_name(),
         stop_reason=carried.stop_reason,
         reasons=list(plan.reasons),
-        warnings=list(doubts(problem)),
+        warnings=[*doubts(problem), *found.warnings, *_unfit(problem, carried)],
         phases=carried.records,
         candidates=told,
+        found=found.to_json(),
+        correlations=found.correlations,
+        fit=fit_json(fitted(problem, field)),
     )
     factory = job.own.factory if job.own is not None else None
     return Solution(problem, field, plan, carried.history, result, factory=factory)
+
+
+def _unfit(problem: Problem, carried: Carried) -> list[str]:
+    """What is wrong with the data, once the solution is known."""
+    return complaints(problem, carried.field) if carried.residual < SOLVED_BELOW else []
 
 
 def _judge(solution: Solution, carried: Carried, clock: Budget) -> None:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..direct.plan import DirectPlan, plan_of
 from ..direct.solver import SOLVERS, Solver
 from ..errors import SafeNetError, nearest
+from ..inverse.plan import Fit, FitPlan, generic
 from ..problem import Problem
 from ..train.plan import Plan
 from ..train.solver import Train
 from .auto import Auto
 
-AnySolver = Auto | Solver | Train
+AnySolver = Auto | Solver | Train | Fit
 AnyPlan = DirectPlan | Plan
-NAMES = ("auto", *SOLVERS, "train")
+NAMES = ("auto", *SOLVERS, "fit", "train")
 
 
 def solver_named(name: str) -> AnySolver:
     """auto, modes, least-squares, march, cells or train, with its usual settings."""
     if name not in NAMES:
         raise SafeNetError(f"there is no solver {name!r}", nearest(name, NAMES))
-    kinds: dict[str, type[AnySolver]] = {"auto": Auto, "train": Train, **SOLVERS}
+    kinds: dict[str, type[AnySolver]] = {"auto": Auto, "fit": Fit, "train": Train, **SOLVERS}
     return kinds[name]()
 
 
@@ -30,6 +32,8 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     chosen = solver_named(solver) if isinstance(solver, str) else solver
     if isinstance(chosen, Train):
         return chosen.plan(problem)
+    if problem.data or problem.unknown or isinstance(chosen, Fit):
+        return _inverse(problem, chosen, budget)
     if isinstance(chosen, Auto):
         solvers, reasons = chosen.choice(problem)
         if not solvers:
@@ -42,3 +46,32 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
             "give sn.Auto(), sn.Modes(), sn.LeastSquares(), sn.March(), sn.Cells() or sn.Train()",
         )
     return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
+
+
+def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
+    """Gauss–Newton around a direct solver; a network where none can be inside."""
+    asked = solver.solver if isinstance(solver, Fit) else solver
+    obstacle = Fit().obstacle(problem)
+    if not problem.data:
+        raise SafeNetError(
+            f"{problem.name}: {obstacle}", 'add [[data]] with file = "…", or data=[sn.Data(…)]'
+        )
+    inner = None if obstacle else plan_for(generic(problem), asked, budget)
+    numbers, values = len(problem.unknown), sum(len(m.values) for m in problem.measured)
+    task = f"{numbers} unknown number{'s' * (numbers != 1)}, {values} measured value{'s' * (values != 1)}"
+    if isinstance(inner, DirectPlan):
+        how = (
+            "Gauss–Newton over the numbers, with a direct solver inside"
+            if numbers
+            else "solved, then compared"
+        )
+        return FitPlan(FitPlan.solver, inner.passes, (f"{task}: {how}", *inner.reasons))
+    if not isinstance(asked, Auto) and asked != "auto":
+        raise SafeNetError(
+            f"{problem.name}: {obstacle}", "leave out the solver, or train a network: sn.Train()"
+        )
+    plan = Train().plan(problem)
+    why = obstacle or "no direct solver suits it"
+    return replace(
+        plan, reasons=(f"{task}: a network is trained on equations and data, as {why}", *plan.reasons)
+    )

@@ -14,6 +14,8 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+import sympy as sp
 from jax import lax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
@@ -22,6 +24,9 @@ from ..measure.points import Points
 from ..measure.residuals import PointResidual, together
 from ..networks.perceptron import trainable
 from ..problem import Condition, Problem, Relation
+from ..problem.data import Measured
+from ..problem.jets import coordinate
+from ..problem.numbers import Number
 from .spread import block_count, summed
 from .weighting import Fixed, Weighting, Weights
 
@@ -46,6 +51,7 @@ class Term(eqx.Module):
     residual: PointResidual
     equation: bool = eqx.field(static=True, default=False)
     shares: Float[Array, " points"] | None = None
+    measured: bool = eqx.field(static=True, default=False)  # data, each value beside its point
 
     def mean(self, values: Float[Array, " points"]) -> Float[Array, ""]:
         return jnp.mean(values if self.shares is None else self.shares * values)
@@ -94,9 +100,22 @@ class PhysicsLoss(eqx.Module):
     weighting: Weighting = Fixed()
     weights: Weights = None
     own: tuple[OwnTerm, ...] = ()  # keep their weights, whatever the weighting does to the others
+    free: tuple[tuple[str, Number], ...] = eqx.field(
+        static=True, default=()
+    )  # unknown numbers: the last of θ
 
     def field(self, theta: Float[Array, " p"]) -> Any:
-        return eqx.combine(self.unravel(theta), self.fixed)
+        network = theta[: theta.shape[0] - len(self.free)] if self.free else theta
+        return eqx.combine(self.unravel(network), self.fixed)
+
+    def numbers(self, theta: Float[Array, " p"]) -> dict[sp.Symbol, Any]:
+        """The unknown numbers at θ."""
+        z = theta[theta.shape[0] - len(self.free) :]
+        return {coordinate(name): number.at(z[i], jnp) for i, (name, number) in enumerate(self.free)}
+
+    def found(self, theta: Float[Array, " p"]) -> dict[str, float]:
+        """The same by name, as plain numbers."""
+        return {symbol.name: float(value) for symbol, value in self.numbers(theta).items()}
 
     def __call__(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " k"]]:
         """The weighted total and the raw terms 1/(2n) Σ r²."""
@@ -130,7 +149,7 @@ class PhysicsLoss(eqx.Module):
 
             def value(parameters: Array, blocks: Any, group: Any = group) -> tuple[Array, Array]:
                 points, weights, shares = zip(*blocks, strict=True)
-                squares = [r**2 / 2 for r in _residuals(self.field(parameters), group, points)]
+                squares = [r**2 / 2 for r in _residuals(self, parameters, group, points)]
                 parts = [jnp.sum(w * square) for w, square in zip(weights, squares, strict=True)]
                 raw = [jnp.sum(share * square) for share, square in zip(shares, squares, strict=True)]
                 return jnp.sum(jnp.stack(parts)), jnp.stack(raw)
@@ -164,13 +183,13 @@ class PhysicsLoss(eqx.Module):
         """r of each term: of all equations in one pass, of all conditions in another."""
         found = []
         for group in self._groups():
-            found += _residuals(self.field(theta), group, [term.points for term in group])
+            found += _residuals(self, theta, group, [term.points for term in group])
             # XLA would make one product of both passes, and copies of all jets on both sides of it.
             theta = lax.optimization_barrier(theta)
         return found
 
     def _groups(self) -> list[list[Term]]:
-        return [list(group) for _, group in groupby(self.terms, lambda term: term.equation)]
+        return [list(group) for _, group in groupby(self.terms, lambda term: (term.equation, term.measured))]
 
     def row_weights(self) -> tuple[Float[Array, ...], ...]:
         adapted = self.weighting if self.weights is not None else Fixed()
@@ -265,17 +284,20 @@ class PhysicsLoss(eqx.Module):
         points, scale = block
 
         def value(parameters: Array, point: Array) -> Array:
-            return together(self.field(parameters), [term.residual], [point[None]])[0][0]
+            free = self.numbers(parameters)
+            return together(self.field(parameters), [term.residual], [point[None]], free)[0][0]
 
         residual, J = jax.vmap(jax.value_and_grad(value), (None, 0))(theta, points)
         return scale * residual, scale[:, None] * J
 
 
-def _residuals(field: Any, group: Sequence[Term], points: Sequence[Array]) -> list[Float[Array, " _"]]:
-    """Those of equations or of conditions; equations have the same points, and are told so."""
+def _residuals(
+    loss: PhysicsLoss, theta: Float[Array, " p"], group: Sequence[Term], points: Sequence[Array]
+) -> list[Float[Array, " _"]]:
+    """Those of equations, of conditions or of data; equations have the same points, and are told so."""
     if group[0].equation:
         points = [points[0]] * len(group)
-    return together(field, [term.residual for term in group], points)
+    return together(loss.field(theta), [term.residual for term in group], points, loss.numbers(theta))
 
 
 def _lower_panels(J: Float[Array, "n p"]) -> list[Float[Array, "rows columns"]]:
@@ -326,17 +348,29 @@ def physics_loss(
     dtype = theta.dtype
     relations: list[tuple[Relation, Any, bool]] = [(e, points.interior, True) for e in problem.equations]
     relations += [(c, at, False) for c, at in zip(problem.conditions, points.conditions, strict=True)]
+    relations += [(measured, measured.rows, False) for measured in problem.measured]
     terms = tuple(
         Term(
             jnp.asarray(at, dtype),
             jnp.asarray(weighing.of(name, equation), dtype),
             PointResidual(problem, relation),
             equation,
+            _shares(getattr(relation, "sigma", None), dtype),
+            isinstance(relation, Measured),
         )
         for name, (relation, at, equation) in zip(term_names(problem), relations, strict=True)
     )
+    free = tuple(problem.unknown.items())
+    if free:
+        at = [number.free(float(number.current)) for _, number in free]
+        theta = jnp.concatenate([theta, jnp.asarray(at, dtype)])
     added = tuple(OwnTerm(jnp.asarray(weight, dtype), f, own_name(f)) for weight, f in own)
-    return PhysicsLoss(terms, fixed, unravel, weighting or Fixed(), own=added), theta
+    return PhysicsLoss(terms, fixed, unravel, weighting or Fixed(), own=added, free=free), theta
+
+
+def _shares(sigma: np.ndarray | None, dtype: Any) -> Array | None:
+    """1/σ², 1 on average."""
+    return None if sigma is None else jnp.asarray(sigma**-2 / np.mean(sigma**-2), dtype)
 
 
 def flattened(network: Any) -> tuple[Float[Array, " p"], Any, Any]:
@@ -353,10 +387,11 @@ def own_name(function: Any) -> str:
 
 
 def term_names(problem: Problem) -> tuple[str, ...]:
-    """`equation` (numbered where there are several) and each condition as it is written."""
+    """`equation` (numbered where there are several), each condition as it is written, `data u` for what is measured."""
     several = len(problem.equations) > 1
     equations = [f"equation {i + 1}" if several else "equation" for i in range(len(problem.equations))]
-    return (*equations, *(_left(condition) for condition in problem.conditions))
+    measured = (f"data {one.name}" for one in problem.measured)
+    return (*equations, *(_left(condition) for condition in problem.conditions), *measured)
 
 
 def _left(condition: Condition) -> str:

@@ -25,6 +25,7 @@ from ..networks.methods import build
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.checkpoint import fill, leaves, pack, unpack, write_atomically
+from ..run.found import Found
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord
 from .objective import PhysicsLoss, own_name, physics_loss, term_names
@@ -63,6 +64,7 @@ class Run:
         self.history: list[np.ndarray] = []
         self.best: Any = None
         self.residual = float("inf")
+        self.found: dict[str, float] = {}  # unknown numbers, of the best
         self.base: Any = (
             None  # the network that theta belongs to, where a stage has built another than the plan's
         )
@@ -99,6 +101,7 @@ class Run:
             interrupted,
             self.budget.spent,
             len(self.records) - 1,
+            Found(self.found) if self.found else None,
         )
 
     def phase(self) -> Phase:
@@ -190,7 +193,7 @@ class Run:
             record.stop_reason = STOPPED_BY_CALLBACK
         self.theta = state.best_theta if diverged else state.theta
         self.weights = getattr(state, "weights", self.weights)
-        self._keep(loss.field(state.best_theta))
+        self._keep(loss, state.best_theta)
 
     def _risen(self, record: PhaseRecord, state: State) -> bool:
         """Whether Adam, which alone lets the loss rise, ends far above the loss with which the run began.
@@ -239,18 +242,19 @@ class Run:
         points = adaptive_points(self.problem, loss, here(state.theta), self.plan.interior, seed)
         return jnp.asarray(points, state.theta.dtype)
 
-    def _keep(self, network: Any) -> None:
-        self.best, self.residual = network, held_out(self.problem, network).worst
+    def _keep(self, loss: PhysicsLoss, theta: Any) -> None:
+        self.best, self.found = loss.field(theta), loss.found(theta)
+        self.residual = held_out(self.problem.found(self.found), self.best).worst
         if self.records:
             self.records[-1].residual = self.residual if np.isfinite(self.residual) else None
 
     def _keep_current(self) -> None:
         """After an interruption: the state at hand, or the network as it starts."""
         if self.state is not None and self._loss is not None:
-            self._keep(self._loss[0].field(here(self.state).best_theta))
+            self._keep(self._loss[0], here(self.state).best_theta)
         elif self.best is None:
             loss, theta = self.loss_and_theta()
-            self._keep(loss.field(theta))
+            self._keep(loss, theta)
 
     # ---- saving and going on
 
@@ -262,6 +266,7 @@ class Run:
         arrays: dict[str, Any] = {}
         facts: dict[str, Any] = {"index": self.index, "stop": self.asked_to_stop}
         facts["records"] = [asdict(record) for record in self.records]
+        facts["found"] = self.found
         facts["residual"] = self.residual if np.isfinite(self.residual) else None
         if self.history:
             self.history = [np.concatenate(self.history)]
@@ -293,6 +298,7 @@ class Run:
             return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
         self.index, self.asked_to_stop = facts["index"], facts.get("stop", False)
+        self.found = facts.get("found", {})
         self.records = [PhaseRecord(**record) for record in facts["records"]]
         self.residual = float("inf") if facts["residual"] is None else facts["residual"]
         self.history = [arrays["history"]] if "history" in arrays else []

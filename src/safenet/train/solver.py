@@ -28,7 +28,7 @@ from .objective import own_name, term_names
 from .optimisers.lbfgs import LBFGS
 from .optimisers.own import Optax
 from .optimisers.ssbroyden import SSBroyden
-from .phases import DOUBLE, Phase
+from .phases import DOUBLE, Phase, Stage, VariableProjection
 from .plan import OWN, SCOUT, Plan, checked_seed
 from .recipes import Recipe, recipe, scaled
 from .thresholds import DENSE_PARAMETERS
@@ -138,6 +138,10 @@ class Train:
         """Why this training does not suit the problem, or None."""
         if self.recipe != OWN and recipe(self.recipe).linear and not problem.linear:
             return f"the recipe {self.recipe} is for linear problems, and this one is not"
+        phases = self.own.phases or recipe(self.recipe).phases
+        alone = [phase.name for phase in phases if isinstance(phase, (Stage, VariableProjection))]
+        if problem.unknown and alone:
+            return f"{alone[0]} finds no unknown numbers"
         return None
 
     # ---- checks, each with its remedy

@@ -14,6 +14,7 @@ from ..problem.facts.posedness import doubts
 from ..problem.facts.structure import axis_kinds, named_frequencies
 from ..problem.facts.verify import proven
 from ..problem.language.notation import written
+from ..problem.numbers import Number
 from ..run.result import Outcome, Result, pooled
 from ..solution import POOLED, Solution, l2re_text
 from ..solving.plans import plan_for
@@ -25,7 +26,7 @@ def describe(problem: Problem) -> dict[str, Any]:
     import jax
     import numpy as np
 
-    plan = plan_for(problem)
+    plan = plan_for(problem if problem.data else problem.forward())
     literal = build(problem, METHODS["safe-net-literal"], key=jax.random.key(0))
     network = build(problem, Train().plan(problem).network, key=jax.random.key(0))
     harmonics = fourier_products(
@@ -42,6 +43,8 @@ def describe(problem: Problem) -> dict[str, Any]:
         "region": _region(problem),
         "warnings": list(doubts(problem)),
         "parameters": {symbol.name: str(value) for symbol, value in problem.parameters.items()},
+        "unknown": {name: _number(number) for name, number in problem.unknown.items()},
+        "data": [f"{len(m.values)} values of {m.name}" for m in problem.measured],
         "exact": None if problem.exact is None else {k: written(v) for k, v in problem.exact.items()},
         "exact_proven": None if problem.exact is None else proven(problem),
         "reference_accuracy": problem.reference_accuracy,
@@ -63,6 +66,12 @@ def describe(problem: Problem) -> dict[str, Any]:
             "reasons": list(plan.reasons),
         },
     }
+
+
+def _number(number: Number) -> str:
+    """unknown, from 0.1, above 0"""
+    bounds = {"above": number.above, "below": number.below}
+    return ", ".join([f"from {number.start}", *(f"{k} {v}" for k, v in bounds.items() if v is not None)])
 
 
 def _region(problem: Problem) -> dict[str, Any] | None:
@@ -101,7 +110,10 @@ def description_text(facts: dict[str, Any]) -> str:
             ],
         )
     section("warnings", facts["warnings"])
-    section("parameters", [f"{name} = {value}" for name, value in facts["parameters"].items()])
+    known = {name: value for name, value in facts["parameters"].items() if name not in facts["unknown"]}
+    section("parameters", [f"{name} = {value}" for name, value in known.items()])
+    section("to be found", [f"{name}: {text}" for name, text in facts["unknown"].items()])
+    section("data", facts["data"])
     if facts["exact"] is not None:
         how = "proven symbolically" if facts["exact_proven"] else "checked numerically"
         section(
@@ -163,6 +175,7 @@ def result_text(solution: Solution, folder: Path) -> str:
     """
     result = solution.result
     lines = [f"{solution.problem.name}: {result.outcome}"]
+    lines += found_lines(solution)
     # Before the errors: of a solution that is one of many, they say little.
     lines += [f"  warning         {text}" for text in result.warnings]
     lines += [*_error_lines(solution), *_estimate_lines(result)]
@@ -182,6 +195,16 @@ def result_text(solution: Solution, folder: Path) -> str:
     return "\n".join(lines)
 
 
+def found_lines(solution: Solution) -> list[str]:
+    """The numbers that were found, with their standard errors, and how well each kind of data is met."""
+    lines = [f"  {name:<15} {number}" for name, number in solution.found.items()]
+    for part in solution.result.fit:
+        chi = "" if part["chi"] is None else f", {part['chi']:.2f} sigma"
+        rms = f"{part['rms']:.2e} (root mean square{chi})"
+        lines.append(f"  fit             {part['values']} values of {part['of']}, residual {rms}")
+    return lines
+
+
 def _estimate_lines(result: Result) -> list[str]:
     """The estimated error: over all fields, and of each where there are several."""
     error = pooled(result.estimate)
@@ -190,7 +213,8 @@ def _estimate_lines(result: Result) -> list[str]:
     # What a correction leaves of the residual is rougher than the correction can be.
     rough = (result.estimate_left or 0.0) > ROUGH
     more, why = (" or more", "; the rest of the residual is too rough to tell") if rough else ("", "")
-    after = "" if result.estimate_since is None else f" from t = {result.estimate_since:.3g} on"
+    numbers = " for these numbers" if result.found else ""
+    after = numbers if result.estimate_since is None else f"{numbers} from t = {result.estimate_since:.3g} on"
     lines = [f"  error           {_size(error)}{more} (estimated relative error{after}{why})"]
     if isinstance(result.estimate, dict):
         each = (f"{name} {_size(value)}" for name, value in result.estimate.items() if name != POOLED)

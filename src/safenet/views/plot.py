@@ -25,10 +25,15 @@ SIGNED = 0.05  # a field with at least this share of its range below (or above) 
 
 
 def plot(solution: Solution) -> Figure:
-    """A flow as speed and streamlines; else one row per unknown; and the loss history where an optimiser made one."""
+    """The fit beside its data, where there are some; a flow as speed and streamlines; else one row per unknown, and
+    the loss history where an optimiser made one."""
     from matplotlib.figure import Figure
 
     problem = solution.problem
+    if problem.data and not any(solution.orders):
+        from .fit_picture import plot_fit
+
+        return plot_fit(solution)
     velocity = _velocity(problem)
     if velocity and not any(solution.orders):
         return _plot_flow(solution, velocity)

@@ -34,7 +34,8 @@ def doubts(problem: Problem) -> tuple[str, ...]:
         _clashing(problem),
         _unbalanced(problem),
     )
-    return (*(text for texts in found for text in texts), *left_free(problem))
+    # What data are to determine is not missing.
+    return (*(text for texts in found for text in texts), *(() if problem.data else left_free(problem)))
 
 
 @fact

@@ -42,15 +42,21 @@ class _Scanner:
         self.tokens = list(_tokens(text))
         self.next = 0
         self.found = found
+        self.counts: dict[Part, int] = {}
 
     def document(self) -> None:
         prefix: Part = ()
         while True:
             self.skip("\n")
             if self.look() == "[":
+                before = self.next
                 self.skip("[")
+                listed = self.next - before > 1  # [[data]] is an element of the list data
                 line = self.line()
                 prefix = self.key()
+                if listed:
+                    self.counts[prefix] = index = self.counts.get(prefix, -1) + 1
+                    prefix = (*prefix, index)
                 self.found[prefix] = line
                 self.skip("]")
             else:

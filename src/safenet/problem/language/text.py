@@ -50,13 +50,13 @@ def parse_relation(text: str, names: Names, label: str) -> sp.Eq:
     return sp.Eq(reader.read(0, equals[0]), reader.read(equals[0] + 1, len(tokens)), evaluate=False)
 
 
-def parse_expression(text: str, names: Names, label: str) -> sp.Expr:
-    """A formula without unknowns: an exact solution, a bound, the value of a parameter."""
+def parse_expression(text: str, names: Names, label: str, unknowns: bool = False) -> sp.Expr:
+    """A formula: an exact solution, a bound, the value of a parameter; with unknowns, what was measured."""
     source, tokens = tokenise(text, label)
     for token in tokens:
         if token.kind == "=":
             source.wrong(token.column, "an '=' in a formula", "write only the right side")
-    return _Reader(source, tokens, names, unknowns=False).read(0, len(tokens))
+    return _Reader(source, tokens, names, unknowns=unknowns).read(0, len(tokens))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Unknown numbers from data: Gauss–Newton around a direct solver."""

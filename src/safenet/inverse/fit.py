@@ -1,0 +1,290 @@
+"""min over z of Σ (model(z) − value)²/σ²: Gauss–Newton with Levenberg's damping, a direct solve for each z.
+
+The sensitivities ∂model/∂z are differences of the first, roughest pass of the direct solver; at the end all passes run,
+and the same sensitivities correct what the rough pass missed. z are the numbers free of bounds and units
+(`problem.numbers`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..direct import passes
+from ..direct.plan import DirectPlan
+from ..errors import SafeNetError
+from ..fields.unknown import Unknown
+from ..measure.misfit import misfit, scales
+from ..problem import Problem
+from ..run.budget import Budget
+from ..run.found import Found
+from ..run.progress import Monitor
+from ..run.result import SOLVED_BELOW, Carried, Ending, PhaseRecord
+from .statistics import found_numbers
+from .thresholds import (
+    ALIKE,
+    BEGINNINGS,
+    BELOW_NOISE,
+    CONVERGED,
+    DAMPING,
+    DIFFERENCE,
+    EXACT,
+    FAR_OFF,
+    LARGEST_STEP,
+    MOST_STEPS,
+    MOST_TRIALS,
+    MOST_WEIGHTS,
+    NEARER,
+)
+
+Vector = np.ndarray
+
+
+class StoppedError(Exception):
+    """The budget is spent, or the user has interrupted."""
+
+    def __init__(self, interrupted: bool) -> None:
+        super().__init__()
+        self.interrupted = interrupted
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A forward solve at z: its field, and model − value for each kind of data."""
+
+    z: Vector
+    carried: Carried
+    gaps: list[Vector]
+
+
+def carry_out(problem: Problem, inner: DirectPlan, monitor: Monitor, budget: Budget) -> Carried:
+    """The best numbers, and the field that belongs to them."""
+    return Fitting(problem, inner, monitor, budget).carry_out()
+
+
+class Fitting:
+    """One fit: its best model, its sensitivities, and how many forward solves it took."""
+
+    def __init__(self, problem: Problem, inner: DirectPlan, monitor: Monitor, budget: Budget) -> None:
+        self.problem, self.inner, self.monitor, self.budget = problem, inner, monitor, budget
+        self.names = tuple(problem.unknown)
+        self.sigma: list[Any] = [
+            size if m.sigma is None else m.sigma
+            for m, size in zip(problem.measured, scales(problem), strict=True)
+        ]
+        self.record = PhaseRecord("Gauss–Newton")
+        self.rough = len(inner.passes) > 1
+        self.best: Modelled | None = None
+        self.J = np.empty((0, len(self.names)))
+
+    # ---- the model
+
+    def values(self, z: Vector) -> dict[str, float]:
+        return {
+            name: float(self.problem.unknown[name].at(x, np)) for name, x in zip(self.names, z, strict=True)
+        }
+
+    def solve(self, z: Vector, rough: bool) -> Modelled | None:
+        """The forward problem at z; None where it has no values, or no solution."""
+        self.record.evaluations += 1
+        plan = replace(self.inner, passes=self.inner.passes[:1]) if rough else self.inner
+        try:
+            problem = self.problem.forward(self.values(z))
+            carried = passes.carry_out(problem, plan, self.monitor, None, self.budget)
+        except SafeNetError:
+            if self.best is None:
+                raise
+            return None
+        if carried.interrupted or carried.stopped:
+            raise StoppedError(carried.interrupted)
+        if not carried.residual < SOLVED_BELOW:
+            return None
+        gaps = misfit(self.problem.found(self.values(z)), carried.field)
+        return Modelled(z, carried, gaps) if all(np.isfinite(gap).all() for gap in gaps) else None
+
+    @property
+    def weights(self) -> Vector:
+        """1/σ of every value."""
+        parts = zip(self.problem.measured, self.sigma, strict=True)
+        return np.concatenate([np.broadcast_to(1 / sigma, m.values.shape) for m, sigma in parts])
+
+    def residuals(self, model: Modelled) -> Vector:
+        return np.asarray(self.weights * np.concatenate(model.gaps))
+
+    def sensitivities(self, model: Modelled) -> None:
+        """J = ∂model/∂z, column by column."""
+        columns: list[Vector] = []
+        for i, name in enumerate(self.names):
+            self.monitor.phase("Gauss–Newton", f"sensitivity to {name}")
+            beside: Modelled | None = None
+            for h in (DIFFERENCE, -DIFFERENCE):
+                beside = self.solve(model.z + h * np.eye(len(self.names))[i], self.rough)
+                if beside is not None:
+                    columns.append((np.concatenate(beside.gaps) - np.concatenate(model.gaps)) / h)
+                    break
+            if beside is None:
+                raise SafeNetError(
+                    f"{self.problem.name} is not solved beside {name} = {self.values(model.z)[name]:g}"
+                )
+        self.J = np.stack(columns, axis=1)
+
+    # ---- the loop
+
+    def carry_out(self) -> Carried:
+        began = time.monotonic()
+        ended = StoppedError(False)
+        complete = False
+        try:
+            self._fit()
+            complete = True
+        except StoppedError as early:
+            ended = early
+        except KeyboardInterrupt:
+            ended = StoppedError(True)
+        self.record.seconds = time.monotonic() - began
+        stopped = not complete and not ended.interrupted
+        history = np.empty((0, 2))
+        if self.best is None:
+            field: Any = Unknown(len(self.problem.unknowns))
+            return Carried(field, math.inf, history, [self.record], ended.interrupted, stopped)
+        field, residual = self.best.carried.field, self.best.carried.residual
+        self.record.residual = residual
+        return Carried(
+            field,
+            residual,
+            history,
+            records=[self.record, *(replace(r, phase=1) for r in self.best.carried.records)],
+            interrupted=ended.interrupted,
+            stopped=stopped,
+            winner=0,
+            found=self._found() if complete else Found(self.values(self.best.z)),
+        )
+
+    def _fit(self) -> None:
+        z = np.zeros(len(self.names))
+        start = self.solve(z, self.rough)
+        if start is None and self.rough:
+            self.rough = False
+            start = self.solve(z, False)
+        if start is None:
+            listing = ", ".join(f"{name} = {value:g}" for name, value in self.values(z).items())
+            self.record.outcome = Ending.GIVEN_UP
+            self.record.stop_reason = (
+                f"The equations are not solved at the start, {listing}; start elsewhere."
+            )
+            return
+        self.best = start
+        if self.names:
+            self._lead_in()
+            self._descend(self.rough)
+            for _ in range(MOST_WEIGHTS):
+                if not self._reweighted():
+                    break
+                self._descend(self.rough)
+        if self.rough:
+            fine = self.solve(self.best.z, False)
+            self.best = fine or self.best
+            if self.names:
+                self._descend(False, sensitive=False)
+        self.record.stop_reason = (
+            self.record.stop_reason or "The equations are solved; no number was to be found."
+        )
+
+    def _lead_in(self) -> None:
+        """Longer and longer beginnings of time first: far off, a nonlinear model leads elsewhere later on."""
+        assert self.best is not None
+        problem = self.problem
+        if problem.linear or problem.time is None or self._distance() < FAR_OFF:
+            return
+        z = self.best.z
+        for share in BEGINNINGS:
+            try:
+                early = Fitting(problem.until(share), self.inner, self.monitor, self.budget)
+                if sum(len(m.values) for m in early.problem.measured) <= 2 * len(self.names):
+                    continue
+                early.best = early.solve(z, True)
+                if early.best is None:
+                    continue
+                early._descend(True, enough=NEARER)
+            except SafeNetError:  # a condition later in time, or values without a solution
+                return
+            self.record.evaluations += early.record.evaluations
+            z = early.best.z
+        self.best = self.solve(z, self.rough) or self.best
+
+    def _distance(self) -> float:
+        """‖model − value‖/‖value‖"""
+        assert self.best is not None
+        parts = zip(self.best.gaps, scales(self.problem), strict=True)
+        return max(float(np.sqrt(np.mean(gap**2))) / size for gap, size in parts)
+
+    def _descend(self, rough: bool, sensitive: bool = True, enough: float = CONVERGED) -> None:
+        """Steps until one is not longer than `enough`, or nothing is gained; without `sensitive` J stays as it is."""
+        damping = DAMPING if sensitive else 0.0
+        for _ in range(MOST_STEPS):
+            assert self.best is not None
+            if sensitive:
+                self.sensitivities(self.best)
+            r = self.residuals(self.best)
+            self.monitor.phase("Gauss–Newton", f"misfit {np.sqrt(np.mean(r**2)):.3e} at {self._told()}")
+            self.record.iterations += 1
+            taken, damping, over = self._step(r, damping, rough, enough)
+            if over or not taken:
+                why = "a further step changes nothing" if over else "no step lowers the misfit any further"
+                self.record.stop_reason = f"The misfit is least: {why}."
+                return
+        self.record.stop_reason = f"After {MOST_STEPS} steps the misfit still falls."
+        self.record.outcome = Ending.STALLED
+
+    def _told(self) -> str:
+        assert self.best is not None
+        return ", ".join(f"{name} = {value:.6g}" for name, value in self.values(self.best.z).items())
+
+    def _step(self, r: Vector, damping: float, rough: bool, enough: float) -> tuple[bool, float, bool]:
+        """(whether a step was taken, the next damping, whether it changed nothing)."""
+        assert self.best is not None
+        J = self.weights[:, None] * self.J
+        A, g = J.T @ J, J.T @ r
+        floor = 1e-12 * max(float(np.trace(A)), 1e-300)
+        noise = math.sqrt(float(r @ r) / max(len(r) - len(self.names), 1))
+        for _ in range(MOST_TRIALS):
+            delta = -np.linalg.lstsq(A + np.diag(damping * np.diag(A) + floor), g, rcond=None)[0]
+            delta *= min(1.0, LARGEST_STEP / max(float(np.abs(delta).max()), 1e-300))
+            moved = float(np.linalg.norm(J @ delta))
+            small = float(np.abs(delta).max()) <= enough or moved <= BELOW_NOISE * noise
+            trial = self.solve(self.best.z + delta, rough)
+            if trial is not None:
+                new = self.residuals(trial)
+                if float(new @ new) < float(r @ r):
+                    self.best = trial
+                    return True, damping / 10, small
+            if small:
+                return False, damping, True
+            damping = max(10 * damping, DAMPING)
+        return False, damping, False
+
+    def _reweighted(self) -> bool:
+        """σ of each kind of data whose noise is not known, from its residuals; whether that changed the weights."""
+        assert self.best is not None
+        open_ones = [i for i, m in enumerate(self.problem.measured) if m.sigma is None]
+        sizes = scales(self.problem)
+        noise = {i: max(float(np.sqrt(np.mean(self.best.gaps[i] ** 2))), EXACT * sizes[i]) for i in open_ones}
+        ratios = [noise[i] / self.sigma[i] for i in open_ones]
+        for i in open_ones:
+            self.sigma[i] = noise[i]
+        several = len(self.problem.measured) > 1 and bool(ratios)
+        return several and (len(ratios) < len(self.sigma) or max(ratios) > ALIKE * min(ratios))
+
+    def _found(self) -> Found:
+        assert self.best is not None
+        if not len(self.J):
+            return Found({})
+        weights, r = self.weights, self.residuals(self.best)
+        model = np.concatenate([m.values for m in self.problem.measured]) + np.concatenate(self.best.gaps)
+        known = all(m.sigma is not None for m in self.problem.measured)
+        size = float(np.linalg.norm(weights * model))
+        return found_numbers(self.problem, self.best.z, weights[:, None] * self.J, r, size, known)

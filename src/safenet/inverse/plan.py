@@ -1,0 +1,67 @@
+"""Fit: the numbers by Gauss–Newton, the field by a direct solver; and its plan as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..direct.plan import DirectPlan
+from ..direct.solver import Pass
+from ..errors import SafeNetError
+from ..problem import Problem
+from ..problem.facts.beginning import check_beginning
+from ..problem.facts.posedness import left_free
+
+GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and the plan must suit those beside it
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Find unknown numbers from data: Gauss–Newton, with a direct `solver` inside, by default Auto's choice."""
+
+    solver: Any = "auto"
+    name: ClassVar[str] = "fit"
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why it does not suit a problem, or None if it does."""
+        if not problem.data:
+            return "there are no data to find its numbers from"
+        free = left_open(problem)
+        return (
+            f"only the data fix its solution, and a direct solver has no place for them ({free})"
+            if free
+            else None
+        )
+
+
+def left_open(problem: Problem) -> str:
+    """What the equations and conditions leave free, for the data to determine; "" if nothing."""
+    try:
+        check_beginning(problem)
+    except SafeNetError as error:
+        return error.message
+    return next(iter(left_free(problem)), "")
+
+
+@dataclass(frozen=True)
+class FitPlan(DirectPlan):
+    """Gauss–Newton over the unknown numbers; the passes are run for each set of values."""
+
+    solver: str = "fit"
+    passes: tuple[Pass, ...] = ()
+
+    @staticmethod
+    def from_json(text: str) -> FitPlan:
+        plan = DirectPlan.from_json(text)
+        return FitPlan(plan.solver, plan.passes, plan.reasons)
+
+
+def generic(problem: Problem) -> Problem:
+    """The forward problem at values beside the start: its facts are those of almost all values."""
+    import numpy as np
+
+    values = {
+        name: float(number.at(GENERIC * (1 + 0.1 * i), np))
+        for i, (name, number) in enumerate(problem.unknown.items())
+    }
+    return problem.forward(values)

@@ -1,0 +1,94 @@
+"""C = s² (JᵀJ)⁻¹: standard errors and correlations of fitted numbers, and what the data do not determine."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from scipy import stats
+
+from ..measure.thresholds import UNLIKELY
+from ..problem import Problem
+from ..run.found import Found
+from .thresholds import LOOSE, NOTHING, SAME
+
+
+def found_numbers(
+    problem: Problem, z: np.ndarray, J: np.ndarray, r: np.ndarray, size: float, known: bool
+) -> Found:
+    """From the residuals r and their sensitivities J at z, both in units of σ; `size` is that of the model.
+
+    Where σ is known it counts, unless the residuals are larger than chance allows; else s² = Σr²/(n − p).
+    """
+    names = tuple(problem.unknown)
+    numbers = list(problem.unknown.values())
+    values = {name: float(n.at(x, np)) for name, n, x in zip(names, numbers, z, strict=True)}
+    lengths = np.linalg.norm(J, axis=0)
+    blind = lengths <= NOTHING * size
+    _, singular, directions = np.linalg.svd(J / np.where(blind, np.inf, lengths), full_matrices=False)
+    kept = singular > SAME
+    # C of the columns at length 1, without the directions that the data do not see.
+    C = (directions[kept].T / singular[kept] ** 2) @ directions[kept]
+    spread = _spread(r, len(z), known)
+    sd = np.sqrt(np.maximum(np.diag(C), 0)) * spread / np.where(blind, 1, lengths)
+    open_ones = [d for d, keep in zip(directions, kept, strict=True) if not keep and _weight(d, blind) > 0.1]
+    unseen = blind | np.any([np.abs(d) > 0.1 for d in open_ones], axis=0) if open_ones else blind
+    few = len(r) <= len(z) and not known
+    errors = {
+        name: None if unseen[i] or few else float(abs(numbers[i].slope(z[i])) * sd[i])
+        for i, name in enumerate(names)
+    }
+    said = [
+        f"the data do not depend on {name}: it stays near its start"
+        for name, b in zip(names, blind, strict=True)
+        if b
+    ]
+    relative = [n.slope(x) / (v or 1.0) for n, x, v in zip(numbers, z, values.values(), strict=True)]
+    said += [_combination(names, d / np.where(blind, np.inf, lengths) * relative) for d in open_ones]
+    said += [
+        f"the data hardly determine {name}: its standard error is as large as itself"
+        for i, name in enumerate(names)
+        if not unseen[i] and sd[i] > LOOSE
+    ]
+    if few:
+        said.append(
+            f"{len(r)} values for {len(z)} unknown numbers: no standard errors; give sigma, or more data"
+        )
+    scale = np.sqrt(np.maximum(np.diag(C), 1e-300))
+    correlations = {
+        f"{names[i]}, {names[j]}": float(C[i, j] / (scale[i] * scale[j]))
+        for i, j in combinations(range(len(names)), 2)
+        if not (unseen[i] or unseen[j])
+    }
+    return Found(values, errors, correlations, tuple(said), bool(unseen.any()))
+
+
+def _weight(direction: np.ndarray, blind: np.ndarray) -> float:
+    """How much of a direction is in numbers that the data do see."""
+    return float(np.linalg.norm(direction[~blind]))
+
+
+def _spread(r: np.ndarray, numbers: int, known: bool) -> float:
+    freedom = len(r) - numbers
+    chi2 = float(r @ r)
+    if freedom <= 0:
+        return 1.0
+    inflated = float(np.sqrt(chi2 / freedom))
+    if known:
+        return inflated if stats.chi2.sf(chi2, freedom) < UNLIKELY else 1.0
+    return inflated
+
+
+def _combination(names: tuple[str, ...], direction: np.ndarray) -> str:
+    """changing a by +1 % and b by −1 % together changes none of the values"""
+    direction = direction / direction[np.argmax(np.abs(direction))]
+    parts = [
+        f"{name} by {'+' if share > 0 else '−'}{abs(share):.2g} %"
+        for name, share in zip(names, direction, strict=True)
+        if abs(share) > 0.05
+    ]
+    involved = ", ".join(name for name, share in zip(names, direction, strict=True) if abs(share) > 0.05)
+    return (
+        f"the data do not determine {involved} one by one: changing {' and '.join(parts)} changes none of the values; "
+        "fix one of them"
+    )

@@ -1,0 +1,20 @@
+"""Every number that steers a fit."""
+
+DIFFERENCE = 1e-4  # step in z of a sensitivity: direct solvers are smooth in their parameters to far below it
+DAMPING = 1e-3  # of the first step
+LARGEST_STEP = 2.0  # in z: a factor of seven for a number with one bound
+CONVERGED = 1e-10  # a step in z that changes nothing
+BELOW_NOISE = 1e-3  # a step that changes the model by less than this share of the noise
+MOST_STEPS = 40
+MOST_TRIALS = 8  # shorter and shorter steps before a fit ends
+SAME = 1e-4  # singular value, of columns of length 1, below which the data do not tell directions apart
+NOTHING = 1e-6  # a sensitivity, relative to the model, that is the forward solver's own error
+LOOSE = 1.0  # a standard error in z above which a number is hardly determined
+MOST_WEIGHTS = 5  # times that the noise of several kinds of data is estimated anew
+ALIKE = 1.2  # noise of two kinds of data that differs by less needs no new weights
+EXACT = 1e-7  # residuals below this share of the data are the solver's own error, not noise
+FAR_OFF = (
+    0.3  # ‖model − value‖/‖value‖ at the start above which a nonlinear fit begins with the beginning of time
+)
+BEGINNINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of time
+NEARER = 0.03  # a step in z after which a longer part of time follows

@@ -1,0 +1,137 @@
+"""r_i = (model − value)/σ at the measured points: how well a solution fits its data, and which it does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ..problem import Problem
+from ..problem.data import VALUE, Measured
+from ..problem.evaluate import evaluate
+from ..problem.jets import coordinate
+from .heldout import jets_at
+from .thresholds import FAR, OTHER_UNITS, UNLIKELY
+
+
+def misfit(problem: Problem, field: Any) -> list[np.ndarray]:
+    """model − value at the points of each measured expression."""
+    found = []
+    for measured in problem.measured:
+        values = jets_at(problem, field, measured, measured.points) | {coordinate(VALUE): measured.values}
+        with np.errstate(all="ignore"):
+            gap = np.asarray(evaluate(problem.value(measured.residual), values, np), dtype=float)
+        found.append(np.broadcast_to(gap, measured.values.shape))
+    return found
+
+
+def scales(problem: Problem) -> list[float]:
+    """The size of each measured expression, which stands for σ where that is not known."""
+    return [float(np.sqrt(np.mean(m.values**2))) or 1.0 for m in problem.measured]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Of one measured expression: `rms` of model − value, and `chi`, the root of the mean of (model − value)²/σ², None
+    where σ is not known."""
+
+    name: str
+    count: int
+    rms: float
+    chi: float | None
+
+
+def fitted(problem: Problem, field: Any) -> list[Fitted]:
+    return [
+        Fitted(
+            measured.name,
+            len(gap),
+            float(np.sqrt(np.mean(gap**2))),
+            None if measured.sigma is None else float(np.sqrt(np.mean((gap / measured.sigma) ** 2))),
+        )
+        for measured, gap in zip(problem.measured, misfit(problem, field), strict=True)
+    ]
+
+
+def complaints(problem: Problem, field: Any) -> list[str]:
+    """One sentence for each thing in the data that the solution contradicts."""
+    said: list[str] = []
+    for measured, gap in zip(problem.measured, misfit(problem, field), strict=True):
+        units = _units(measured, gap)
+        noise = _noise(gap) if measured.sigma is None else measured.sigma
+        said += units or [*_outliers(problem, measured, gap, noise), *_too_large(measured, gap)]
+        said += _contradictions(problem, measured, noise)
+    return said
+
+
+def _noise(gap: np.ndarray) -> np.ndarray:
+    """σ from the residuals, by their median: a few wild values do not count."""
+    spread = 1.4826 * float(np.median(np.abs(gap)))
+    return np.full(gap.shape, max(spread, 1e-300))
+
+
+def _units(measured: Measured, gap: np.ndarray) -> list[str]:
+    model = measured.values + gap
+    ratio = float(np.median(np.abs(measured.values)) / max(float(np.median(np.abs(model))), 1e-300))
+    if ratio <= 0 or not np.isfinite(ratio) or 1 / OTHER_UNITS < ratio < OTHER_UNITS:
+        return []
+    return [
+        f"the values of {measured.name} are about {ratio:.0e} times those of the solution: are their units those of "
+        "the problem?"
+    ]
+
+
+def _outliers(problem: Problem, measured: Measured, gap: np.ndarray, noise: np.ndarray) -> list[str]:
+    size = max(float(np.sqrt(np.mean(measured.values**2))), 1e-300)
+    far = np.flatnonzero(np.abs(gap) > np.maximum(FAR * noise, 1e-6 * size))
+    if not len(far) or len(far) > len(gap) / 4:
+        return []
+    worst = far[np.argsort(-np.abs(gap[far] / noise[far]))][:3]
+    listing = "; ".join(
+        f"row {i + 1} ({measured.place(int(i), problem.axis_names)}): {measured.values[i]:.4g}, where the fit has "
+        f"{measured.values[i] + gap[i]:.4g}"
+        for i in worst
+    )
+    more = f", {len(far)} in all" if len(far) > len(worst) else ""
+    return [
+        f"values of {measured.name} far from the fit, more than {FAR:g} standard deviations: {listing}{more}"
+    ]
+
+
+def _too_large(measured: Measured, gap: np.ndarray) -> list[str]:
+    """χ² beyond what chance allows: the model, or σ, is wrong."""
+    if measured.sigma is None:
+        return []
+    chi2, count = float(np.sum((gap / measured.sigma) ** 2)), len(gap)
+    if stats.chi2.sf(chi2, count) > UNLIKELY:
+        return []
+    return [
+        f"the residuals of {measured.name} are {np.sqrt(chi2 / count):.2g} times sigma: sigma is too small, or the "
+        "equations do not describe these data"
+    ]
+
+
+def _contradictions(problem: Problem, measured: Measured, noise: np.ndarray) -> list[str]:
+    """Two values at one place that differ by more than their noise allows."""
+    order = np.lexsort(measured.points.T)
+    same = np.all(measured.points[order[1:]] == measured.points[order[:-1]], axis=1)
+    found: list[tuple[float, int, int]] = []
+    for a, b in zip(order[:-1][same], order[1:][same], strict=True):
+        apart = abs(measured.values[a] - measured.values[b]) / np.hypot(noise[a], noise[b])
+        if apart > FAR:
+            found.append((float(apart), min(int(a), int(b)), max(int(a), int(b))))
+    if not found:
+        return []
+    apart, a, b = max(found)
+    return [
+        f"rows {a + 1} and {b + 1} contradict each other: at {measured.place(a, problem.axis_names)} the values of "
+        f"{measured.name} are {measured.values[a]:.4g} and {measured.values[b]:.4g}, {apart:.2g} standard deviations "
+        "apart"
+    ]
+
+
+def fit_json(fits: Sequence[Fitted]) -> list[dict[str, Any]]:
+    return [{"of": f.name, "values": f.count, "rms": f.rms, "chi": f.chi} for f in fits]

@@ -1,0 +1,307 @@
+"""u(x_i, t_i) ≈ u_i ± σ_i: measured values at points, of any expression in the unknowns and their derivatives.
+
+sn.Data("probe.csv")                              columns named as the axes and as what was measured: x, t, u
+sn.Data(x=xs, t=0.5, u=us, sigma=0.01)            arrays; a number stands for all points
+sn.Data("probe.csv", value="u + v")               one column that holds this expression
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from ..errors import Place, SafeNetError, about, nearest
+from .equations import relation_of
+from .evaluate import constant
+from .jets import coordinate
+from .language.names import Names
+from .language.text import parse_expression
+from .reading import canonical, number_of
+from .relation import Relation
+from .tables import columns_of
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+VALUE = "#value"  # what was measured, as a symbol that no user can spell
+SIGMA = "sigma"
+
+
+class Data:
+    """Measured values at points. `source`: a file (.csv, .npz, .parquet), a mapping of arrays, a data frame or an
+    xarray data set; or the columns by name. `value`: what was measured, where that is not the name of a column.
+    `sigma`: one standard deviation of the noise, a number or a column's name; without it, it is estimated."""
+
+    def __init__(
+        self, source: Any = None, /, *, value: str | None = None, sigma: Any = None, **columns: Any
+    ) -> None:
+        self.source = source if isinstance(source, (str, Path)) else None
+        self.value = value
+        given = columns_of(source) if source is not None else {}
+        given |= {name: np.asarray(column) for name, column in columns.items()}
+        if sigma is not None and not isinstance(sigma, str):
+            given[SIGMA], sigma = np.asarray(sigma), SIGMA
+        self.sigma: str | None = sigma
+        self.columns = _broadcast(given)
+
+    @property
+    def label(self) -> str:
+        return str(self.source) if self.source is not None else "the data"
+
+    @cached_property
+    def text(self) -> str:
+        """The columns as CSV, to the bit."""
+        rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
+        return "\n".join(
+            [",".join(map(_header, self.columns)), *(",".join(map(repr, row)) for row in rows), ""]
+        )
+
+    @cached_property
+    def file(self) -> str:
+        """The name under which it is saved beside a problem: that of its content."""
+        return f"data-{hashlib.sha256(self.text.encode()).hexdigest()[:10]}.csv"
+
+    def where(self, rows: np.ndarray) -> Data | None:
+        """Some of its rows; None where there are none."""
+        kept = {name: column[rows] for name, column in self.columns.items()}
+        return Data(kept, value=self.value, sigma=self.sigma) if rows.any() else None
+
+    @property
+    def key(self) -> tuple[str, str | None, str | None]:
+        return self.file, self.value, self.sigma
+
+    def __repr__(self) -> str:
+        count = len(next(iter(self.columns.values())))
+        return f"Data({', '.join(self.columns)}: {count} rows)"
+
+
+KEYS = ("file", "value", "sigma", "at")
+
+
+def data_of(tables: Any, folder: Path, files: Callable[[str], Data | None] | None = None) -> list[Data]:
+    """[[data]] of a problem file: file, and value, sigma, at = { t = 0.5 }; paths are relative to that file."""
+    if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
+        raise SafeNetError(
+            "data is not a list of tables", 'write [[data]]\n    file = "probe.csv"', Place(("data",))
+        )
+    found = []
+    for index, table in enumerate(tables):
+        for key, entry in table.items():
+            with about("data", index, key):
+                if key not in KEYS:
+                    raise SafeNetError(f"unknown key {key[:40]!r} under [[data]]", nearest(key[:40], KEYS))
+                if key in ("file", "value") and not isinstance(entry, str):
+                    raise SafeNetError(f"{key} is not text", f'write {key} = "…"')
+        with about("data", index):
+            found.append(_from_table(table, folder, files))
+    return found
+
+
+def _from_table(table: Mapping[str, Any], folder: Path, files: Callable[[str], Data | None] | None) -> Data:
+    if "file" not in table:
+        raise SafeNetError("the data have no file", 'write file = "probe.csv"')
+    if files is not None and (known := files(table["file"])) is not None:
+        return known
+    sigma, at = table.get("sigma"), table.get("at", {})
+    with about("data", "sigma"):
+        fixed = {name: constant(number_of(value, f"{name} of the data")) for name, value in at.items()}
+        if sigma is not None and not _is_name(sigma):
+            sigma = constant(number_of(sigma, "sigma"))
+    return Data(folder / table["file"], value=table.get("value"), sigma=sigma, **fixed)
+
+
+def _is_name(sigma: Any) -> bool:
+    """Whether sigma is a column's name and not a number, which a file may hold as text."""
+    return isinstance(sigma, str) and sigma[:1].isalpha()
+
+
+def _header(name: str) -> str:
+    return f'"{name}"' if "," in name else name
+
+
+def _broadcast(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    if not given:
+        raise SafeNetError("the data have no columns", 'e.g. sn.Data("probe.csv"), sn.Data(x=…, t=…, u=…)')
+    arrays = {}
+    for name, column in given.items():
+        try:
+            arrays[str(name)] = np.asarray(column, dtype=float)
+        except (TypeError, ValueError):
+            raise SafeNetError(f"the column {name} of the data is not made of numbers") from None
+    try:
+        shaped = np.broadcast_arrays(*arrays.values())
+    except ValueError:
+        sizes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise SafeNetError(
+            f"the columns of the data differ in length: {sizes}", "give one row per point"
+        ) from None
+    if not shaped[0].size:
+        raise SafeNetError("the data have no rows")
+    return {name: np.ascontiguousarray(array.ravel()) for name, array in zip(arrays, shaped, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured(Relation):
+    """expression − value = 0 at points: `sigma` is None where the noise is not known."""
+
+    points: np.ndarray
+    values: np.ndarray
+    sigma: np.ndarray | None
+    name: str
+    columns = (VALUE,)  # beside the coordinates of a point
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Points with their values beside them, (n, axes + 1)."""
+        return np.column_stack([self.points, self.values])
+
+    def place(self, i: int, axes: Sequence[str]) -> str:
+        """x = 0.3, t = 0.1"""
+        return ", ".join(f"{name} = {at:.4g}" for name, at in zip(axes, self.points[i], strict=True))
+
+
+def measured_of(problem: Problem, given: Any) -> tuple[tuple[Data, ...], tuple[Measured, ...]]:
+    """The data of a problem whose domain and unknowns are known, and each expression that they measure."""
+    listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    found: list[Measured] = []
+    data = []
+    for index, one in enumerate(listed):
+        with about("data", index):
+            one = one if isinstance(one, Data) else Data(one)
+            data.append(one)
+            found += _measured(problem, one)
+    return tuple(data), tuple(found)
+
+
+def _measured(problem: Problem, data: Data) -> list[Measured]:
+    names, columns = problem.axis_names, data.columns
+    for axis in names:
+        if axis not in columns:
+            raise SafeNetError(
+                f"{data.label}: there is no column {axis}; the columns are {', '.join(columns)}",
+                f"every point needs {', '.join(names)}",
+            )
+    if data.sigma is not None and data.sigma not in columns:
+        raise SafeNetError(
+            f"{data.label}: there is no column {data.sigma} for sigma", nearest(data.sigma, columns)
+        )
+    sigmas = {name for name in columns if name == data.sigma or name == SIGMA or name.startswith(f"{SIGMA}_")}
+    measured = [name for name in columns if name not in names and name not in sigmas]
+    expressions = {_column(data, measured): data.value} if data.value else {name: name for name in measured}
+    if not expressions:
+        raise SafeNetError(
+            f"{data.label}: nothing is measured; the columns are {', '.join(columns)}",
+            f"add a column of values, e.g. {problem.unknowns[0]}",
+        )
+    points = _points(problem, data)
+    found = []
+    for column, text in expressions.items():
+        values = _finite(data, column)
+        sigma = _sigma(data, data.sigma or _own_sigma(column, sigmas))
+        relation = _relation(problem, data, column, text)
+        found.append(
+            Measured(
+                relation.text.rsplit(" = ", 1)[0],
+                relation.statement,
+                relation.residual,
+                relation.jets,
+                points,
+                values,
+                sigma,
+                text,
+            )
+        )
+    return found
+
+
+def _own_sigma(column: str, sigmas: set[str]) -> str | None:
+    return next((name for name in (f"{SIGMA}_{column}", SIGMA) if name in sigmas), None)
+
+
+def _column(data: Data, measured: Sequence[str]) -> str:
+    """The column that holds `value`: named so, or named value, or the only one that is left."""
+    assert data.value is not None
+    for name in (data.value, "value", data.value.replace(" ", "")):
+        if name in measured:
+            return name
+    if len(measured) == 1:
+        return measured[0]
+    raise SafeNetError(
+        f"{data.label}: there is no column for value = {data.value!r}; the columns are {', '.join(data.columns)}",
+        f"name its column {data.value!r}, or value",
+    )
+
+
+def _relation(problem: Problem, data: Data, column: str, text: str) -> Relation:
+    parameters = tuple(symbol.name for symbol in problem.parameters)
+    names = Names(problem.axis_names, problem.unknowns, parameters)
+    label = f"the value {text!r}" if data.value else f"the column {column!r}"
+    try:
+        expression = canonical(parse_expression(text, names, label, unknowns=True))
+        relation = relation_of(problem, sp.Eq(expression, coordinate(VALUE), evaluate=False), label, (VALUE,))
+    except SafeNetError as error:
+        fields = ", ".join(problem.unknowns)
+        hint = f"the unknowns are {fields}; with value = … other columns are ignored"
+        raise SafeNetError(f"{data.label}: {error.message}", error.remedy or hint, error.where) from None
+    if not relation.jets:
+        raise SafeNetError(
+            f"{data.label}: {label} has no unknown in it", f"the unknowns are {', '.join(problem.unknowns)}"
+        )
+    return relation
+
+
+def _points(problem: Problem, data: Data) -> np.ndarray:
+    """The points of all rows, every one of them inside the domain."""
+    columns = []
+    for axis in problem.axes:
+        values, slack = _finite(data, axis.name), 1e-9 * axis.length
+        outside = np.flatnonzero((values < axis.lo - slack) | (values > axis.hi + slack))
+        if len(outside):
+            row = int(outside[0])
+            raise SafeNetError(
+                f"{data.label}: {len(outside)} of {len(values)} points are outside the domain; row {row + 1} has "
+                f"{axis.name} = {values[row]:g}, and {axis.lower} ≤ {axis.name} ≤ {axis.upper}",
+                "check the units of that column, leave such rows out, or widen the domain",
+            )
+        columns.append(np.clip(values, axis.lo, axis.hi))
+    points = np.stack(columns, axis=1)
+    outside = np.flatnonzero(~problem.contains(points, 1e-6 * max(axis.length for axis in problem.axes[:2])))
+    if len(outside):
+        row = int(outside[0])
+        raise SafeNetError(
+            f"{data.label}: {len(outside)} of {len(points)} points are outside the region; row {row + 1} is "
+            f"({', '.join(f'{value:g}' for value in points[row])})",
+            "leave such rows out",
+        )
+    return points
+
+
+def _finite(data: Data, column: str) -> np.ndarray:
+    values = data.columns[column]
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise SafeNetError(
+            f"{data.label}: {len(wrong)} of {len(values)} rows have no finite number for {column}; the first is row "
+            f"{int(wrong[0]) + 1}",
+            "leave such rows out",
+        )
+    return values
+
+
+def _sigma(data: Data, column: str | None) -> np.ndarray | None:
+    if column is None:
+        return None
+    values = _finite(data, column)
+    if values.min() <= 0:
+        row = int(np.argmin(values)) + 1
+        raise SafeNetError(
+            f"{data.label}: sigma is {values.min():g} in row {row}", "a standard deviation is positive"
+        )
+    return values

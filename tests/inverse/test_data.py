@@ -1,0 +1,145 @@
+"""Data and unknown numbers: what a statement may say, what is refused and where, what survives a file."""
+
+import numpy as np
+import pytest
+
+import safenet as sn
+from safenet.problem.toml import write
+
+HEAT = """
+unknowns = ["u"]
+equations = ["u_t = nu*u_xx"]
+conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+[domain]
+x = [0, 1]
+t = [0, 1]
+[unknown]
+nu = { start = 0.1, above = 0 }
+[[data]]
+file = "probe.csv"
+"""
+PROBE = "x,t,u\n0.5,0.1,0.9\n0.25,0.2,0.6\n"
+
+
+@pytest.fixture
+def desk(tmp_path):
+    (tmp_path / "probe.csv").write_text(PROBE)
+    return tmp_path
+
+
+def stated(desk, text=HEAT, probe=PROBE):
+    (desk / "probe.csv").write_text(probe)
+    (desk / "heat.toml").write_text(text)
+    return sn.read(desk / "heat.toml")
+
+
+def test_an_unknown_number_is_a_parameter_whose_value_is_its_start(desk):
+    problem = stated(desk)
+    (symbol,) = problem.parameters
+    assert symbol.name == "nu"
+    assert float(problem.parameters[symbol]) == 0.1
+    forward = problem.forward({"nu": 0.3})
+    assert not forward.unknown
+    assert not forward.data
+    assert float(forward.parameters[symbol]) == 0.3
+    assert problem.with_parameters(nu=0.2).unknown == {}
+
+
+def test_a_problem_with_data_is_read_back_from_another_place(desk, tmp_path_factory):
+    problem = stated(desk, HEAT + 'sigma = 0.01\nvalue = "u"\n')
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "again.toml"
+    write(problem, elsewhere)
+    again = sn.read(elsewhere)
+    assert again == problem
+    np.testing.assert_array_equal(again.measured[0].sigma, [0.01, 0.01])
+    assert again.found({"nu": 0.7}) == again  # what was found is no part of the statement
+    assert again != stated(desk, HEAT.replace("0.1,", "0.2,") + 'sigma = 0.01\nvalue = "u"\n')
+    assert again != stated(desk, HEAT + 'sigma = 0.01\nvalue = "u"\n', PROBE.replace("0.9", "0.8"))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "npz", "parquet", "header"])
+def test_files_arrays_and_frames_are_the_same_data(tmp_path, suffix):
+    x, t, u = np.random.default_rng(0).random((3, 7))
+    path = tmp_path / f"probe.{suffix}"
+    if suffix == "npz":
+        np.savez(path, x=x, t=t, u=u)
+    elif suffix == "parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table({"x": x, "t": t, "u": u}), path)
+    elif suffix == "header":
+        np.savetxt(path, np.column_stack([x, t, u]), fmt="%.17g", header="x t u")
+    else:
+        mark = {"csv": ",", "tsv": "\t"}[suffix]
+        np.savetxt(
+            path,
+            np.column_stack([x, t, u]),
+            fmt="%.17g",
+            delimiter=mark,
+            header=mark.join("xtu"),
+            comments="",
+        )
+    read = sn.Data(path)
+    for name, column in {"x": x, "t": t, "u": u}.items():
+        np.testing.assert_array_equal(read.columns[name], column)
+    assert read.key == sn.Data({"x": x, "t": t, "u": u}).key == sn.Data(x=x, t=t, u=u).key
+
+
+def test_a_grid_of_xarray_is_a_row_for_each_of_its_points():
+    xarray = pytest.importorskip("xarray")
+    grid = xarray.DataArray(
+        np.arange(6.0).reshape(2, 3), coords={"x": [0.0, 1.0], "t": [0.0, 0.5, 1.0]}, name="u"
+    )
+    columns = sn.Data(grid.to_dataset()).columns
+    rows = {(x, t): u for x, t, u in zip(columns["x"], columns["t"], columns["u"], strict=True)}
+    assert rows[1.0, 0.5] == 4.0
+    assert len(rows) == 6
+
+
+def test_an_expression_of_unknowns_and_derivatives_is_measured():
+    problem = sn.loads(HEAT.split("[[data]]")[0])
+    data = sn.Data(x=[0.5], t=0.1, flux=[1.0], value="-nu*u_x")
+    (measured,) = problem.with_data(data).measured
+    assert measured.name == "-nu*u_x"
+    assert {jet.orders for jet in measured.jets.values()} == {(1, 0)}
+
+
+@pytest.mark.parametrize(
+    ("text", "probe", "said", "line"),
+    [
+        (HEAT.replace("probe.csv", "prob.csv"), PROBE, "did you mean 'probe.csv'", 10),
+        (HEAT, PROBE.replace("x,t,u", "x,s,u"), "there is no column t", 10),
+        (HEAT, PROBE.replace("x,t,u", "x,t,w"), "'w' is not known", 10),
+        (HEAT + 'value = "u + w"', PROBE, "'w' is not known", 10),
+        (HEAT + 'sigma = "s"', PROBE, "no column s for sigma", 10),
+        (HEAT + "sigma = -1", PROBE, "a standard deviation is positive", 10),
+        (HEAT + "sigm = 1", PROBE, "did you mean 'sigma'", 12),
+        (HEAT, PROBE + "1.5,0.1,0\n", "row 3 has x = 1.5", 10),
+        (HEAT, PROBE + "0.5,0.1,nan\n", "no finite number for u; the first is row 3", 10),
+        (HEAT, PROBE + "0.5,0.1\n", "line 4: 2 cells for 3 columns", 10),
+        (HEAT, PROBE + '0.5,0.1,"0,3"\n', "'0,3' in the column u is not a number", 10),
+        (HEAT, "1,2,3\n", "numbers where names are expected", 10),
+        (HEAT, "x,t,u\n", "no rows", 10),
+        (HEAT, "x,t\n0.5,0.5\n", "nothing is measured", 10),
+        (HEAT.replace("start = 0.1", "start = -1"), PROBE, "starts at -1, and must be above 0", 9),
+        (HEAT.replace("start", "begin"), PROBE, "no property 'begin'", 9),
+        (HEAT.replace("above = 0", "above = 0, below = -1"), PROBE, "no value above 0 and below -1", 9),
+        (HEAT.replace("nu*u_xx", "u_xx"), PROBE, "nu appears in no equation", 9),
+        (HEAT.replace("x = [0, 1]", 'x = [0, "nu"]').replace("u(1,", "u(nu,"), PROBE, "domain ends at", 9),
+        (HEAT.replace("[unknown]", "[parameters]\nnu = 1\n[unknown]"), PROBE, "both a parameter and an", 11),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(desk, text, probe, said, line):
+    with pytest.raises(sn.SafeNetError) as caught:
+        stated(desk, text, probe)
+    assert said in str(caught.value)
+    assert caught.value.where.line == line
+
+
+def test_columns_of_different_length_are_refused():
+    with pytest.raises(sn.SafeNetError, match="differ in length"):
+        sn.Data(x=[0.1, 0.2], t=[0.1, 0.2, 0.3], u=1.0)
+
+
+def test_unknown_numbers_without_data_are_not_invented():
+    with pytest.raises(sn.SafeNetError, match="no data"):
+        sn.solve(sn.loads(HEAT.split("[[data]]")[0]))
