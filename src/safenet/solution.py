@@ -23,14 +23,14 @@ from . import library
 from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
 from .fields.derivatives import Orders, jets
-from .fields.saved import field_skeleton
+from .fields.saved import check_map, check_size, field_skeleton
 from .measure.estimate import estimated_error
 from .measure.heldout import HeldOut, grid, held_out
 from .networks.saved import OWN, network_spec, skeleton
 from .problem import Problem
 from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
-from .run.checkpoint import fill, leaves, pack, unpack, write_atomically
+from .run.checkpoint import contents, fill, leaves, pack, unpack, write_atomically
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
 from .run.result import Result
 from .train.plan import Plan
@@ -264,8 +264,10 @@ def load(
         arrays, facts = unpack(folder / SOLUTION)
         history = arrays.pop("history")
         spec = facts["network"]
+        check_size(spec, sum(array.size for array in arrays.values()))
         made = skeleton(problem, spec, factory) if isinstance(plan, Plan) else field_skeleton(problem, spec)
         field = fill(made, arrays)
+        check_map(problem, field)
     result = former_result(folder)
     if result is None:
         raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")
@@ -287,7 +289,7 @@ def read_problem(folder: Path) -> Problem:
 def read_plan(folder: Path) -> DirectPlan | Plan:
     """The plan of a run: a direct one has passes, a training has phases."""
     with undamaged(folder / PLAN):
-        text = (folder / PLAN).read_text("utf-8")
+        text = contents(folder / PLAN).decode()
         return DirectPlan.from_json(text) if "passes" in json.loads(text) else Plan.from_json(text)
 
 

@@ -30,7 +30,7 @@ from ..problem import Problem
 from ..problem.facts.posedness import doubts
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
-from ..run.folder import check_checkpoints, former_result, prepare
+from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
 from ..solution import Solution, errors, errors_json, field_errors_json, read_plan, read_problem
@@ -71,8 +71,10 @@ def solve(
     clock = _clock(budget)
     stated = problem_of(problem)
     _examine(stated)
-    job = _job(stated, solver, clock, None if out is None else Path(out), force)
-    return _warned(carry_out([job], _watcher(monitor), clock)[0])
+    folder = None if out is None else Path(out)
+    with held(None if jax.process_index() else folder):
+        job = _job(stated, solver, clock, folder, force)
+        return _warned(carry_out([job], _watcher(monitor), clock)[0])
 
 
 def solve_many(
@@ -121,8 +123,9 @@ def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor 
             f"the run in {folder} has code of your own: {', '.join(missing)}",
             "give it again: sn.resume(folder, sn.Train(…))",
         )
-    check_checkpoints(folder)
-    return _warned(carry_out([Job(problem, plan, folder, own)], _watcher(monitor))[0])
+    with held(None if jax.process_index() else folder):
+        check_checkpoints(folder)
+        return _warned(carry_out([Job(problem, plan, folder, own)], _watcher(monitor))[0])
 
 
 def problem_of(problem: Problem | str | Path) -> Problem:
@@ -198,7 +201,10 @@ def carry_out(
             _estimate(solution, monitor, clock, former)
         _judge(solution, carried, clock)
         if job.folder is not None and jax.process_index() == 0:
-            solution.save(job.folder)
+            try:
+                solution.save(job.folder)
+            except SafeNetError as obstacle:  # a full disk: what was found is still worth more than nothing
+                solution.result.warnings.append(f"the run is not saved: {obstacle.message}")
         solutions.append(solution)
     return solutions
 
