@@ -138,6 +138,18 @@ def _interior_points(problem: Problem, count: int) -> np.ndarray:
     return inside(problem, range(len(problem.axes)), 2 ** int(np.ceil(np.log2(count))), scattered)
 
 
+@fact
+def driven(problem: Problem) -> float:
+    """The largest |source| of any equation, on the points."""
+    points = interior_points(problem, 1024)
+    values = coordinates(problem, points)
+    with np.errstate(all="ignore"):
+        sizes = [
+            np.abs(evaluate(problem.value(equation.source), values, np)) for equation in problem.equations
+        ]
+    return float(max(np.nanmax(size) for size in sizes))
+
+
 def scattered(points: int, columns: int) -> np.ndarray:
     sobol = qmc.Sobol(columns, rng=np.random.default_rng(SEED))
     return np.asarray(sobol.random_base2(int(np.ceil(np.log2(points)))))

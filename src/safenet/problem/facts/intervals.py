@@ -143,7 +143,10 @@ def _sine(shift: float) -> Callable[[Interval], Interval]:
         top = np.floor((high + room - np.pi / 2) / turn) >= np.ceil((low - room - np.pi / 2) / turn)
         bottom = np.floor((high + room + np.pi / 2) / turn) >= np.ceil((low - room + np.pi / 2) / turn)
         wild = ~np.isfinite(low) | ~np.isfinite(high)
-        below, above = np.where(bottom | wild, -1.0, np.minimum(*ends)), np.where(top | wild, 1.0, np.maximum(*ends))
+        below, above = (
+            np.where(bottom | wild, -1.0, np.minimum(*ends)),
+            np.where(top | wild, 1.0, np.maximum(*ends)),
+        )
         return below, above
 
     return found

@@ -8,6 +8,7 @@ that are not flat are narrow features: solvers put breaks around them, and resid
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 FIRST = {1: 64, 2: 16, 3: 8, 4: 4}  # boxes along every axis that a formula depends on
 SEEN = 4.0  # a range at most so many times that of the points hides nothing
+STEEP = 0.7  # of the range between two neighbouring points: more is a step that they do not resolve
+COMMON = 0.02  # of the domain: points meet what is as large as that, however narrow its parts
 FLAT = 0.05  # of the formula's size: less is not worth a box
 # Of an axis: what is narrower is not sure to be met by a thousand points, of a line or of more dimensions.
 NARROW = {1: 1 / 400, 2: 1 / 100}
@@ -41,6 +44,10 @@ class Narrow:
     cuts: tuple[tuple[float, ...], ...]
     unbounded: tuple[str, ...] = ()
     spread: tuple[str, ...] = ()
+
+    def gap(self, axis: int) -> float:
+        """The least distance of two cuts along an axis; infinite where there are none."""
+        return min(np.diff(self.cuts[axis]), default=math.inf)
 
 
 @fact
@@ -100,20 +107,21 @@ def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] |
     size = 0.0
     for _ in range(ROUNDS):
         low, high = enclosure(part, _symbols(problem, boxes, along))
-        least, most = _sampled(problem, part, boxes, along)
-        values = np.concatenate([np.abs(least), np.abs(most)])
-        size = max(size, float(np.max(values[np.isfinite(values)], initial=0.0)))
-        seen = most - least
-        hides = ~(high - low <= SEEN * seen + FLAT * size)
+        values, steepest = _sampled(problem, part, boxes, along)
+        size = max(size, float(np.abs(values).max(initial=0.0)))
+        seen = np.ptp(values, axis=1)
+        # One point among others that happens to meet a pulse does not resolve it.
+        hides = ~((high - low <= SEEN * seen + FLAT * size) & (steepest <= STEEP * seen + FLAT * size))
         small = ~hides & _small(problem, boxes, along)
         settled.append(boxes[small])
         ranges.append(seen[small])
         boxes = boxes[hides & ~_tiny(problem, boxes, along)]
         if not len(boxes):
             # Not before the end is it known how large the formula is, and which boxes are flat beside that.
-            return np.concatenate(settled)[np.concatenate(ranges) > FLAT * size], along
+            found = np.concatenate(settled)[np.concatenate(ranges) > FLAT * size]
+            return found[: 0 if _share(problem, found, along) > COMMON else None], along
         if len(boxes) > BOXES:
-            return None
+            return (boxes[:0], along) if _share(problem, boxes, along) > COMMON else None
         boxes = _halved(problem, part, boxes, along)
     return None
 
@@ -144,19 +152,24 @@ def _symbols(
 def _sampled(
     problem: Problem, part: sp.Expr, boxes: np.ndarray, along: list[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest value at a few points of every box."""
-    share = np.array([0.02, 0.211, 0.493, 0.789, 0.98]) if len(along) < 3 else np.array([0.04, 0.443, 0.96])
+    """The values at a few points of every box, (boxes, points), and the largest step between neighbours."""
+    share = np.array([0.02, 0.211, 0.493, 0.789, 0.98] if len(along) < 3 else [0.04, 0.443, 0.96])
     grid = np.meshgrid(*[share] * len(along), indexing="ij")
     low, wide = boxes[:, along, 0], boxes[:, along, 1] - boxes[:, along, 0]
-    at = {
-        problem.axes[i].symbol: low[:, [k]] + wide[:, [k]] * grid[k].ravel() for k, i in enumerate(along)
-    }
+    at = {problem.axes[i].symbol: low[:, [k]] + wide[:, [k]] * grid[k].ravel() for k, i in enumerate(along)}
     with np.errstate(all="ignore"):
         values = np.broadcast_to(evaluate(part, at, np), (len(boxes), grid[0].size))
-    values = np.where(np.isfinite(values), values, np.nan)
-    lost = np.isnan(values).all(axis=1)
-    values = np.where(lost[:, None], 0.0, values)
-    return np.nanmin(values, axis=1), np.nanmax(values, axis=1)
+    values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+    meshed = values.reshape(len(boxes), *grid[0].shape)
+    steps = [
+        np.abs(np.diff(meshed, axis=k + 1)).reshape(len(boxes), -1).max(axis=1) for k in range(len(along))
+    ]
+    return values, np.max(steps, axis=0)
+
+
+def _share(problem: Problem, boxes: np.ndarray, along: list[int]) -> float:
+    """Of the domain."""
+    return float(np.prod(_widths(problem, boxes, along), axis=1).sum())
 
 
 def _widths(problem: Problem, boxes: np.ndarray, along: list[int]) -> np.ndarray:
