@@ -23,11 +23,13 @@ from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
 from ..fields.unknown import Unknown
-from ..measure.estimate import adrift, estimated, missed_data
+from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.finite import check_finite
+from ..measure.thresholds import HARDLY, UNSEEN
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
-from ..problem.facts.posedness import doubts
+from ..problem.facts.posedness import doubts, left_free
+from ..problem.facts.undecided import undecided
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
 from ..run.folder import check_checkpoints, former_result, held, prepare
@@ -197,9 +199,10 @@ def carry_out(
         former = former_result(job.folder)
         seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
         solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
+        decided = True
         if estimate and not (carried.interrupted or carried.stopped):
-            _estimate(solution, monitor, clock, former)
-        _judge(solution, carried, clock)
+            decided = _estimate(solution, monitor, clock, former)
+        _judge(solution, carried, clock, decided)
         if job.folder is not None and jax.process_index() == 0:
             try:
                 solution.save(job.folder)
@@ -270,8 +273,8 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
     return Solution(problem, field, plan, carried.history, result, factory=factory)
 
 
-def _judge(solution: Solution, carried: Carried, clock: Budget) -> None:
-    """The outcome, and a warning where the problem is not solved."""
+def _judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -> None:
+    """The outcome, and a warning where the problem is not solved. `decided`: the problem has this solution only."""
     result = solution.result
     if carried.interrupted or result.outcome == Outcome.INTERRUPTED:
         result.outcome = Outcome.INTERRUPTED
@@ -288,10 +291,14 @@ def _judge(solution: Solution, carried: Carried, clock: Budget) -> None:
     elif carried.ending == Ending.DIVERGED:
         result.outcome = Outcome.DIVERGED
         result.warnings.append(f"diverged: {result.stop_reason}")
-    elif missed or (estimate or 0.0) > SOLVED_BELOW:
+    elif missed or not decided or (estimate or 0.0) > SOLVED_BELOW:
         result.outcome = Outcome.NOT_SOLVED
     else:
         result.outcome = Outcome.SOLVED
+    if missed and result.estimate is not None:
+        result.estimate_left = max(
+            result.estimate_left or 0.0, 1.0
+        )  # of so large a residual it explains nothing
     if missed and residual is not None and result.outcome != Outcome.GIVEN_UP:
         result.warnings.append(f"not solved: residual {share(residual)} on unseen points")
 
@@ -301,32 +308,58 @@ def share(value: float) -> str:
     return f"{value:.0%}" if value < 100 else f"{value:.0e}"
 
 
-def _estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Result | None) -> None:
+def _undetermined(problem: Problem, found: Estimate) -> str | None:
+    """Why no number says how wrong this solution is, where the problem does not decide between it and others."""
+    if found.seen < UNSEEN:
+        return (
+            "the solution is not unique, or there is none: a multiple of another function can be added to it and no "
+            "equation or condition changes; no error is estimated"
+        )
+    if left_free(problem) and found.seen < HARDLY:
+        return "something is left free (see above), so no error is estimated"
+    if found.noise > SOLVED_BELOW:
+        return (
+            f"rounding errors of the data are amplified to {share(found.noise)} of the solution: in double precision "
+            "the problem does not determine it, and no error is estimated"
+        )
+    return None
+
+
+def _estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Result | None) -> bool:
     """By how much a solve that came to its end thinks it is wrong, unless a `former` one said.
 
-    One that was given up has seen the solution end, or jump, and of that no correction knows.
+    One that was given up has seen the solution end, or jump, and of that no correction knows. False where the problem
+    does not decide what its solution is: then there is no estimate.
     """
     began, result, problem = time.monotonic(), solution.result, solution.problem
     last = result.phases[-1:] and result.phases[-1].outcome
     if result.residual is None or last in (Ending.GIVEN_UP, Ending.DIVERGED):
-        return
+        return True
+    if undecided(problem):
+        return False  # the doubts have said why
     if clock.over():
         result.stop_reason += " The budget is spent: the error was not estimated."
-        return
+        return True
+    decided = True
     try:
         if adrift(problem, solution.field):
             result.warnings.append(
                 "the conditions do not fix the position of the layer, to nine digits, so no error is estimated; if a "
                 "symmetry fixes it, solve one half"
             )
-            return
+            return True
         if former is not None and former.estimate is not None:
             result.estimate, result.estimate_left, result.estimate_since = (
                 former.estimate,
                 former.estimate_left,
                 former.estimate_since,
             )
-        elif found := estimated(problem, solution.field, monitor):
+        elif (found := estimated(problem, solution.field, monitor)) and (
+            why := _undetermined(problem, found)
+        ):
+            result.warnings.append(why)
+            decided = False
+        elif found:
             result.estimate = field_errors_json(problem.unknowns, found.error, found.fields)
             result.estimate_left, result.estimate_since = found.left, found.since
         if data := missed_data(problem, solution.field):
@@ -341,3 +374,4 @@ def _estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Resul
         result.outcome = Outcome.INTERRUPTED
         result.stop_reason = "Interrupted while the error was estimated; a run with a folder can be resumed."
     result.wall_seconds = round(result.wall_seconds + time.monotonic() - began, 3)
+    return decided

@@ -22,6 +22,7 @@ from .agreement import clashes, corners
 from .balance import imbalance
 from .fact import fact
 from .structure import axis_kinds
+from .undecided import undecided
 
 
 @fact
@@ -34,7 +35,7 @@ def doubts(problem: Problem) -> tuple[str, ...]:
         _clashing(problem),
         _unbalanced(problem),
     )
-    return (*(text for texts in found for text in texts), *left_free(problem))
+    return (*undecided(problem), *(text for texts in found for text in texts), *left_free(problem))
 
 
 @fact
