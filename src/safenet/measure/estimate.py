@@ -35,6 +35,7 @@ from .thresholds import AMPLE, BARELY, BLIND, DRIFT, DWARFED, EARLY, OFF, ROUGH,
 
 RICHER = 2  # two, not one: of a symmetric solution every second coefficient is zero
 # Axes → (cells along each, degree) of the uniform grid: some thousand coefficients.
+GROWN_DEGREE = {1: 12, 2: 6, 3: 4}  # where only the growth of an error is looked at
 REFINED = {1: 3, 2: 2}  # how often the slabs may be four times as many
 SHAKEN_BELOW = 20_000  # coefficients of a march that is made once more, from a start that is a little off
 UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
@@ -207,22 +208,18 @@ class Shaking:
 def _chained(
     problem: Problem, cells: tuple[Cell, ...], degrees: Sequence[int], start: np.ndarray, base: Any = None
 ) -> Shaking:
-    """Slab after slab, each behind the one before as it is and as it is shaken; all at once where time is no axis."""
+    """Slab after slab, each behind the one before and what that was shaken by; all at once where time is no axis."""
     steps, noise, seen = np.zeros_like(start), np.zeros_like(start), 1.0
     before = shaken = None
     for span, indices in _slabs(problem, cells):
         here, own = [cells[i] for i in indices], start[indices]
         density = oversampling(problem) if span is None else ROWS_BEYOND
-        rows, twin = (
-            CellRows(problem, here, degrees, density, span, None if last is None else handed_over(last), base)
-            for last in (before, shaken)
-        )
-        shaking = _shaken(rows, twin if before is not None else None, own.ravel())
+        behind = None if before is None else handed_over(before)
+        rows = CellRows(problem, here, degrees, density, span, behind, base)
+        shaking = _shaken(rows, own.ravel(), shaken)
         seen = min(seen, shaking.seen)
         steps[indices], noise[indices] = (part.reshape(own.shape) for part in (shaking.step, shaking.noise))
-        before, shaken = (
-            _total(rows.form(own + steps[indices] + part), base) for part in (0.0 * own, noise[indices])
-        )
+        before, shaken = _total(rows.form(own + steps[indices]), base), rows.form(noise[indices])
     return Shaking(steps, noise, seen)
 
 
@@ -230,10 +227,10 @@ def _total(form: CellForm, base: Any) -> Any:
     return form if base is None else Sum(base, form)
 
 
-def _shaken(rows: CellRows, twin: CellRows | None, own: np.ndarray) -> Shaking:
+def _shaken(rows: CellRows, own: np.ndarray, before: CellForm | None = None) -> Shaking:
     """The step of Newton's method, and what it becomes where every row is wrong by a rounding.
 
-    `twin`: the same rows behind a slab that has been shaken already.
+    `before`: by how much the slab before was shaken.
     """
     with one_thread(), np.errstate(all="ignore"):
         jacobian, residual = rows.linearise(own)
@@ -244,8 +241,8 @@ def _shaken(rows: CellRows, twin: CellRows | None, own: np.ndarray) -> Shaking:
         step, _ = factored.solve(residual)
         rounding = np.finfo(float).eps * rows.sizes()
         shift = rounding * np.random.default_rng(len(own)).normal(size=residual.shape)
-        if twin is not None:
-            shift += twin.linearise(own)[1] - residual
+        if before is not None:
+            shift += rows.handed_more(handed_over(before))
         noise, _ = factored.solve(shift)
         weak, image = factored.weakest()
         sigma = max(float(np.linalg.norm(image)), 1e-300)
@@ -337,16 +334,17 @@ def _on_a_grid(problem: Problem, field: Any) -> Corrected:
     ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
     cells: tuple[Cell, ...] = tuple(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
     rows = CellRows(problem, cells, degree, oversampling(problem), base=field)
-    shaking = _shaken(rows, None, np.zeros(rows.unknowns))
+    shaking = _shaken(rows, np.zeros(rows.unknowns))
     step, noise = rows.form(shaking.step), rows.form(shaking.noise)
     if time_obstacle(problem) is None:
         # All at once, least squares would rather miss the start by a little than follow what grows from it.
-        noise = _grown(problem, ticks, rows.degrees, field)
+        noise = _grown(problem, ticks, GROWN_DEGREE[len(problem.axes)], field)
     return Corrected(Sum(field, step), None, noise, shaking.seen)
 
 
-def _grown(problem: Problem, ticks: list[list[float]], degrees: Sequence[int], field: Any) -> CellForm:
+def _grown(problem: Problem, ticks: list[list[float]], degree: int, field: Any) -> CellForm:
     """What rounding grows to in the course of time: in slabs so short that their rows see where they begin."""
+    degrees = (degree,) * len(problem.axes)
     for _ in range(REFINED[min(len(problem.axes), 2)]):
         cells: tuple[Cell, ...] = tuple(
             itertools.product(*(list(itertools.pairwise(line)) for line in ticks))
@@ -357,4 +355,4 @@ def _grown(problem: Problem, ticks: list[list[float]], degrees: Sequence[int], f
             break
         times = np.array(ticks[-1])
         ticks = [*ticks[:-1], np.linspace(times[0], times[-1], 4 * len(times) - 3).tolist()]
-    return CellForm(chained.noise, cells, tuple(degrees))
+    return CellForm(chained.noise, cells, degrees)

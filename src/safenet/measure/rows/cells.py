@@ -17,7 +17,7 @@ from ...run.threads import one_thread
 from ..thresholds import INVERSE_STEPS, RIDGE
 from .block_cholesky import BlockCholesky
 from .cell_groups import CellGroups
-from .relation import weigh
+from .relation import Handover, weigh
 
 
 class CellRows(CellGroups):
@@ -80,6 +80,16 @@ class CellRows(CellGroups):
             return Factored(self, jacobian, BlockCholesky(gram, len(self.cells), RIDGE), scale)
         except LinAlgError:
             return None
+
+    def handed_more(self, more: Handover) -> np.ndarray:
+        """What the residual changes by if `more` is handed over besides: −w d at the slab's start, 0 elsewhere."""
+        begun = {id(own): other for own, other in zip(self.handed, self._continuation(more), strict=True)}
+        parts = []
+        for group in self.groups:
+            other = begun.get(id(group))
+            moved = np.zeros(group.weights.shape) if other is None else -other.weights * other.target
+            parts.append(np.asarray(moved).ravel())
+        return np.concatenate(parts)
 
     def sizes(self) -> np.ndarray:
         """The size of the terms of every row, after `linearise`."""
