@@ -21,19 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from safenet.solving.door.door import carry_out
 
 import safenet as sn
-from safenet.direct.direct import LeastSquares
-from safenet.direct.modes import Modes
 from safenet.run.checkpoint import write_atomically
-from safenet.train.choice import CELL_MARCHES, MARCHES
-from safenet.train.optimisers.adam import Adam
-from safenet.train.optimisers.lbfgs import LBFGS
-from safenet.train.optimisers.levenberg import LevenbergMarquardt
-from safenet.train.optimisers.ssbroyden import SSBroyden
-from safenet.train.phases import DIRECT, Phase
-from safenet.train.recipes import make_plan
+from safenet.solving.door import Job, carry_out
+from safenet.solving.plans import plan_for
+from safenet.train.phases import Phase
 from safenet.train.staging import Stage
 
 PROBLEMS = ("wave", "reaction", "burgers")
@@ -41,33 +34,40 @@ NETWORK: dict[str, Any] = {"features": 32, "width": 8}
 FIRST = {"features": 16, "width": 6}  # of two stages; the second has the size of the others
 POINTS = {"points": 1_000, "condition_points": 100}
 MANY = 10**6  # iterations: the clock ends the run
-LM = LevenbergMarquardt(MANY)
+LM = sn.LevenbergMarquardt(MANY)
 DIRECT_SECONDS = 60.0  # of processor time; none of the linear ones comes near
 LITERAL = {"frequencies": "harmonic", "amplitudes": "unit", "normalise": "point"}
 
-Case = tuple[str, dict[str, Any], tuple[Phase, ...]]
+Case = tuple[str, Any]
+
+
+def trained(options: dict[str, Any], *phases: Phase) -> sn.Train:
+    return sn.Train("safe-net", phases, **POINTS, **NETWORK | options)
 
 
 def cases(linear: bool) -> list[Case]:
-    """(name, options of the network, phases); what comes first is what most lines are compared with."""
-    direct: dict[str, tuple[Phase, ...]] = (
-        {"least squares": (LeastSquares(),), "modes": (Modes(),)}
+    """(name, solver); what comes first is what most lines are compared with."""
+    direct = (
+        {"least squares": sn.LeastSquares(), "modes": sn.Modes()}
         if linear
-        else {"marching": MARCHES[:1], "cell marching": CELL_MARCHES[:2]}
+        else {"marching": sn.March(on="series", tail=1e-3), "cell marching": sn.March(on="cells", tail=1e-6)}
     )
-    return [
+    networks: list[tuple[str, dict[str, Any], tuple[Phase, ...]]] = [
         ("safe-net, LM", {}, (LM,)),
         ("a: literal", LITERAL, (LM,)),
         ("a: + box frequencies", LITERAL | {"frequencies": "box"}, (LM,)),
         ("a: + amplitude decay", {"normalise": "point"}, (LM,)),
-        ("b: Adam", {}, (Adam(MANY),)),
-        ("b: L-BFGS", {}, (LBFGS(MANY),)),
-        ("b: SSBroyden", {}, (SSBroyden(MANY),)),
+        ("b: Adam", {}, (sn.Adam(MANY),)),
+        ("b: L-BFGS", {}, (sn.LBFGS(MANY),)),
+        ("b: SSBroyden", {}, (sn.SSBroyden(MANY),)),
         ("c: frozen frequencies", {"train_features": False}, (LM,)),
         ("d: hard conditions", {"hard": True}, (LM,)),
-        ("e: two stages", FIRST, (LevenbergMarquardt(60), Stage(MANY, **NETWORK))),
+        ("e: two stages", FIRST, (sn.LevenbergMarquardt(60), Stage(MANY, **NETWORK))),
         ("f: adaptive points", {}, (replace(LM, resample=20),)),
-        *((f"g: {name}", {}, phases) for name, phases in direct.items()),
+    ]
+    return [
+        *((name, trained(options, *phases)) for name, options, phases in networks),
+        *((f"g: {name}", solver) for name, solver in direct.items()),
     ]
 
 
@@ -99,13 +99,12 @@ class Deadline(sn.Monitor):
 def run(name: str, case: Case, seconds: float) -> dict[str, Any]:
     """One case, until it ends or its time does."""
     problem = sn.library.problem(name)
-    _, options, phases = case
-    direct = isinstance(phases[0], DIRECT)
-    plan = Train("safe-net", "levenberg-marquardt", **POINTS, **NETWORK | options).plan(problem)
+    _, solver = case
+    direct = not isinstance(solver, sn.Train)
     watch = Deadline(DIRECT_SECONDS if direct else seconds, direct)
-    result = carry_out(problem, replace(plan, phases=phases), watch, None).result
+    result = carry_out([Job(problem, plan_for(problem, solver))], watch, estimate=False)[0].result
     facts = ("l2re", "residual", "parameters", "iterations", "evaluations", "seconds", "outcome")
-    return {fact: result[fact] for fact in facts} | {"processor_seconds": round(watch.used, 2)}
+    return {fact: getattr(result, fact) for fact in facts} | {"processor_seconds": round(watch.used, 2)}
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from safenet.run.checkpoint import write_atomically
 
 POINTS = {"points": 300, "condition_points": 60}
 ADAM = {
-    "recipe": "paper-4",
+    "schedule": "paper-4",
     "scale": 0.006,
     "precision": "float64",
     "sampler": "sobol",
@@ -86,7 +86,7 @@ exact = {{ u = "sin(2*pi*(x - t))" }}
 """
 TEXTS |= {f"transport × {factor}": TRANSPORT.format(factor=factor) for factor in ("200", "0.005")}
 # 500 Adam and 1500 L-BFGS steps in single precision.
-SINGLE = {**ADAM, "recipe": "paper-3b", "scale": 0.05, "precision": "float32"}
+SINGLE = {**ADAM, "schedule": "paper-3b", "scale": 0.05, "precision": "float32"}
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "klein-gordon, pinn": ("klein-gordon", ADAM | PINN),
@@ -108,7 +108,8 @@ def problem_of(name: str) -> sn.Problem:
 
 def trained(problem: sn.Problem, settings: dict[str, Any]) -> tuple[sn.Solution, dict[str, Any]]:
     began = time.perf_counter()
-    solution = sn.solve(problem, sn.Train(**settings))
+    options = {key: value for key, value in settings.items() if key != "method"}
+    solution = sn.solve(problem, sn.Train(settings["method"], **options))
     weights = [1.0] * len(problem.equations) + [100.0] * len(problem.conditions)
     error = solution.result.l2re
     return solution, {
@@ -131,7 +132,7 @@ def examined(name: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Untrained and trained, the advice at each; what following it gives."""
     problem = problem_of(name)
     look = {"operator": "gauss-newton", **POINTS}
-    network = {key: value for key, value in settings.items() if key not in ("recipe", "scale", *POINTS)}
+    network = {key: value for key, value in settings.items() if key not in ("schedule", "scale", *POINTS)}
     untrained = sn.spectrum(problem, **look, **network)
     solution, before = trained(problem, settings)
     followed = {}
@@ -140,7 +141,7 @@ def examined(name: str, settings: dict[str, Any]) -> dict[str, Any]:
             if advice.about in followed:
                 continue
             changed = settings | dict(advice.settings)
-            if "recipe" in advice.settings:
+            if "schedule" in advice.settings:
                 changed["scale"] = TENTH
             _, after = trained(problem, changed)
             followed[advice.about] = {

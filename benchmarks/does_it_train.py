@@ -76,20 +76,21 @@ def run(case: dict[str, Any], scale: float, folder: Path) -> dict[str, Any]:
     if (folder / "plan.json").exists():
         solution = sn.resume(folder, monitor=Watch())
     else:
-        method = case["method"]
-        solution = sn.solve(problem, sn.Train(method, "paper-1", scale=scale, **options), monitor=Watch(), out=folder)
+        training = sn.Train(case["method"], "paper-1", scale=scale, **options)
+        solution = sn.solve(problem, training, monitor=Watch(), out=folder)
     rows = solution.history[np.unique(np.linspace(0, len(solution.history) - 1, POINTS).astype(int)), :2]
+    result = solution.result.to_json()
     facts = ("l2re", "residual", "parameters", "iterations", "evaluations", "seconds", "outcome", "device")
     phases = [
         {
             key: phase[key]
             for key in ("name", "iterations", "evaluations", "seconds", "outcome", "stop_reason")
         }
-        for phase in solution.result.phases
+        for phase in result["phases"]
     ]
     return {
         **case,
-        **{fact: solution.result[fact] for fact in facts},
+        **{fact: result[fact] for fact in facts},
         "phases": phases,
         "loss": [[int(i), float(f"{total:.3e}")] for i, total in rows],
         "error": curve,

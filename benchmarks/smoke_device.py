@@ -62,8 +62,8 @@ def seed_times() -> dict[str, float]:
 def main() -> None:
     results: dict[str, object] = {"device": str(jax.devices()[0]), "jax": jax.__version__}
     for name in ("wave", "convection", "diffusion", "reaction", "nh-heat"):
-        solution = sn.solve(sn.library.problem(name))
-        results[name] = {key: solution.result[key] for key in ("l2re", "residual", "seconds", "outcome")}
+        result = sn.solve(sn.library.problem(name)).result
+        results[name] = {key: getattr(result, key) for key in ("l2re", "residual", "seconds", "outcome")}
         print(name, results[name], flush=True)
     results["seconds per iteration"] = step_times()
     print(results["seconds per iteration"], flush=True)

@@ -46,6 +46,7 @@ from safenet.measure.points import Points, sample
 from safenet.networks.methods import Method, build
 from safenet.paper import tables
 from safenet.run.checkpoint import fill, leaves, pack, unpack, write_atomically
+from safenet.solution import errors
 from safenet.train.objective import PhysicsLoss, physics_loss, term_names
 from safenet.train.optimisers.adam import Adam, AdamState
 from safenet.train.optimisers.status import Status, sentence
@@ -184,7 +185,7 @@ class Case:
             "iterations": int(self.state.iteration),
             "status": sentence(self.state.status),
             "loss": float(loss(theta)[0]),
-            "l2re": sn.Solution(self.problem, network, sn.Plan()).error().l2re,
+            "l2re": errors(self.problem, network).l2re,
             "parameters": int(theta.size),
         }
         for operator in ("hessian", "gauss-newton"):

@@ -10,11 +10,7 @@ from sympy import Eq, Function, Rational, exp, symbols
 
 import safenet as sn
 from safenet.features import Features, domain_features, fourier_products
-from safenet.measure.points import sample
 from safenet.networks import perceptron
-from safenet.train.objective import physics_loss
-from safenet.train.optimisers.levenberg import LevenbergMarquardt
-from safenet.train.optimisers.status import Status
 
 x = symbols("x")
 u = Function("u")
@@ -41,17 +37,12 @@ class Layer(Features):
 
 
 def train(features):
-    """A network of one hidden layer on `features`, by Levenberg–Marquardt: a Solution like that of sn.solve."""
+    """A network of one hidden layer on `features`, by Levenberg–Marquardt."""
     network = perceptron(
         features, 1, width=8, depth=1, activation="tanh", key=jax.random.key(0), dtype=jnp.float64
     )
-    points = sample(layer, interior=512, condition=1, sampler="sobol", seed=0)
-    loss, theta = physics_loss(layer, network, points)
-    phase = LevenbergMarquardt(iterations=60)
-    state = phase.start(loss, theta)
-    while state.status == Status.RUNNING:
-        state, _ = phase.advance(loss, state, 50)
-    return sn.Solution(layer, loss.field(state.theta), sn.Plan())
+    schedule = [sn.LevenbergMarquardt(60)]
+    return sn.solve(layer, sn.Train(network, schedule, points=512, condition_points=1))
 
 
 fourier = fourier_products(layer, 16, "box", "decay", key=jax.random.key(1), dtype=jnp.float64)

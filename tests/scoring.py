@@ -1,11 +1,15 @@
 """‖u − u*‖/‖u*‖ on a uniform grid, and the states of a direct pass: what the tests of solvers share."""
 
 import numpy as np
+import pytest
 
 from safenet.fields.derivatives import jets
 from safenet.measure.heldout import grid
 from safenet.run.budget import Budget
 from safenet.run.progress import Monitor
+
+# A few steps of training solve nothing, and that is said.
+unsolved = pytest.mark.filterwarnings("ignore:.*(not solved|is estimated at):safenet.errors.SafeNetWarning")
 
 
 def l2re(problem, field, ticks=31):

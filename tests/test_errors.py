@@ -164,15 +164,6 @@ def test_sympy_equations_that_collapse_are_explained():
     [
         (("waev",), "no problem 'waev'", "did you mean 'wave'"),
         (("allen-kahn",), "no problem 'allen-kahn'", "did you mean 'allen-cahn'"),
-        (("wave", "--method", "safenet"), "no method 'safenet'", "did you mean 'safe-net'"),
-        (("wave", "--recipe", "paper1"), "no recipe 'paper1'", "did you mean 'paper-1'"),
-        (("wave", "--sampler", "sobl"), "no sampler 'sobl'", "did you mean 'sobol'"),
-        (("wave", "--activation", "tahn"), "activation = 'tahn'", "did you mean 'tanh'"),
-        (("wave", "--frequencies", "gauss"), "frequencies = 'gauss'", "did you mean 'gaussian'"),
-        (("wave", "--amplitudes", "units"), "amplitudes = 'units'", "did you mean 'unit'"),
-        (("wave", "--normalise", "fix"), "normalise = 'fix'", "did you mean 'fixed'"),
-        (("wave", "--precision", "float16"), "no precision 'float16'", "did you mean 'float"),
-        (("wave", "--precision", "float32"), "needs float64", "leave out --precision"),
         (("wave", "--device", "gpux"), "no device 'gpux'", "did you mean 'gpu'"),
         (("wave", "--set", "gamma=3"), "no parameter 'gamma'", "beta, c"),
         (("wave", "--set", "c"), "--set c is not of the form NAME=VALUE", "--set beta=30"),
@@ -180,30 +171,64 @@ def test_sympy_equations_that_collapse_are_explained():
         (("wave", "--set", "c=fast"), "--set c=fast.*'fast' is not known", "give a number"),
         (("wave", "--set", "c=1/0"), "--set c=1/0.*division by zero", "give a number"),
         (("heat.toml", "--set", "kappa=1"), "heat has no parameter 'kappa'", r"\bk\b"),
-        (("wave", "--scale", "0"), "scale is 0", "positive"),
-        (("wave", "--scale", "-1"), "scale is -1", "positive"),
-        (("wave", "--scale", "nan"), "scale is nan", "positive"),
-        (("wave", "--scale", "inf"), "scale is inf", "positive"),
         (("wave", "--budget", "soon"), "budget 'soon' is not a time", "60s, 5m or 1h"),
         (("wave", "--budget", "0s"), "budget '0s' is not a time", "60s, 5m or 1h"),
-        (("wave", "--budget", "9s", "--recipe", "paper-1"), "budget goes with the default recipe", "--scale"),
-        (("wave", "--points", "0"), "0 points", "at least 1"),
-        (("wave", "--condition-points", "0"), "0 condition points", "at least 1"),
-        (("wave", "--features", "-1"), "features = -1 is too small", "least is 0"),
-        (("wave", "--width", "0"), "width = 0 is too small", "least is 1"),
-        ((), "no problem was given", "safenet solve wave"),
+        ((), "no problem was given", "safenet {command} wave"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
 )
-def test_an_unknown_name_or_number_is_refused_with_the_nearest(words, says, remedy, desk):
+@pytest.mark.parametrize("command", ["solve", "train"])
+def test_an_unknown_name_or_number_is_refused_with_the_nearest(command, words, says, remedy, desk):
+    refused(command, *words, cwd=desk, says=says, remedy=remedy.format(command=command))
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "remedy"),
+    [
+        (("wave", "--solver", "marsh"), "no solver 'marsh'", "did you mean 'march'"),
+        (("wave", "--solver", "train"), "trained by another command", "safenet train wave"),
+        (("helmholtz", "--solver", "march"), "march does not suit helmholtz", "leave out --solver"),
+        (("burgers", "--solver", "modes"), "modes does not suit burgers", "leave out --solver"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
+)
+def test_a_solver_that_is_none_or_does_not_suit_is_refused(words, says, remedy, desk):
     refused("solve", *words, cwd=desk, says=says, remedy=remedy)
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "remedy"),
+    [
+        (("--method", "safenet"), "no method 'safenet'", "did you mean 'safe-net'"),
+        (("--recipe", "paper1"), "no recipe 'paper1'", "did you mean 'paper-1'"),
+        (("--sampler", "sobl"), "no sampler 'sobl'", "did you mean 'sobol'"),
+        (("--activation", "tahn"), "activation = 'tahn'", "did you mean 'tanh'"),
+        (("--frequencies", "gauss"), "frequencies = 'gauss'", "did you mean 'gaussian'"),
+        (("--amplitudes", "units"), "amplitudes = 'units'", "did you mean 'unit'"),
+        (("--normalise", "fix"), "normalise = 'fix'", "did you mean 'fixed'"),
+        (("--precision", "float16"), "no precision 'float16'", "did you mean 'float"),
+        (("--precision", "float32"), "needs float64", "leave out the precision"),
+        (("--scale", "0"), "scale is 0", "positive"),
+        (("--scale", "-1"), "scale is -1", "positive"),
+        (("--scale", "nan"), "scale is nan", "positive"),
+        (("--scale", "inf"), "scale is inf", "positive"),
+        (("--points", "0"), "0 points", "at least 1"),
+        (("--condition-points", "0"), "0 condition points", "at least 1"),
+        (("--features", "-1"), "features = -1 is too small", "least is 0"),
+        (("--width", "0"), "width = 0 is too small", "least is 1"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
+)
+def test_a_network_or_a_schedule_that_is_none_is_refused(words, says, remedy, desk):
+    refused("train", "wave", *words, cwd=desk, says=says, remedy=remedy)
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("solve", "wave", "--seed", "-1"),
-        ("solve", "wave", "--points", "many"),
+        ("train", "wave", "--seed", "-1"),
+        ("train", "wave", "--points", "many"),
+        ("solve", "wave", "--method", "pinn"),
         ("eval",),
         ("plot", "x"),
         ("bake",),
@@ -329,12 +354,20 @@ def test_what_is_not_a_run_folder_is_said_to_be_none(command, name, says, desk):
 
 @pytest.mark.parametrize(
     "words",
-    [("wave",), ("--seed", "3"), ("--recipe", "paper-1"), ("--out", "new"), ("--force",), ("--points", "9")],
+    [
+        ("solve", "wave"),
+        ("solve", "--solver", "march"),
+        ("solve", "--out", "new"),
+        ("solve", "--force"),
+        ("train", "--seed", "3"),
+        ("train", "--recipe", "paper-1"),
+        ("train", "--points", "9"),
+    ],
 )
 def test_resume_refuses_what_it_would_ignore(words, desk_with_run):
-    given = "a problem" if words == ("wave",) else words[0]
+    given = "a problem" if words[1] == "wave" else words[1]
     says = f"plan of its run; {given} cannot be given"
-    refused("solve", *words, "--resume", "run", cwd=desk_with_run, says=says, remedy="leave it out")
+    refused(*words, "--resume", "run", cwd=desk_with_run, says=says, remedy="leave it out")
 
 
 # NumPy leaves a file that is not a whole zip archive to the garbage collector.
@@ -381,10 +414,10 @@ def test_a_damaged_checkpoint_is_named_and_removing_it_helps(damage, desk_with_r
 
 def test_a_plan_that_lacks_a_part_is_refused(desk_with_run):
     plan = json.loads((desk_with_run / "run" / "plan.json").read_text())
-    del plan["network"]
+    del plan["reasons"]
     (desk_with_run / "run" / "plan.json").write_text(json.dumps(plan))
     refused(
-        "eval", "run", "--at", "t=0.5", cwd=desk_with_run, says=r"run/plan.json .*network", remedy="--force"
+        "eval", "run", "--at", "t=0.5", cwd=desk_with_run, says=r"run/plan.json .*reasons", remedy="--force"
     )
 
 

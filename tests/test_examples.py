@@ -52,8 +52,8 @@ def klein_gordon_free(x: np.ndarray, t: np.ndarray) -> Fields:
 
     start = np.concatenate([np.sin(np.pi * modes / 32), np.zeros(31)])
     run = solve_ivp(rate, (0, t[-1]), start, "DOP853", t, rtol=1e-10, atol=1e-10)
-    amplitudes = dst(run.y[:31], type=1, axis=0) / 32
-    return {"u": np.sin(np.pi * x * modes) @ amplitudes}
+    coefficients = dst(run.y[:31], type=1, axis=0) / 32
+    return {"u": np.sin(np.pi * x * modes) @ coefficients}
 
 
 def kdv(x: np.ndarray, t: np.ndarray, speed: float = 1, start: float = 0) -> Fields:
@@ -141,7 +141,7 @@ def test_a_problem_file_is_solved_by_default(name: str) -> None:
     known = np.isfinite(truth)
     np.testing.assert_array_equal(np.isfinite(values), known)
     error = np.linalg.norm((values - truth)[known]) / np.linalg.norm(truth[known])
-    print(f"{name}: relative L2 error {error:.1e}, {solution.result['seconds']:.1f} s")
+    print(f"{name}: relative L2 error {error:.1e}, {solution.result.seconds:.1f} s")
     assert error <= 1e-3
 
 
@@ -216,15 +216,15 @@ def test_own_feature_finds_the_width_of_the_layer(run: Any) -> None:
 @pytest.mark.slow
 def test_methods_are_compared_on_equal_terms(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     results = run("compare_methods")["results"]
-    assert results["safe-net-literal"]["iterations"] == results["pinn"]["iterations"] == 40
-    assert results["the default"]["l2re"] < 1e-12
-    assert results["safe-net-literal"]["l2re"] < 1e-3 < 0.1 < results["pinn"]["l2re"]
+    assert results["safe-net-literal"].iterations == results["pinn"].iterations == 40
+    assert results["the default"].l2re < 1e-12
+    assert results["safe-net-literal"].l2re < 1e-3 < 0.1 < results["pinn"].l2re
     table = capsys.readouterr().out.splitlines()
     for line, (name, result) in zip(table[1:], results.items(), strict=True):
         assert line.startswith(name)
         error, iterations, _, parameters = line.removeprefix(name).split()
-        assert float(error) == pytest.approx(result["l2re"], rel=0.06)
-        assert (int(iterations), int(parameters)) == (result["iterations"], result["parameters"])
+        assert float(error) == pytest.approx(result.l2re, rel=0.06)
+        assert (int(iterations), int(parameters)) == (result.iterations, result.parameters)
 
 
 def test_the_exports_hold_the_drum(run: Any, tmp_path: Path) -> None:

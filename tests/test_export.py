@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from safenet.direct.plan import DirectPlan
 from safenet.solution import Solution
 
 # A field for each unknown that tells all axes apart: u = Σ 10^i x_i + Π x_i, v = −u. A transposed grid shows.
@@ -43,7 +44,7 @@ def known(axes: str, fields: int = 1, **result: Any) -> Solution:
     lines.append(f"equations = {[f'{name}_{axes[0]} + {name} = 1' for name in unknowns]}")
     ends = ", ".join(f"{axis} = [0, {i + 1}]" for i, axis in enumerate(axes))
     problem = sn.loads("\n".join(lines) + f"\ndomain = {{ {ends} }}")
-    return Solution(problem, network(fields), sn.Plan(), result=result)
+    return Solution(problem, network(fields), DirectPlan("auto", ()), result=sn.Result(**result))
 
 
 # ---- grids

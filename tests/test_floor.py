@@ -1,6 +1,7 @@
 """Below the accuracy of its reference an error is not known: people read «≤», files keep what was measured."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,7 @@ def test_a_result_below_the_floor_is_printed_as_a_bound_and_kept_as_measured(dec
     assert 0 < decay.result.l2re < 1e-9
     assert decay.result.reference_accuracy == FLOOR
     assert line(result_text(decay, Path("runs/decay")), "L2RE").split(maxsplit=1)[1] == f"≤ 1.0e-05 {OWN}"
-    assert f"{decay.result['l2re']:.2e}" not in result_text(decay, Path("runs/decay"))
+    assert f"{decay.result.l2re:.2e}" not in result_text(decay, Path("runs/decay"))
     assert str(decay.error()).startswith(f"L2RE ≤ 1.0e-05 {OWN}, largest error ")
     decay.save(tmp_path)
     assert sn.load(tmp_path).result.l2re == decay.result.l2re == decay.error().l2re
@@ -125,11 +126,11 @@ def test_a_result_is_printed_without_measuring_it_again(decay):
 
 @pytest.mark.parametrize(
     ("outcome", "says"),
-    [("interrupted", "the run has not reached the whole domain"), ("finished", "is not finite everywhere")],
+    [("interrupted", "the run has not reached the whole domain"), ("not solved", "is not finite everywhere")],
 )
 def test_an_error_that_is_not_known_is_not_printed_as_one(decay, outcome, says):
-    result = {**decay.result, "l2re": None, "max_error": None, "residual": None, "outcome": outcome}
-    text = result_text(Solution(decay.problem, decay.network, decay.plan, result=result), Path("runs/decay"))
+    result = replace(decay.result, l2re=None, max_error=None, residual=None, outcome=sn.Outcome(outcome))
+    text = result_text(Solution(decay.problem, decay.field, decay.plan, result=result), Path("runs/decay"))
     for title in ("L2RE", "residual"):
         assert re.search(rf"not known: .*{says}", line(text, title))
     assert "largest error" not in text

@@ -1,6 +1,5 @@
 """The benchmark problems are what they claim to be, and are solved without a look at their solutions."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -8,12 +7,11 @@ import numpy as np
 import pytest
 
 import safenet as sn
-from safenet.direct.cells import Subdivision
+from safenet.direct.passes import carry_out
 from safenet.library import with_library_reference
 from safenet.problem.facts.verify import proven
 from safenet.solution import errors
-from safenet.train.recipes import make_plan
-from safenet.train.run import train
+from safenet.solving.plans import plan_for
 
 EXACT = [name for name in sn.library.names() if sn.library.problem(name).exact is not None]
 # What a default solve must reach; each takes seconds.
@@ -27,7 +25,7 @@ GOALS = {
     "helmholtz": 1e-12,
     "reaction-10": 1e-6,
     "convection-30": 1e-9,
-    # More waves than amplitudes are allowed for; a narrow bump; jumps in the second derivatives.
+    # More waves than coefficients are allowed for; a narrow bump; jumps in the second derivatives.
     "convection-50": 1e-4,
     "heat-bump": 1e-4,
     "wave-hard": 2e-3,
@@ -226,20 +224,20 @@ LONG = {"wave-hard", "reaction-10"}
 )
 def test_a_default_solve_reaches_its_goal_in_seconds(name):
     result = sn.solve(sn.library.problem(name)).result
-    assert result["outcome"] == "finished"
-    assert result["l2re"] <= GOALS[name]
+    assert result.outcome == "solved"
+    assert result.l2re <= GOALS[name]
     # A residual that says nothing about the error would be no use where there is no reference.
-    assert result["residual"] <= 1e3 * GOALS[name]
-    assert result["seconds"] < 30
+    assert result.residual <= 1e3 * GOALS[name]
+    assert result.seconds < 30
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["burgers", "allen-cahn"])
 def test_a_default_solve_of_a_front_reaches_a_hundredth(name):
     result = sn.solve(sn.library.problem(name)).result
-    assert result["outcome"] == "finished"
-    assert result["l2re"] <= 1e-2
-    assert result["reference_accuracy"] <= 1e-9
+    assert result.outcome == "solved"
+    assert result.l2re <= 1e-2
+    assert result.reference_accuracy <= 1e-9
 
 
 def forbidden(*_, **__):
@@ -261,11 +259,10 @@ class Forbidden(dict):
     ],
 )
 def test_problems_in_the_plane_are_solved_on_few_cells(name, unknowns, bound):
-    """With a fifth of the default's amplitudes: what the default gives is in results/accuracy.json."""
+    """With a fifth of the default's coefficients: what the default gives is in results/accuracy.json."""
     problem = sn.library.problem(name)
-    plan = replace(plan_for(problem, "auto"), phases=(Subdivision(unknowns=unknowns),))
-    trained = train(problem, plan)
-    measured = errors(problem, trained.network)
+    plan = plan_for(problem, sn.Cells(unknowns=unknowns))
+    measured = errors(problem, carry_out(problem, plan).field)
     assert measured.l2re < bound
     assert set(measured.fields) == set(problem.unknowns)
 
@@ -278,7 +275,7 @@ def test_the_back_step_has_a_reference_for_either_outlet_and_no_other(kappa):
 
 
 @pytest.mark.parametrize("name", ["wave", "diffusion", "nh-heat", "reaction"])
-def test_training_reads_neither_the_exact_solution_nor_the_reference(name):
+def test_solving_reads_neither_the_exact_solution_nor_the_reference(name):
     seen = sn.library.problem(name)
     blind = sn.loads(sn.dumps(seen)).with_reference(forbidden)
     blind.exact = Forbidden(u="never")
@@ -287,17 +284,17 @@ def test_training_reads_neither_the_exact_solution_nor_the_reference(name):
         blind.reference(x=0.5, t=0.5)
     with pytest.raises(AssertionError, match="looked at"):
         blind.exact["u"]
-    plan = plan_for(blind, "auto")
-    assert plan == plan_for(seen, "auto")
-    old, new = (train(problem, plan).network for problem in (seen, blind))
+    plan = plan_for(blind)
+    assert plan == plan_for(seen)
+    old, new = (carry_out(problem, plan).field for problem in (seen, blind))
     for a, b in zip(jax.tree.leaves(old), jax.tree.leaves(new), strict=True):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
 
 
-@pytest.mark.parametrize("package", ["features", "networks", "training"])
-def test_nothing_that_trains_names_a_solution(package):
+@pytest.mark.parametrize("package", ["fields", "features", "networks", "measure", "direct", "train"])
+def test_nothing_that_solves_names_a_solution(package):
     (folder,) = getattr(sn, package).__path__
-    for path in sorted(Path(folder).glob("*.py")):
+    for path in sorted(Path(folder).rglob("*.py")):
         text = path.read_text().replace("has_reference", "")
         for name in (".reference", "_reference", ".exact", "exact_jet", "verify"):
             assert name not in text, f"{path.name} mentions {name}"

@@ -12,6 +12,7 @@ from matplotlib.image import imread
 
 import safenet as sn
 from safenet.backend import cache_compilations
+from safenet.direct import passes
 from safenet.run.checkpoint import unpack
 from safenet.train import run as training
 from test_cli import CACHE, DECAY, SMALL, environment, run
@@ -23,23 +24,23 @@ equations = ["u_t = u_xx/20 + u - u**3"]
 conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
 domain = { x = [0, 1], t = [0, 1] }
 """
-NETWORK = {"recipe": "paper-1", "scale": 0.01, "points": 16, "condition_points": 1, "features": 4, "width": 4}
+NETWORK = sn.Train("safe-net", "paper-1", scale=0.01, points=16, condition_points=1, features=4, width=4)
 # Least squares in levels, marching in passes of slabs, Adam and then L-BFGS.
-KINDS = {"levels": (DECAY, {"recipe": "least-squares"}), "slabs": (FISHER, {}), "network": (DECAY, NETWORK)}
+KINDS = {"levels": (DECAY, sn.LeastSquares()), "slabs": (FISHER, sn.Auto()), "network": (DECAY, NETWORK)}
 # The same on the command line.
 WORDS = {
     "slabs": ("solve", "fisher.toml", "--out", "run"),
-    "network": ("solve", "decay.toml", *SMALL, "--recipe", "paper-1", "--scale", "0.01", "--out", "run"),
+    "network": ("train", "decay.toml", *SMALL, "--recipe", "paper-1", "--scale", "0.01", "--out", "run"),
 }
 
 # The command line with a checkpoint at every opportunity, and time enough to be hit between two.
 SLOWLY = """
-import time, safenet.train.run as training
-save, training.SAVE_EVERY, training.CHUNK_SECONDS = training.Run.save, 0.0, 0.01
-def slowly(self, force=False):
-    save(self, force)
-    time.sleep(0.1)
-training.Run.save = slowly
+import time, safenet.direct.passes as passes, safenet.train.run as training
+passes.SAVE_EVERY = training.SAVE_EVERY = 0.0
+training.CHUNK_SECONDS = 0.01
+def slowly(save):
+    return lambda self, force=False: (save(self, force), time.sleep(0.1))
+passes.Passes.save, training.Run.save = slowly(passes.Passes.save), slowly(training.Run.save)
 """
 PROGRAM = "from safenet.cli import main; main()"
 
@@ -85,12 +86,9 @@ def undisturbed(tmp_path_factory):
         patch.setenv("XDG_CACHE_HOME", CACHE)
         cache_compilations()
     runs = {}
-    for name, (text, options) in KINDS.items():
+    for name, (text, solver) in KINDS.items():
         folder, watch = tmp_path_factory.mktemp(name) / "run", Interrupter(0)
-        assert (
-            sn.solve(sn.loads(text), sn.Train(**options), out=folder, monitor=watch).result.outcome
-            == "finished"
-        )
+        assert sn.solve(sn.loads(text), solver, out=folder, monitor=watch).result.outcome == "solved"
         runs[name] = folder, watch.calls
     return runs
 
@@ -107,32 +105,30 @@ def kind(request, undisturbed):
 
 
 def test_an_interruption_at_any_moment_changes_nothing(kind, tmp_path):
-    text, options, whole, reports = kind
+    text, solver, whole, reports = kind
     # The last report comes when all is computed and nothing yet chosen.
     for n in (*range(1, reports, 1 + reports // 6), reports):
         folder = tmp_path / str(n)
-        stopped = sn.solve(sn.loads(text), sn.Train(**options), out=folder, monitor=Interrupter(n))
-        if stopped.result.outcome == "finished":
+        stopped = sn.solve(sn.loads(text), solver, out=folder, monitor=Interrupter(n))
+        if stopped.result.outcome == "solved":
             # How often a network reports depends on the clock.
-            assert options
+            assert solver is NETWORK
             continue
         assert stopped.result.outcome == "interrupted"
         assert "resumed" in stopped.result.stop_reason
-        assert sn.resume(folder).result.outcome == "finished"
+        assert sn.resume(folder).result.outcome == "solved"
         assert_same_solution(folder, whole)
 
 
 def test_a_run_interrupted_over_and_over_still_arrives(kind, tmp_path):
-    text, options, whole, _ = kind
+    text, solver, whole, _ = kind
     folder = tmp_path / "run"
-    solution = sn.solve(sn.loads(text), sn.Train(**options), out=folder, monitor=Interrupter(5))
+    solution = sn.solve(sn.loads(text), solver, out=folder, monitor=Interrupter(5))
     interruptions = 0
     while solution.result.outcome == "interrupted":
         interruptions += 1
         # A level reports 3 times, a slab with its second attempts up to 10 times: each life gets a little further.
-        solution = sn.resume(
-            folder, monitor=Interrupter(5 if options.get("recipe") == "least-squares" else 11)
-        )
+        solution = sn.resume(folder, monitor=Interrupter(5 if solver == sn.LeastSquares() else 11))
     assert 2 <= interruptions < 60
     assert_same_solution(folder, whole)
 
@@ -145,16 +141,17 @@ def test_resuming_a_finished_run_does_no_work_and_changes_nothing(kind, tmp_path
         (folder / file.name).write_bytes(file.read_bytes())
     watch = Interrupter(0)
     for _ in range(2):
-        assert sn.resume(folder, monitor=watch).result.outcome == "finished"
+        assert sn.resume(folder, monitor=watch).result.outcome == "solved"
     assert watch.calls == 0
     assert_same_solution(folder, whole)
 
 
 def test_a_run_killed_before_its_first_checkpoint_starts_again(kind, tmp_path, monkeypatch):
-    text, options, whole, _ = kind
+    text, solver, whole, _ = kind
     # A kill saves nothing, unlike an interruption.
-    monkeypatch.setattr(training.Run, "save", lambda self, force=False: None)
-    sn.solve(sn.loads(text), sn.Train(**options), out=tmp_path / "run", monitor=Interrupter(1))
+    for carrying in (passes.Passes, training.Run):
+        monkeypatch.setattr(carrying, "save", lambda self, force=False: None)
+    sn.solve(sn.loads(text), solver, out=tmp_path / "run", monitor=Interrupter(1))
     for name in ("solution.npz", "result.json"):
         (tmp_path / "run" / name).unlink()
     monkeypatch.undo()
@@ -260,12 +257,13 @@ DROPPING = {
 def test_ctrl_c_is_not_lost_where_python_drops_what_is_raised(where, tmp_path):
     """All of the time is spent there."""
     dropping = f"""
-import gc, time, safenet.train.run as training
+import gc, time
+from safenet.direct.passes import Passes
 def drop(self):
     end = time.monotonic() + 1
     print('begun', flush=True)
     {DROPPING[where]}
-training.Run.carry_out, carry_out = lambda self: (drop(self), carry_out(self))[1], training.Run.carry_out
+Passes.carry_out, carry_out = lambda self: (drop(self), carry_out(self))[1], Passes.carry_out
 """
     process = start("solve", "wave", "--out", "run", cwd=tmp_path, program=dropping + PROGRAM)
     assert process.stdout.readline() == "begun\n"

@@ -13,7 +13,7 @@ import safenet as sn
 from safenet.networks import AxisBasis, LinearForm, Piecewise, build
 from safenet.reference import Reference
 from safenet.solution import GRIDS, Errors, Solution, errors_json
-from safenet.train.recipes import make_plan
+from safenet.solving.plans import plan_for
 from test_cli import DECAY, SOUND
 
 PLATE = """
@@ -66,10 +66,10 @@ def sound():
     return sn.solve(sn.loads(SOUND))
 
 
-def untrained(text, precision="float64", **options):
+def untrained(text, precision="float64", network="safe-net"):
     """A network as it is before training, as a solution: it has derivatives and can be saved like any other."""
     problem = sn.loads(text)
-    plan = Train("safe-net", "paper-4", precision=precision, features=6, width=5, **options).plan(problem)
+    plan = sn.Train(network, "paper-4", precision=precision, features=6, width=5).plan(problem)
     network = build(problem, plan.network, key=jax.random.key(3), dtype=jnp.dtype(precision))
     return Solution(problem, network, plan)
 
@@ -83,10 +83,10 @@ def pieces(text=HEAT_2D, until=0.5):
         time = AxisBasis("chebyshev", 12, lower, upper)
         nodes = np.cos(np.pi * (np.arange(13) + 0.5) / 13)
         decay = np.exp(-(np.pi**2) / 5 * (lower + (upper - lower) * (nodes + 1) / 2))
-        amplitudes = np.polynomial.chebyshev.chebfit(nodes, decay, 12)
-        forms.append(LinearForm((jnp.asarray(amplitudes)[None, None, :],), ((*space, time),)))
+        coefficients = np.polynomial.chebyshev.chebfit(nodes, decay, 12)
+        forms.append(LinearForm((jnp.asarray(coefficients)[None, None, :],), ((*space, time),)))
     network = Piecewise(tuple(forms), (0.0, until / 2, until))
-    return Solution(problem, network, plan_for(problem, "auto"))
+    return Solution(problem, network, plan_for(problem))
 
 
 # ---- values
@@ -170,7 +170,7 @@ def test_derivatives_of_a_network_are_its_difference_quotients():
 def test_a_network_in_float32_is_that_in_float64_up_to_rounding():
     single = untrained(SOUND, "float32")
     double = Solution(
-        single.problem, jax.tree.map(lambda leaf: leaf.astype(float), single.network), single.plan
+        single.problem, jax.tree.map(lambda leaf: leaf.astype(float), single.field), single.plan
     )
     points = {"x": np.linspace(0.1, 0.9, 5), "t": 0.7}
     for name, values in double.diff("x", 2)(**points).items():
@@ -212,7 +212,7 @@ def test_rounding_at_the_edge_of_the_domain_is_inside():
 def test_errors_are_the_norms_over_the_evaluation_grid(sound):
     nx, nt = GRIDS[2]
     x, t = np.linspace(0, 1, nx)[:, None], np.linspace(0, 2, nt)
-    rough = Solution(sound.problem, untrained(SOUND).network, sound.plan)
+    rough = Solution(sound.problem, untrained(SOUND).field, sound.plan)
     values, measured = rough(x=x, t=t), rough.error()
     truth = {
         "p": 3 + np.cos(np.pi * x) * np.cos(np.pi * t),
@@ -241,7 +241,7 @@ def test_a_field_that_vanishes_is_measured_absolutely():
 
 
 def test_the_error_of_several_fields_is_said_and_written_in_three_ways(sound):
-    rough = Solution(sound.problem, untrained(SOUND).network, sound.plan)
+    rough = Solution(sound.problem, untrained(SOUND).field, sound.plan)
     measured = rough.error()
     written = errors_json(measured, 2)
     assert list(written) == ["p", "v", "pooled", "mean"]
@@ -274,13 +274,13 @@ def test_fields_named_pooled_and_mean_do_not_hide_the_errors_of_all():
 def test_an_error_below_the_accuracy_of_the_reference_is_said_to_be_below_it(wave):
     accurate = Reference(lambda x, t: exact(x, t), 1e-6, "the formula, with a modest claim")
     problem = wave.problem.with_reference(accurate)
-    measured = Solution(problem, wave.network, wave.plan).error()
+    measured = Solution(problem, wave.field, wave.plan).error()
     assert measured.floor == 1e-6
     assert measured.l2re < 1e-6
     assert measured.l2re_text == "≤ 1.0e-06 (the reference's own accuracy)"
     assert "L2RE ≤ 1.0e-06" in str(measured)
     off = Reference(lambda x, t: exact(x, t) + 1e-3, 1e-6, "the formula, a thousandth too high")
-    measured = Solution(problem.with_reference(off), wave.network, wave.plan).error()
+    measured = Solution(problem.with_reference(off), wave.field, wave.plan).error()
     # ‖1e-3‖ / ‖u*‖ with u* of mean square ¼ + 1/16: each mode averages ½ in x and in t.
     assert measured.l2re == pytest.approx(1e-3 / np.sqrt(1 / 4 + 1 / 16), rel=0.02)
     assert "≤" not in measured.l2re_text
@@ -312,10 +312,10 @@ def test_the_error_of_a_derivative_is_against_that_of_the_exact_solution():
 
 def test_a_reference_of_values_alone_scores_no_derivative(wave):
     values = wave.problem._copy(exact=None, reference=Reference(exact, 1e-9, "values alone"))
-    slope = Solution(values, wave.network, wave.plan).diff("x")
+    slope = Solution(values, wave.field, wave.plan).diff("x")
     with pytest.raises(sn.SafeNetError, match="the reference of wave has values only"):
         slope.error()
-    nothing = Solution(wave.problem._copy(exact=None, reference=None), wave.network, wave.plan)
+    nothing = Solution(wave.problem._copy(exact=None, reference=None), wave.field, wave.plan)
     assert nothing.diff("x").error().l2re is None
 
 
@@ -334,7 +334,7 @@ KINDS = {
     "pieces": pieces,
     "network": lambda: untrained(SOUND),
     "network, float32": lambda: untrained(SOUND, "float32"),
-    "plain network": lambda: untrained(SOUND, method_name="pinn"),
+    "plain network": lambda: untrained(SOUND, network="pinn"),
 }
 
 
@@ -344,7 +344,7 @@ def test_load_gives_back_the_solution_to_the_bit(kind, tmp_path):
     saved.history = np.array([[1.0, 0.5, 0.25], [2.0, np.pi, 1e-300]])
     assert saved.save(tmp_path / "deep" / "run") == tmp_path / "deep" / "run"
     loaded = sn.load(tmp_path / "deep" / "run")
-    old, new = jax.tree.leaves(saved.network), jax.tree.leaves(loaded.field)
+    old, new = jax.tree.leaves(saved.field), jax.tree.leaves(loaded.field)
     assert len(old) == len(new)
     for a, b in zip(old, new, strict=True):
         assert np.asarray(a).dtype == np.asarray(b).dtype
@@ -396,7 +396,7 @@ def test_a_run_folder_is_toml_json_and_plain_arrays(tmp_path, sound):
 def test_a_library_problem_gets_its_reference_back(tmp_path):
     problem = sn.library.burgers(nu=0.5)
     network = build(problem, sn.METHODS["pinn"], key=jax.random.key(0))
-    Solution(problem, network, Train("pinn").plan(problem)).save(tmp_path)
+    Solution(problem, network, sn.Train("pinn").plan(problem)).save(tmp_path)
     loaded = sn.load(tmp_path).problem
     assert loaded.reference_accuracy == problem.reference_accuracy
     points = {"x": np.linspace(-1, 1, 7), "t": 0.6}

@@ -18,6 +18,7 @@ from work import PROBLEMS, Enough, Laps, Race, frequencies, layers, serve
 import safenet as sn
 from safenet.measure.points import Points
 from safenet.networks import METHODS, build
+from safenet.solution import evaluate_network
 from safenet.train.objective import physics_loss
 from safenet.train.optimisers.adam import Adam
 from safenet.train.spread import everywhere
@@ -74,7 +75,7 @@ class Watch(sn.Monitor):
 
 
 def values(problem: Any, net: Any, grid: np.ndarray) -> np.ndarray:
-    return sn.Solution(problem, net, sn.Plan())(x=grid[:, 0], t=grid[:, 1])
+    return evaluate_network(net, grid, (0,) * len(problem.axes))[:, 0]
 
 
 def solve(task: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def solve(task: dict[str, Any]) -> dict[str, Any]:
     for _ in range(2):
         race = Race(task)
         try:
-            solution = sn.solve(problem, sn.Train(seed=task["seed"]), monitor=Watch(problem, race))
+            solution = sn.solve(problem, monitor=Watch(problem, race))
             race.look(lambda grid, solution=solution: solution(x=grid[:, 0], t=grid[:, 1]))
         except Enough:
             pass
@@ -103,7 +104,7 @@ def truth(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def command(task: dict[str, Any]) -> dict[str, Any]:
-    """Seconds of `safenet --help`, from the start of `safenet solve` to its first line, and to the first loss.
+    """Seconds of `safenet --help`, from the start of `safenet train` to its first line, and to the first loss.
 
     The first of all repetitions fills the caches and is left out.
     """
@@ -113,7 +114,7 @@ def command(task: dict[str, Any]) -> dict[str, Any]:
         for number in range(task["repetitions"] + 1):
             options = ["--method", "pinn", "--recipe", "paper-1", "--out", str(Path(folder) / str(number))]
             found["help_seconds"].append(until([*program, "--help"]))
-            found["first_line_seconds"].append(until([*program, "solve", "wave", *options], " s  "))
+            found["first_line_seconds"].append(until([*program, "train", "wave", *options], " s  "))
             found["first_loss_seconds"].append(until([sys.executable, "-c", FIRST_LOSS], "loss"))
     return {key: [round(value, 3) for value in values[1:]] for key, values in found.items()}
 
@@ -125,7 +126,7 @@ class Speaking(sn.Monitor):
     def losses(self, *numbers):
         print("loss", flush=True)
 cache_compilations()
-sn.solve(sn.library.wave(), method="pinn", recipe="paper-1", precision="float32", monitor=Speaking())
+sn.solve("wave", sn.Train("pinn", "paper-1"), monitor=Speaking())
 """
 
 

@@ -11,6 +11,7 @@ from safenet.analysis import Kernel, diagnose
 from safenet.analysis.diagnosis import ROUGH, STIFF, FrequencyShares
 from safenet.measure.heldout import HeldOut
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
+from safenet.train.plan import Plan
 
 SIZES = {"points": 200, "condition_points": 40, "sampler": "sobol", "precision": "float64"}
 SMALL = {"method": "pinn", "depth": 2, "width": 8}
@@ -27,8 +28,16 @@ exact = { u = "exp(-pi**2*t)*sin(pi*x)" }
 """
 
 
+# Trained for a moment only, to compare how far that leads.
+pytestmark = pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
+
+
 def adam(problem, iterations, **options):
-    return sn.solve(problem, sn.Train("safe-net", "paper-4", scale=iterations / 100_000, **SIZES, **options))
+    return trained(problem, "paper-4", scale=iterations / 100_000, **options)
+
+
+def trained(problem, recipe, method, **options):
+    return sn.solve(problem, sn.Train(method, recipe, **{**SIZES, **options}))
 
 
 def the(analysis, about):
@@ -82,7 +91,7 @@ def test_flat_directions_want_a_second_order_optimiser():
     by_adam = adam(problem, 100, **SMALL)
     advice = the(sn.spectrum(by_adam, **QUICK), "optimiser")
     assert "levenberg" in advice.change
-    levenberg = sn.solve(problem, sn.Train("safe-net", "levenberg-marquardt", scale=0.5, **SIZES, **SMALL))
+    levenberg = trained(problem, "levenberg-marquardt", scale=0.5, **SMALL)
     assert levenberg.result.iterations <= by_adam.result.iterations
     assert levenberg.history[-1, 1] < 1e-3 * by_adam.history[-1, 1]
 
@@ -90,11 +99,10 @@ def test_flat_directions_want_a_second_order_optimiser():
 @pytest.mark.slow
 def test_a_gradient_lost_in_rounding_wants_float64():
     problem = sn.library.convection()
-    sizes = {**SIZES, "recipe": "paper-3b", "scale": 0.025}  # 250 Adam, 750 L-BFGS
-    narrow = sn.solve(problem, sn.Train(**{**sizes, "precision": "float32"}, **SMALL))
+    narrow = trained(problem, "paper-3b", scale=0.025, precision="float32", **SMALL)  # 250 Adam, 750 L-BFGS
     analysis = sn.spectrum(narrow, **QUICK)
     assert the(analysis, "precision").change == "--precision float64"
-    wide = sn.solve(problem, sn.Train(**sizes, **SMALL))
+    wide = trained(problem, "paper-3b", scale=0.025, **SMALL)
     # Compared where float32 ended; it may have stalled before its 1000 iterations.
     last = len(narrow.history) - 1
     assert wide.history[last, 1] < 0.5 * narrow.history[last, 1]
@@ -123,7 +131,7 @@ def test_a_rule_speaks_beyond_its_threshold_only(equation, rounding, expected):
     ],
 )
 def test_a_smaller_weight_is_for_starving_conditions_with_fixed_weights(starved, network, expected):
-    plan = sn.Plan(network=sn.Method(**network), residual_weight=0.5)
+    plan = Plan(network=sn.Method(**network), residual_weight=0.5)
     advice = diagnose({"equation": 50.0, "u(0, t)": 1.0}, 1, plan=plan, starved=starved)
     assert [item.about for item in advice] == expected
     assert all(item.settings == {"weight_grid": (0.01,)} for item in advice)
@@ -149,7 +157,7 @@ def test_amplitudes_are_to_decay_where_they_do_not_and_no_symbol_names_the_frequ
     # Where the symbols name such a frequency, the solution has it: the weights, then.
     (named,) = diagnose(terms, 1, replace(shares, named=3.0))
     assert named.about == "weights"
-    (decaying,) = diagnose(terms, 1, shares, plan=sn.Plan(network=sn.Method(amplitudes="decay", features=64)))
+    (decaying,) = diagnose(terms, 1, shares, plan=Plan(network=sn.Method(amplitudes="decay", features=64)))
     assert decaying.settings == {"features": 32}
 
 
@@ -157,5 +165,5 @@ def test_a_second_order_plan_is_not_told_to_be_one():
     flat = Kernel(np.array([1.0, 1.0]), np.diag([1.0, 1e-6]))
     assert [item.about for item in diagnose({}, 1, kernel=flat)] == ["optimiser"]
     assert flat.remaining() == pytest.approx(0.5)
-    plan = sn.Plan(phases=(LevenbergMarquardt(10),))
+    plan = Plan(phases=(LevenbergMarquardt(10),))
     assert diagnose({}, 1, kernel=flat, plan=plan) == []

@@ -107,10 +107,12 @@ def test_gradient_flow_forgets_the_residual_along_large_eigenvalues_first():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
 def test_the_eigenvalues_are_followed_along_training():
     problem = sn.library.convection()
     follow = FollowGram(problem, every=20)
-    sn.solve(problem, sn.Train("safe-net", "paper-4", scale=0.0006, points=40, condition_points=10, features=8, width=4), monitor=follow)  # fmt: skip
+    few = sn.Train("safe-net", "paper-4", scale=0.0006, points=40, condition_points=10, features=8, width=4)
+    sn.solve(problem, few, monitor=follow)
     iterations = [iteration for iteration, _ in follow.records]
     assert len(iterations) >= 2
     assert np.all(np.diff(iterations) >= 20)

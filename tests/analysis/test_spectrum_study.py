@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import safenet as sn
+from safenet.direct.plan import DirectPlan
 from safenet.fields.cells import cell_skeleton
 from safenet.measure.points import sample
 from safenet.networks import ModalForm, Piecewise
@@ -76,10 +77,10 @@ def test_the_optimisers_see_a_better_conditioned_problem():
         sn.spectrum(sn.loads(POISSON), **settings, optimiser="newton")
 
 
-def test_the_loss_of_a_linear_form_is_quadratic_in_its_amplitudes():
+def test_the_loss_of_a_linear_form_is_quadratic_in_its_coefficients():
     solution = sn.solve(sn.loads(POISSON), sn.LeastSquares())
     analysis = sn.spectrum(solution, points=64)
-    assert "amplitudes" in analysis.what
+    assert "coefficients" in analysis.what
     assert analysis.spectra["loss"].operator == "gauss-newton"
     whole = sn.spectrum(solution, points=64, operator="hessian")
     assert whole.lambda_max == pytest.approx(analysis.lambda_max, rel=1e-9)
@@ -95,11 +96,11 @@ def test_the_loss_of_a_linear_form_is_quadratic_in_its_amplitudes():
     ],
 )
 def test_solutions_in_parts_are_refused_with_a_remedy(network, words):
-    remedy = "sn.spectrum.problem, method=.safe-net.*sn.solve.problem, recipe=.least-squares"
+    remedy = "sn.spectrum.problem, method=.safe-net.*sn.solve.problem, sn.LeastSquares"
     with pytest.raises(sn.SafeNetError, match=f"(?s){words}.*{remedy}"):
-        sn.spectrum(sn.Solution(sn.loads(POISSON), network, sn.Plan()))
+        sn.spectrum(sn.Solution(sn.loads(POISSON), network, DirectPlan("auto", ())))
     with pytest.raises(sn.SafeNetError, match="safenet spectrum wave --method safe-net"):
-        sn.spectrum(sn.Solution(sn.library.wave(), network, sn.Plan()))
+        sn.spectrum(sn.Solution(sn.library.wave(), network, DirectPlan("auto", ())))
 
 
 def test_weights_that_adapt_are_those_of_the_parameters():
@@ -132,6 +133,7 @@ def test_the_command_prints_json_and_draws(tmp_path):
     assert "tangent kernels" in ran.err
 
 
+@pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
 def test_the_command_takes_a_run(tmp_path):
     solution = sn.solve(sn.loads(POISSON), sn.Train("pinn", "paper-4", scale=1e-4, width=4, depth=1, **FEW))
     solution.save(tmp_path / "run")

@@ -12,7 +12,7 @@ from safenet.bench.case import Case, changed, planned
 from safenet.bench.catalogue import loads
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
-from safenet.train.recipes import Plan
+from safenet.train.plan import Plan
 
 WAVE = library.problem("wave")
 

@@ -13,20 +13,13 @@ import sympy as sp
 from safenet import library
 from safenet.errors import SafeNetError
 from safenet.features.fourier import AMPLITUDES, FREQUENCIES
-from safenet.networks import (
-    METHODS,
-    AxisBasis,
-    LinearForm,
-    Method,
-    Piecewise,
-    build,
-    method,
-    network_spec,
-    skeleton,
-)
+from safenet.fields.saved import field_skeleton
+from safenet.networks import METHODS, AxisBasis, LinearForm, Method, Piecewise, build, method
 from safenet.networks.methods import DESCRIPTIONS
 from safenet.networks.perceptron import trainable
+from safenet.networks.saved import network_spec, skeleton
 from safenet.run.checkpoint import fill, leaves
+from safenet.train.plan import Plan
 
 WAVE = library.wave()
 
@@ -209,10 +202,10 @@ def test_an_unknown_method_is_refused_with_the_nearest():
     assert "did you mean 'safe-net'" in caught.value.remedy
 
 
-def refilled(problem, network, chosen=METHODS["safe-net"], dtype="float64"):
-    """The network through JSON and arrays, as a file holds it."""
-    spec = json.loads(json.dumps(network_spec(network, chosen, dtype)))
-    return fill(skeleton(problem, spec), {name: np.asarray(leaf) for name, leaf in leaves(network).items()})
+def refilled(problem, field, spec, skeleton=skeleton):
+    """The field through JSON and arrays, as a file holds it."""
+    made = skeleton(problem, json.loads(json.dumps(spec)))
+    return fill(made, {name: np.asarray(leaf) for name, leaf in leaves(field).items()})
 
 
 def same_bits(a, b):
@@ -224,7 +217,7 @@ def same_bits(a, b):
 def test_every_method_is_rebuilt_from_its_declaration(name, dtype):
     chosen = dataclasses.replace(METHODS[name], width=5)
     network = build(WAVE, chosen, key=jax.random.key(7), dtype=jnp.dtype(dtype))
-    again = refilled(WAVE, network, chosen, dtype)
+    again = refilled(WAVE, network, network_spec(network, Plan(network=chosen, precision=dtype)))
     assert same_bits(network, again)
     point = jnp.array([0.3, 0.9], dtype)
     assert again(point).dtype == jnp.dtype(dtype)
@@ -237,7 +230,7 @@ def test_every_start_is_finite_and_rebuilt(frequencies, amplitudes):
     chosen = method("safe-net", features=16, width=3, frequencies=frequencies, amplitudes=amplitudes)
     network = build(WAVE, chosen, key=jax.random.key(7))
     assert np.isfinite(network(jnp.array([0.3, 0.9]))).all()
-    assert same_bits(network, refilled(WAVE, network, chosen))
+    assert same_bits(network, refilled(WAVE, network, network_spec(network, Plan(network=chosen))))
 
 
 def test_linear_forms_and_their_pieces_are_rebuilt():
@@ -247,11 +240,11 @@ def test_linear_forms_and_their_pieces_are_rebuilt():
         bases = ((AxisBasis("sine", modes, 0.0, 1.0), AxisBasis("chebyshev", 3, lower, upper)),)
         return LinearForm((random.normal(size=(modes, 4)),), bases)
 
-    for network in (form(0.0, 1.0, 3), Piecewise((form(0.0, 0.3, 3), form(0.3, 1.0, 5)), (0.0, 0.3, 1.0))):
-        again = refilled(WAVE, network)
-        assert type(again) is type(network)
+    for field in (form(0.0, 1.0, 3), Piecewise((form(0.0, 0.3, 3), form(0.3, 1.0, 5)), (0.0, 0.3, 1.0))):
+        again = refilled(WAVE, field, field.spec(), field_skeleton)
+        assert type(again) is type(field)
         points = np.array([[0.2, 0.1], [0.7, 0.8]])
-        np.testing.assert_array_equal(*(n.jets(points, [(1, 1)])[(1, 1)] for n in (network, again)))
+        np.testing.assert_array_equal(*(f.jets(points, [(1, 1)])[(1, 1)] for f in (field, again)))
 
 
 def test_arrays_of_another_network_are_refused():

@@ -1,4 +1,4 @@
-"""A budget becomes sizes once, more time never means less work, and when it is spent the best so far comes back."""
+"""A budget is asked and never thrown; when it is spent the best so far comes back, to be resumed to the bit."""
 
 import json
 import time
@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 import safenet as sn
-from safenet import library
-from safenet.direct.direct import LeastSquares, Marching
+from safenet.direct import DirectPlan
 from safenet.errors import SafeNetError
 from safenet.run import budget
-from safenet.run.budget import Deadline, Spent, multiplications_per_second, seconds, within
-from safenet.solving.door import door as solving
-from safenet.train.optimisers.levenberg import LevenbergMarquardt
-from safenet.train.recipes import MARCHES, Plan, make_plan
+from safenet.run.budget import Budget, multiplications_per_second, seconds
+from safenet.run.result import Outcome
+from safenet.solving import door
 from safenet.views.describe import result_text
 
 
@@ -43,34 +41,6 @@ def test_what_is_not_a_time_is_refused_with_a_remedy(text: str) -> None:
         seconds(text)
 
 
-@pytest.mark.parametrize("phase", [LeastSquares(), MARCHES[1], LevenbergMarquardt(100)])
-def test_sizes_grow_with_the_work_allowed(phase: object) -> None:
-    def size(work: float) -> float:
-        sized = within(phase, work, rows=4000, parameters=2000)
-        return sized.iterations if isinstance(sized, LevenbergMarquardt) else sized.unknowns
-
-    sizes = [size(work) for work in (1e9, 1e11, 1e12, 1e13)]
-    assert sizes == sorted(sizes)
-    assert sizes[0] < sizes[-1]
-
-
-def test_the_first_march_is_never_given_up() -> None:
-    first = within(MARCHES[0], 1e9, 1, 1)
-    assert isinstance(first, Marching)
-    assert first.work == MARCHES[0].work
-
-
-def test_the_resolved_budget_is_part_of_the_plan_and_replays() -> None:
-    plan = Train(budget="30s").plan(library.problem("burgers"))
-    assert Plan.from_json(plan.to_json()) == plan
-    assert any("30s" in reason for reason in plan.reasons)
-
-
-def test_a_paper_recipe_has_no_sizes_to_choose() -> None:
-    with pytest.raises(SafeNetError, match="--scale"):
-        Train("safe-net", "paper-1", budget="30s").plan(library.problem("wave"))
-
-
 def test_the_machine_is_measured_in_multiplications() -> None:
     # Slower than any computer of this century, faster than any: a unit error is a factor of 1e3 or more.
     assert 1e8 < multiplications_per_second() < 1e15
@@ -83,6 +53,7 @@ equations = ["u_t = u_xx/20 + u - u**3"]
 conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
 domain = { x = [0, 1], t = [0, 1] }
 """
+LINEAR = sn.loads(FISHER.replace("u**3", "0"))
 
 
 class Clock(sn.Monitor):
@@ -105,47 +76,49 @@ def test_a_spent_budget_interrupts_the_plan_which_can_be_resumed_to_the_bit(
     monkeypatch.setattr(budget, "time", clock)
     stopped = sn.solve(problem, budget="5m", out=tmp_path, monitor=clock)
     result = json.loads((tmp_path / "result.json").read_text())
-    assert result["outcome"] == "out of time"
+    assert (result["outcome"], result["estimate"]) == ("out of time", None)
     assert "The budget of 300 s is spent" in result["stop_reason"]
     assert "--resume" in result_text(stopped, tmp_path)
     assert np.isfinite(stopped(x=0.5, t=1.0))  # the first march has reached the end
     plan = (tmp_path / "plan.json").read_text()
+    assert "sizes for a budget of 300 s" in plan
 
     resumed = sn.resume(tmp_path)
     assert (tmp_path / "plan.json").read_text() == plan
-    assert resumed.result.outcome == "finished"
+    assert resumed.result.outcome is Outcome.SOLVED
     assert resumed.result.wall_seconds > result["wall_seconds"]
-    whole = solving.carry_out(problem, Plan.from_json(plan), None, None)
-    np.testing.assert_array_equal(resumed.network.amplitudes, whole.network.amplitudes)
+    (whole,) = door.carry_out([door.Job(problem, DirectPlan.from_json(plan))])
+    np.testing.assert_array_equal(resumed.field.coefficients, whole.field.coefficients)
     assert resumed.result.residual == whole.result.residual < result["residual"]
+    assert resumed.result.estimate == whole.result.estimate
 
 
 def test_a_budget_may_end_between_the_solution_and_its_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock("estimating the error", 1)
+    clock, measured = Clock("measured", 1), door.errors
     monkeypatch.setattr(budget, "time", clock)
-    result = sn.solve(sn.loads(FISHER.replace("u**3", "0")), budget=300, monitor=clock).result
-    assert (result["outcome"], result["estimate"]) == ("out of time", None)
-    assert "the solution is complete" in result["stop_reason"]
-    assert result["residual"] < 1e-10
+    monkeypatch.setattr(door, "errors", lambda *given: (measured(*given), clock.phase("measured"))[0])
+    result = sn.solve(LINEAR, budget=300, monitor=clock).result
+    assert (result.outcome, result.estimate) == (Outcome.SOLVED, None)
+    assert "The budget is spent: the error was not estimated" in result.stop_reason
+    assert result.residual < 1e-10
 
 
-def test_nothing_is_interrupted_before_there_is_something_to_keep() -> None:
-    watch = Deadline(sn.Monitor(), budget=0.0, began=time.monotonic() - 1)
-    watch.phase("least squares", "9 amplitudes")
-    watch.step(1, 1.0)
-    watch.level(9, 1.0)
-    with pytest.raises(Spent):
-        watch.network(lambda: None)
-    watch.phase("estimating the error")  # once is enough
+def test_nothing_is_over_before_there_is_something_to_keep() -> None:
+    watch = Budget(total=1.0, began=time.monotonic() - 2)
+    assert not watch.over()
+    assert not watch.spent
+    watch.found = True
+    assert watch.over()
+    assert watch.spent  # and stays so, whatever the clock says
+    watch.total = 1e9
+    assert watch.over()
 
 
 def test_a_part_that_would_end_too_late_is_not_begun() -> None:
-    watch = Deadline(sn.Monitor(), budget=10.0, began=time.monotonic())
-    watch.network(lambda: None)
-    watch.phase("least squares", "9 amplitudes")
-    watch.part -= 13  # so long that took
-    with pytest.raises(Spent):
-        watch.phase("least squares", "90 amplitudes")
+    watch = Budget(total=10.0, found=True)
+    assert not watch.over(ahead=11.5)  # a fifth late is in time
+    assert watch.over(ahead=13.0)
+    assert not Budget(found=True).over(ahead=1e9)  # without a limit there is no late
 
 
 def test_the_seconds_that_are_shown_are_those_of_the_whole_solve(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,11 +126,11 @@ def test_the_seconds_that_are_shown_are_those_of_the_whole_solve(monkeypatch: py
         time.sleep(0.4)
         return None
 
-    plan = make_plan
-    monkeypatch.setattr(solving, "make_plan", lambda *g, **o: (slowly(), plan(*g, **o))[1])
-    monkeypatch.setattr(solving, "estimated", slowly)
+    plan = door.plan_for
+    monkeypatch.setattr(door, "plan_for", lambda *given: (slowly(), plan(*given))[1])
+    monkeypatch.setattr(door, "estimated", slowly)
     began = time.monotonic()
-    solution = sn.solve(sn.loads(FISHER.replace("u**3", "0")), monitor=sn.Monitor())
+    solution = sn.solve(LINEAR, monitor=sn.Monitor())
     passed = time.monotonic() - began
     assert 0.8 < solution.result.wall_seconds <= passed
-    assert f" {solution.result['wall_seconds']:.1f} s" in result_text(solution, Path("run"))
+    assert f" {solution.result.wall_seconds:.1f} s" in result_text(solution, Path("run"))

@@ -1,10 +1,10 @@
 """Auto: chosen by symbols and not by name, with reasons."""
 
 import pytest
-from safenet.direct.solver import Cells, LeastSquares, March, Modes
 
 from safenet import library
 from safenet.direct.march_on_cells import MarchOnCells
+from safenet.direct.solver import Cells, LeastSquares, March, Modes
 from safenet.errors import SafeNetError
 from safenet.problem import Problem, loads
 from safenet.solving.auto import Auto

@@ -21,6 +21,7 @@ from safenet.train.batch import alike, train_runs
 from safenet.train.optimisers.adam import Adam
 from safenet.train.plan import Plan
 from safenet.train.run import Run
+from scoring import unsolved
 
 SEEDS = (0, 3)
 SMALL = Plan(network=method("pinn", width=3, depth=1), interior=8, condition=1, sampler="sobol")
@@ -103,6 +104,7 @@ def test_parameters_together_are_those_of_single_runs():
     compare([advection(beta=beta, nu=nu) for beta, nu in ((3, 0.1), (30, 0.2))], [plan] * 2)
 
 
+@unsolved
 def test_parameters_rates_and_seeds_together_are_solutions_in_the_order_asked(tmp_path):
     problems, rates = [advection(beta=beta) for beta in (3, 30)], (1e-3, 1e-2)
     asked = {"seeds": SEEDS, "rates": rates}
@@ -123,6 +125,7 @@ def test_parameters_rates_and_seeds_together_are_solutions_in_the_order_asked(tm
     np.testing.assert_allclose(first.history, alone[4].history, rtol=1e-12)  # 1e-3 is the recipe's own
 
 
+@unsolved
 def test_one_of_a_batch_goes_on_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(batch, "SAVE_BATCH_EVERY", 0.0)
     training = Train(**{**TINY, "scale": 6e-3})  # 600 iterations: a batch takes 512 at once
@@ -260,7 +263,7 @@ def test_residuals_are_those_with_the_parameters_in_place(name):
 @pytest.mark.parametrize(
     ("recipe", "rate", "message"),
     [
-        ("least-squares", 1e-3, "no rate"),
+        ("levenberg-marquardt", 1e-3, "no rate"),
         ("paper-2", 1e-3, "rates of its own"),
         ("paper-1", -1.0, "the rate is -1"),
         ("paper-1", float("nan"), "the rate is nan"),
@@ -271,6 +274,7 @@ def test_rates_that_mean_nothing_are_refused(recipe, rate, message):
         solve_many(DECAY, Train("safe-net", recipe), rates=[rate])
 
 
+@unsolved
 def test_later_rates_stay_in_proportion_and_variants_stay():
     tiny = {**TINY, "network": "w-pinn-grid", "schedule": "paper-3d", "scale": 1e-9}
     (solution,) = solve_many(DECAY, Train(**tiny), rates=[0.1])
@@ -278,6 +282,7 @@ def test_later_rates_stay_in_proportion_and_variants_stay():
     assert len(solution.plan.variants) == len(solution.result.candidates) == 3
 
 
+@unsolved
 def test_solutions_of_seeds_are_those_of_solve():
     tiny = {"network": "w-pinn-grid", "schedule": "paper-1", "scale": 1e-3, "precision": "float64"}
     tiny |= {"points": 8, "condition_points": 1, "width": 3, "depth": 1}
@@ -289,6 +294,19 @@ def test_solutions_of_seeds_are_those_of_solve():
         chosen = [[c["chosen"] for c in each.result.candidates] for each in (solution, alone)]
         assert chosen[0] == chosen[1]
         np.testing.assert_allclose(solution(t=0.3), alone(t=0.3), rtol=1e-9)
+
+
+def test_seeds_are_also_those_of_a_training_that_is_only_named(tmp_path):
+    at_once = Stopping()
+    at_once.told = 2
+    with pytest.raises(KeyboardInterrupt):
+        solve_many(DECAY, "train", seeds=SEEDS, out=tmp_path, monitor=at_once)
+    assert [json.loads((tmp_path / str(i) / "plan.json").read_text())["seed"] for i in (0, 1)] == list(SEEDS)
+
+
+def test_a_direct_solver_has_no_rates():
+    with pytest.raises(SafeNetError, match="no rate"):
+        solve_many(DECAY, "least-squares", rates=[1e-3])
 
 
 def test_direct_solves_run_one_after_another():

@@ -9,6 +9,7 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError
+from scoring import unsolved
 
 DECAY = sn.loads("""
 name = "decay"
@@ -73,6 +74,7 @@ def test_what_was_trained_so_is_loaded_again_by_the_function_that_made_it(tmp_pa
     np.testing.assert_array_equal(moved(t=t), solution(t=t))
 
 
+@unsolved
 def test_a_folder_names_its_factory_and_never_imports_it(tmp_path):
     sn.solve(DECAY, sn.Train(make, FEW[1:], scale=0.1, **QUICK), monitor=sn.Monitor()).save(tmp_path)
     spec = tmp_path / "solution.npz"
@@ -85,6 +87,7 @@ def test_a_folder_names_its_factory_and_never_imports_it(tmp_path):
         sn.load(tmp_path)
 
 
+@unsolved
 def test_a_bare_module_trains_and_a_factory_is_asked_for_when_it_is_saved(tmp_path):
     module = make(jax.random.key(3))
     training = sn.Train(module, [sn.LevenbergMarquardt(5)], **QUICK)
@@ -100,6 +103,7 @@ def test_a_bare_module_trains_and_a_factory_is_asked_for_when_it_is_saved(tmp_pa
     np.testing.assert_array_equal(sn.load(tmp_path / "saved")(t=0.5), solution(t=0.5))
 
 
+@unsolved
 def test_own_terms_pull_the_network_their_way():
     def mass(network):
         """∫ u = 0.7, which contradicts the equation: u ends between the two."""
@@ -115,12 +119,13 @@ def test_own_terms_pull_the_network_their_way():
     free, _ = mean(0.0)
     little, _ = mean(1.0)
     much, solution = mean(1e6)
-    assert free == pytest.approx(1 - np.exp(-1), abs=1e-3)
+    assert free == pytest.approx(np.mean(np.exp(-np.linspace(0, 1, 33))), abs=1e-3)
     assert free < little < much
     assert much == pytest.approx(0.7, abs=1e-4)
     assert solution.history.shape[1] == 2 + 3  # iteration, total; equation, u(0), mass
 
 
+@unsolved
 def test_points_and_weights_are_the_users():
     at = np.linspace(0.0, 1.0, 21)[:, None]
     training = sn.Train(make, [sn.Adam(3)], points=at, weights={"conditions": 7.0, "equation": 2.0})
@@ -132,6 +137,7 @@ def test_points_and_weights_are_the_users():
         sn.Train(weights={"u(1)": 2.0}).plan(DECAY)
 
 
+@unsolved
 def test_a_start_of_the_same_structure_is_copied_and_any_other_is_fitted():
     first = sn.solve(DECAY, sn.Train(make, [sn.LevenbergMarquardt(30)], **QUICK), monitor=sn.Monitor())
     nothing = [sn.Adam(1, rate=1e-12)]
@@ -145,6 +151,7 @@ def test_a_start_of_the_same_structure_is_copied_and_any_other_is_fitted():
     assert warm.result.l2re < 1e-2 < fresh.result.l2re
 
 
+@unsolved
 def test_a_callback_is_told_of_the_progress_and_can_stop():
     heard = []
 

@@ -14,8 +14,8 @@ import scipy.optimize
 from jax import lax
 
 from safenet.run.checkpoint import fill, leaves
-from safenet.train.optimisers.lbfgs import LBFGS, PATIENCE, quasi_newton
-from safenet.train.optimisers.status import Status
+from safenet.train.optimisers.lbfgs import LBFGS, quasi_newton
+from safenet.train.optimisers.status import PATIENCE, Status
 
 jax.config.update("jax_enable_x64", True)
 

@@ -126,8 +126,3 @@ def test_what_cannot_be_planned_is_refused_with_a_remedy(options, pattern):
 def test_whole_numbers_of_numpy_are_as_good_and_can_be_written_down():
     asked = Train(seed=np.int64(3), points=np.int32(64)).plan(library.problem("wave"))
     assert Plan.from_json(asked.to_json()) == asked == Train(seed=3, points=64).plan(library.problem("wave"))
-
-
-def test_a_recipe_for_linear_problems_refuses_others():
-    with pytest.raises(SafeNetError, match="linear problems"):
-        Train("safe-net", "variable-projection").plan(library.problem("burgers"))

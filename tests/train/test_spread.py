@@ -22,7 +22,7 @@ if address:
 import equinox as eqx, numpy as np
 import safenet as sn
 from safenet.networks import build, method
-from safenet.training import objective
+from safenet.train import objective
 from safenet.train.optimisers.adam import Adam
 from safenet.measure.points import sample
 from safenet.train.weighting import weighting
@@ -37,7 +37,7 @@ state, trace = phase.advance(loss, phase.start(loss, theta), 50)
 normal = eqx.filter_jit(lambda loss, theta: loss.normal_equations(theta))(loss, theta)
 if out:
     options = {"points": 37, "condition_points": 11, "width": 5, "depth": 1, "scale": 2e-4}
-    sn.solve(problem, method="pinn", recipe="paper-1", out=out, **options)
+    sn.solve(problem, sn.Train("pinn", "paper-1", **options), out=out)
 print(json.dumps({
     "devices": jax.device_count(),
     "processes": jax.process_count(),

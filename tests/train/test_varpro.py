@@ -141,9 +141,7 @@ def test_the_recipe_finds_the_frequencies_of_the_data():
 
 
 def test_what_is_not_linear_is_refused_with_a_remedy():
-    with pytest.raises(
-        SafeNetError, match=r"variable-projection does not suit .*not linear\n.*least-squares"
-    ):
+    with pytest.raises(SafeNetError, match=r"variable-projection is for linear problems.*\n.*another recipe"):
         Train("safe-net", "variable-projection").plan(sn.library.problem("burgers"))
     plan = Train("safe-net", "variable-projection", features=16).plan(CONVECTION)
     assert (plan.network.depth, plan.network.features) == (0, 16)

@@ -136,7 +136,7 @@ def test_a_spec_that_describes_more_than_it_holds_is_refused(run, tmp_path) -> N
 
 
 def test_names_of_functions_come_from_a_whitelist() -> None:
-    from safenet.features.operator import wave_factor
+    from safenet.fields.modes import wave_factor
 
     with pytest.raises(KeyError):
         wave_factor("fromfile", np.array([1j]), np.array([1.0]), np)

@@ -71,10 +71,10 @@ class Curvature(eqx.Module):
 
         if self.operator == "hessian":
             gradient = jax.grad(lambda theta: jnp.sum(rows(theta) ** 2) / 2)
-            return jax.jvp(gradient, (self.theta,), (v,))[1]
+            return jnp.asarray(jax.jvp(gradient, (self.theta,), (v,))[1])
         _, push = jax.linearize(rows, self.theta)
         (pulled,) = jax.linear_transpose(push, self.theta)(push(v))
-        return pulled
+        return jnp.asarray(pulled)
 
     def dense(self) -> Float[Array, "p p"]:
         """A itself: JᵀJ as for Levenberg–Marquardt, ∇²L as its products with all unit vectors."""
@@ -116,7 +116,7 @@ def _normal_matrix(A: Curvature) -> Float[Array, "p p"]:
 
 @eqx.filter_jit
 def _columns(A: Curvature) -> Float[Array, "p p"]:
-    return in_batches(A, jnp.eye(A.size, dtype=A.theta.dtype))
+    return jnp.asarray(in_batches(A, jnp.eye(A.size, dtype=A.theta.dtype)))
 
 
 def in_batches(function: Any, vectors: Float[Array, "n p"]) -> Any:

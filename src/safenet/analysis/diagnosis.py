@@ -38,7 +38,7 @@ ROUGH = 0.1  # relative rounding of the gradient
 
 @dataclass(frozen=True)
 class Advice:
-    """`quantity` = `value` is beyond `threshold`; `change` is what to try, in words, and `settings` for `solve`."""
+    """`quantity` = `value` is beyond `threshold`; `change` is what to try, in words, and `settings` for `Train`."""
 
     about: str
     quantity: str
@@ -214,7 +214,7 @@ def _optimiser(kernel: Kernel | None, plan: Plan) -> list[Advice]:
             f"{ITERATIONS} steps of gradient descent at the largest stable rate would leave {share:.0%} of the loss: "
             "the rest of the residual lies along flat directions.",
             "a second-order optimiser (--recipe levenberg-marquardt)",
-            {"recipe": "levenberg-marquardt", "precision": "float64"},
+            {"schedule": "levenberg-marquardt", "precision": "float64"},
         )
     ]
 

@@ -32,7 +32,7 @@ class Kernel:
 
     @property
     def matrix(self) -> np.ndarray:
-        return self.jacobian @ self.jacobian.T
+        return np.asarray(self.jacobian @ self.jacobian.T)
 
     @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +81,7 @@ class Kernel:
         """Jᵀv_1/‖Jᵀv_1‖: the direction of the parameters along which the loss curves most; 0 where nothing moves r."""
         direction = self.jacobian.T @ self._eigen[1][:, 0]
         length = np.linalg.norm(direction)
-        return direction / length if length > 0 else direction
+        return np.asarray(direction / length if length > 0 else direction)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -134,6 +134,7 @@ def field_kernel(
 @eqx.filter_jit
 def _field_rows(loss: PhysicsLoss, theta: Array, points: Array, field: int) -> tuple[Array, Array]:
     def value(parameters: Array, point: Array) -> Array:
-        return loss.field(parameters)(point)[field]
+        found: Array = loss.field(parameters)(point)[field]
+        return found
 
     return jax.vmap(jax.value_and_grad(value), (None, 0))(theta, points)

@@ -49,15 +49,16 @@ def lanczos_quadrature(
 def _probes(size: int, count: int, seed: int) -> Float[Array, "count size"]:
     """Random directions: Gaussian vectors of length one, so that the density integrates to one for each of them."""
     v = jax.random.normal(jax.random.key(seed), (count, size), jnp.float64)
-    return v / jnp.linalg.norm(v, axis=1, keepdims=True)
+    return jnp.asarray(v / jnp.linalg.norm(v, axis=1, keepdims=True))
 
 
 @eqx.filter_jit
 def _tridiagonal(A: Any, probes: Float[Array, "n p"], steps: int) -> tuple[Array, Array]:
     lanczos = decomp.tridiag_sym(steps, reortho="full", materialize=False, custom_vjp=False)
 
-    def one(v: Array) -> tuple[Array, Array]:
+    def one(v: Array) -> Any:
         _, diagonals, *_ = lanczos(A, v)
         return diagonals
 
-    return in_batches(one, probes)
+    diagonal, off = in_batches(one, probes)
+    return diagonal, off

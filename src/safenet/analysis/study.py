@@ -23,12 +23,11 @@ from ..errors import SafeNetError, nearest
 from ..fields.series import LinearForm
 from ..measure.heldout import held_out
 from ..measure.points import Points, sample
-from ..networks import Constrained, Staged
 from ..networks.methods import build
 from ..problem import Problem
 from ..problem.facts.structure import named_frequencies
 from ..solution import Solution
-from ..solving.door import solve
+from ..solving.door import Job, carry_out
 from ..train.objective import PhysicsLoss, physics_loss, term_names
 from ..train.plan import Plan
 from ..train.solver import Train
@@ -44,11 +43,6 @@ from .preconditioned import seen_by_lbfgs, seen_by_levenberg
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PARTS = {
-    "Piecewise": "slabs of time, each solved by itself",
-    "CellForm": "cells with a polynomial in each",
-    "ModalForm": "exact solutions of the equations, fitted to the conditions alone",
-}
 OPTIMISERS = ("lbfgs", "levenberg")
 ADAM = 100_000  # iterations of the schedule that is cut short to those asked for
 # A product of a vector with the Hessian of 6.8k parameters at 1000 points takes a tenth of a second on two cores.
@@ -176,7 +170,7 @@ def spectrum(
     drawn = sample(subject.problem, *counts, plan.sampler, plan.seed)
     loss, theta, what, notes = loss_of(subject, drawn)
     size = int(theta.shape[0])
-    linear = isinstance(subject.field, LinearForm) and subject.problem.linear
+    linear = subject.problem.linear and getattr(subject.field, "subject", "") == LinearForm.subject
     # A loss that is quadratic in θ has no other Hessian, and JᵀJ costs less.
     chosen = operator or ("gauss-newton" if linear else "hessian")
     default = CPU_QUADRATURE if on_cpu else (PROBES, STEPS)
@@ -244,13 +238,12 @@ def spectrum(
 def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"], str, list[str]]:
     """The loss that a solution's plan means, at its parameters, in float64; what that is, and what to know about it."""
     network, plan = solution.field, _training(solution)
-    if type(network).__name__ in PARTS:
+    if in_parts := getattr(network, "in_parts", ""):
         a_network, one_form = _instead(solution)
         possible = LeastSquares().obstacle(solution.problem) is None
         raise SafeNetError(
-            f"this run's solution is made of {PARTS[type(network).__name__]}: there is no one loss whose "
-            "spectrum could be taken",
-            f"analyse a network ({a_network})" + (f", or one linear form ({one_form})" if possible else ""),
+            f"this run's solution is made of {in_parts}: there is no one loss whose spectrum could be taken",
+            f"analyse a network ({a_network})" + (f", or one series ({one_form})" if possible else ""),
         )
     loss, theta = _loss(solution, widened(network), points)
     notes = [f"analysed in float64, trained in {plan.precision}"] if plan.precision != "float64" else []
@@ -261,13 +254,8 @@ def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Arra
         notes.append(
             "with the plan's weights: those of residual-based attention belong to points of the past"
         )
-    if isinstance(network, LinearForm):
-        return loss, theta, "the amplitudes of the linear form, in which the network is linear", notes
-    if isinstance(network, Staged):
-        return loss, theta, "all parameters of the second network, on what the first has left", notes
-    if isinstance(network, Constrained):
-        notes.append("conditions that hold by construction move with no parameter: their kernels are zero")
-    return loss, theta, "all parameters of the network", notes
+    notes += [network.note] if getattr(network, "note", "") else []
+    return loss, theta, getattr(network, "subject", "all parameters of the network"), notes
 
 
 def _instead(solution: Solution) -> tuple[str, str]:
@@ -330,11 +318,10 @@ def _network(
     """The network of a method as it starts, or after `adam` iterations of the paper's Adam."""
     if adam < 0:
         raise SafeNetError(f"{adam} iterations of Adam are too few", "give 0 for the untrained network")
-    scale = max(adam, 1) / ADAM
+    plan = Train(method, "paper-4", seed=seed, scale=max(adam, 1) / ADAM, **options).plan(problem)
     if adam:
         say(f"{adam} iterations of Adam")
-        return solve(problem, Train(method, "paper-4", seed=seed, scale=scale, **options))
-    plan = Train(method, "paper-4", seed=seed, scale=scale, **options).plan(problem)
+        return carry_out([Job(problem, plan)], estimate=False)[0]
     network = build(problem, plan.network, key=jax.random.key(seed), dtype=jnp.dtype(plan.precision))
     return Solution(problem, network, plan)
 
@@ -354,4 +341,4 @@ def _rounding(
 
 @eqx.filter_jit
 def _gradient(loss: PhysicsLoss, theta: Float[Array, " p"]) -> Float[Array, " p"]:
-    return jax.grad(lambda parameters: loss(parameters)[0])(theta)
+    return jnp.asarray(jax.grad(lambda parameters: loss(parameters)[0])(theta))

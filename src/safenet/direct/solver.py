@@ -14,6 +14,8 @@ from .marches import March
 from .modes import Modes
 from .state import Direct
 
+__all__ = ["DESCRIPTIONS", "SOLVERS", "Cells", "LeastSquares", "March", "Modes", "Pass", "Solver"]
+
 
 @runtime_checkable
 class Pass(Protocol):

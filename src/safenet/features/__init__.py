@@ -7,6 +7,7 @@ from .normalise import BatchNormalised, PointNormalised, Scaled, normalised
 from .operator import OperatorFeatures, operator_features
 from .radial import Monomials, Radial, radial
 from .random_fourier import RandomFourier, random_fourier
+from .seam import SeamFlow, seam_flow
 from .series import Series, series
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Radial",
     "RandomFourier",
     "Scaled",
+    "SeamFlow",
     "Series",
     "UnitBox",
     "Unscaled",
@@ -34,5 +36,6 @@ __all__ = [
     "operator_features",
     "radial",
     "random_fourier",
+    "seam_flow",
     "series",
 ]

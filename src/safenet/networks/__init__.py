@@ -5,6 +5,7 @@ from ..fields.modes import ModalForm
 from ..fields.series import LinearForm, Piecewise
 from .constrained import Constrained
 from .methods import METHODS, Method, build, method
+from .modulated import Modulated
 from .perceptron import Perceptron, perceptron
 from .staged import Staged
 
@@ -15,6 +16,7 @@ __all__ = [
     "LinearForm",
     "Method",
     "ModalForm",
+    "Modulated",
     "Perceptron",
     "Piecewise",
     "Staged",

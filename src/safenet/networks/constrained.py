@@ -12,7 +12,7 @@ they agree where they meet; every other condition stays a term of the loss.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -26,18 +26,23 @@ from ..features.base import Frozen
 from ..fields.derivatives import Jets, Orders, PointFunction, added, product, propagated
 from ..problem import Condition, Problem
 from ..problem.evaluate import KINKS, evaluate
+from .modulated import Modulated
 from .perceptron import Perceptron
 
 
 class Constrained(eqx.Module):
     """share · g + d N, field by field; the share is 1, and 0 for a network that is added to one that has g."""
 
-    inner: Perceptron
+    inner: Perceptron | Modulated
     share: Frozen
     offsets: tuple[sp.Expr, ...] = eqx.field(static=True)
     factors: tuple[sp.Expr, ...] = eqx.field(static=True)
     symbols: tuple[sp.Symbol, ...] = eqx.field(static=True)
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
+    subject: ClassVar[str] = "all parameters of the network"
+    note: ClassVar[str] = (
+        "conditions that hold by construction move with no parameter: their kernels are zero"
+    )
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         g, d = (self._values(expressions)(point) for expressions in (self.offsets, self.factors))
@@ -73,11 +78,20 @@ class Constrained(eqx.Module):
         return self.inner.biases
 
     @property
+    def perceptron(self) -> Perceptron | Modulated:
+        """The part whose parameters move."""
+        return self.inner
+
+    def without_data(self) -> Constrained:
+        """d N alone, to be added to a network that has g."""
+        return replace(self, share=Frozen(jnp.zeros_like(self.share.array)))
+
+    @property
     def parameters(self) -> int:
         return self.inner.parameters
 
 
-def constrained(problem: Problem, network: Perceptron) -> Perceptron | Constrained:
+def constrained(problem: Problem, network: Perceptron | Modulated) -> Perceptron | Modulated | Constrained:
     """The network with every condition in it that can be; itself where there is none."""
     forms = [hard_form(problem, name) for name in problem.unknowns]
     if not any(form.conditions for form in forms):

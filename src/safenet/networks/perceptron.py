@@ -41,28 +41,42 @@ class Perceptron(eqx.Module):
     biases: tuple[Float[Array, ...], ...]
     activation: str = eqx.field(static=True)
     omega_0: float = eqx.field(static=True, default=0.0)
+    skip: Float[Array, "fields features"] | None = None
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         sigma = ACTIVATIONS[self.activation]
-        value = self.features(point)
+        features = value = self.features(point)
         for layer, (weight, bias) in enumerate(zip(self.weights[:-1], self.biases[:-1], strict=True)):
             value = weight @ value + bias
             value = jnp.sin(self.omega_0 * value) if self.omega_0 and layer == 0 else sigma(value)
-        return self.weights[-1] @ value + self.biases[-1]
+        value = self.weights[-1] @ value + self.biases[-1]
+        return value if self.skip is None else value + self.skip @ features
 
     def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
         """{α: ∂^α u}, arrays of (fields, points), for `orders` that hold all below each of them."""
         zero = (0,) * x.shape[0]
         weights, biases = self.weights, [bias[:, None] for bias in self.biases]
-        jets = added(image(self.features, weights[0], x, orders), {zero: biases[0]})
+        first = weights[0] if self.skip is None else jnp.concatenate([weights[0], self.skip])
+        jets = image(self.features, first, x, orders)
+        past = {alpha: value[len(weights[0]) :] for alpha, value in jets.items()}
+        jets = added({alpha: value[: len(weights[0])] for alpha, value in jets.items()}, {zero: biases[0]})
         for layer, (weight, bias) in enumerate(zip(weights[1:], biases[1:], strict=True)):
             activation = self.activation
             if self.omega_0 and layer == 0:
                 jets, activation = {alpha: self.omega_0 * value for alpha, value in jets.items()}, "sine"
             jets = composed(slopes(activation, jets[zero]), jets, orders)
             jets = added(linear(weight, jets), {zero: bias})
-        return jets
+        return jets if self.skip is None else added(jets, past)
+
+    @property
+    def perceptron(self) -> Perceptron:
+        """The part whose parameters move: all of it."""
+        return self
+
+    def without_data(self) -> Perceptron:
+        """What is added to another network: it brings no data of its own."""
+        return self
 
     @property
     def parameters(self) -> int:
@@ -87,7 +101,8 @@ def _tanh_slope(s: Float[Array, ...], k: int) -> Float[Array, ...]:
     s2, Q = Polynomial([0.0, 0.0, 1.0]), Polynomial([1.0])
     for _ in range(k - 1):
         Q = (1 - s2) * Q.deriv() - s2.deriv() * Q
-    return (1 - s) * (1 + s) * reduce(lambda value, a: value * s + a, Q.coef[::-1].tolist())
+    slope: Array = (1 - s) * (1 + s) * reduce(lambda value, a: value * s + a, Q.coef[::-1].tolist())
+    return slope
 
 
 def perceptron(
@@ -97,6 +112,7 @@ def perceptron(
     depth: int,
     activation: str,
     omega_0: float = 0.0,
+    skip: bool = False,
     *,
     key: Array,
     dtype: DTypeLike,
@@ -111,7 +127,8 @@ def perceptron(
         bound = 1 / features.size
         weights[0] = jax.random.uniform(keys[0], shapes[0], dtype, -bound, bound)
     biases = tuple(jnp.zeros(rows, dtype) for rows, _ in shapes)
-    return Perceptron(features, tuple(weights), biases, activation, omega_0)
+    past = jnp.zeros((fields, features.size), dtype) if skip else None
+    return Perceptron(features, tuple(weights), biases, activation, omega_0, past)
 
 
 def trainable(network: Any) -> Any:

@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..direct.solver import Cells, LeastSquares, March, Modes, Solver
+from ..direct import Cells, LeastSquares, March, Modes
+from ..direct.solver import Solver
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities

@@ -37,13 +37,18 @@ PANEL = 1024  # columns of J that are multiplied at once
 class Term(eqx.Module):
     """One named term: its points, the plan's weight λ, its residual, and whether that is an equation's.
 
-    The equations of a loss have all the same points.
+    The equations of a loss have all the same points. Where points were drawn more densely in some places, their
+    `shares` (1 on average) make the mean over them the mean over the domain again.
     """
 
     points: Float[Array, "points columns"]
     weight: Float[Array, ""]
     residual: PointResidual
     equation: bool = eqx.field(static=True, default=False)
+    shares: Float[Array, " points"] | None = None
+
+    def mean(self, values: Float[Array, " points"]) -> Float[Array, ""]:
+        return jnp.mean(values if self.shares is None else self.shares * values)
 
     def residuals(self, field: Any) -> Float[Array, " points"]:
         return together(field, [self.residual], [self.points])[0]
@@ -99,7 +104,8 @@ class PhysicsLoss(eqx.Module):
         parts = zip(self.terms, residuals, self.row_weights(), strict=True)
         total = jnp.sum(jnp.stack([term.loss(r, w) for term, r, w in parts]))
         own, raw = self._own(theta)
-        return total + own, jnp.concatenate([jnp.stack([jnp.mean(r**2) / 2 for r in residuals]), raw])
+        means = [term.mean(r**2) / 2 for term, r in zip(self.terms, residuals, strict=True)]
+        return total + own, jnp.concatenate([jnp.stack(means), raw])
 
     def _own(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " own"]]:
         """The weighted sum of the user's terms, and each by itself."""
@@ -136,7 +142,15 @@ class PhysicsLoss(eqx.Module):
                 jnp.full(term.points.shape[:1], 1 / term.points.shape[0], theta.dtype) for term in group
             ]
             parts = zip(group, shares, strict=True)
-            blocks = [_blocks(count, term.points, next(weights) * share, share) for term, share in parts]
+            blocks = [
+                _blocks(
+                    count,
+                    term.points,
+                    next(weights) * share,
+                    share if term.shares is None else term.shares * share,
+                )
+                for term, share in parts
+            ]
             (own, raw), slope = summed(jax.value_and_grad(value, has_aux=True), theta, blocks)
             total, gradient = total + own, gradient + slope
             terms.append(raw)
@@ -160,7 +174,8 @@ class PhysicsLoss(eqx.Module):
 
     def row_weights(self) -> tuple[Float[Array, ...], ...]:
         adapted = self.weighting if self.weights is not None else Fixed()
-        return adapted.rows(self, self.weights)
+        rows = zip(self.terms, adapted.rows(self, self.weights), strict=True)
+        return tuple(w if term.shares is None else w * term.shares for term, w in rows)
 
     def rows(self, theta: Float[Array, " p"]) -> Float[Array, " m"]:
         parts = zip(self.terms, self.row_weights(), self.residuals(theta), strict=True)
@@ -181,15 +196,18 @@ class PhysicsLoss(eqx.Module):
         """Σ_k λ_k L_k with the plan's λ: the same measure at every θ, whatever the weights have become."""
         if isinstance(self.weighting, Fixed):
             return total
-        return jnp.sum(jnp.stack([term.weight for term in (*self.terms, *self.own)]) * terms)
+        weights = [*(term.weight for term in self.terms), *(term.weight for term in self.own)]
+        return jnp.sum(jnp.stack(weights) * terms)
 
     def equation_residuals(self, theta: Float[Array, " p"]) -> tuple[Float[Array, " _"], ...]:
         equations = replace(self, terms=tuple(term for term in self.terms if term.equation), own=())
         return tuple(equations.residuals(theta))
 
-    def at(self, interior: Float[Array, "n axes"]) -> PhysicsLoss:
-        """The same loss with its equations at other points."""
-        terms = (replace(term, points=interior) if term.equation else term for term in self.terms)
+    def at(self, interior: Float[Array, "n columns"]) -> PhysicsLoss:
+        """The same loss with its equations at other points; a column behind the axes holds their shares."""
+        axes = self.terms[0].residual.axes
+        points, shares = interior[:, :axes], interior[:, axes] if interior.shape[1] > axes else None
+        terms = (replace(t, points=points, shares=shares) if t.equation else t for t in self.terms)
         return replace(self, terms=tuple(terms))
 
     def traces(self, theta: Float[Array, " p"], count: int) -> Float[Array, " k"]:

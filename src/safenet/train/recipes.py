@@ -14,11 +14,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import jax
+
 from ..errors import SafeNetError, nearest
+from ..networks.methods import TRAINED_DENSELY
 from .optimisers.adam import Adam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
 from .optimisers.nncg import NNCG
+from .optimisers.own import Optax
 from .optimisers.ssbroyden import SSBroyden
 from .optimisers.varpro import VariableProjection
 from .phases import Phase
@@ -46,12 +50,13 @@ class Recipe:
 _paper = partial(Recipe, precision="float32", interior=20_000, condition=2_000, sampler="uniform")
 
 RECIPES: dict[str, Recipe] = {
+    # Sizes for a GPU, where 50,000 steps take one to two minutes; `SMALL` has those for a CPU.
     "default": Recipe(
-        "1k Adam, then 20k self-scaled Broyden steps, in double precision; sizes for the device",
-        (Adam(1_000), SSBroyden(20_000)),
-        network={"features": 64, "width": 32},
-        interior=20_000,
-        condition=2_000,
+        "1k Adam, then self-scaled Broyden steps in double precision, with new points; sizes for the device",
+        (Adam(1_000), SSBroyden(50_000, resample=500)),
+        network=TRAINED_DENSELY,
+        interior=10_000,
+        condition=1_000,
     ),
     "paper-1": _paper("the paper's schedule 1: 30k Adam, then 10k L-BFGS", (Adam(30_000), LBFGS(10_000))),
     # η, a constant in the first phase, is halved in the second Adam.
@@ -97,20 +102,28 @@ RECIPES: dict[str, Recipe] = {
         (Adam(11_000), LBFGS(30_000), NNCG(2_000)),
     ),
 }
+SMALL = replace(
+    RECIPES["default"],
+    phases=(Adam(1_000), SSBroyden(5_000, resample=500)),
+    network={**TRAINED_DENSELY, "features": 32, "width": 20, "depth": 2},
+    interior=2_000,
+    condition=200,
+)
 DESCRIPTIONS = {name: recipe.text for name, recipe in RECIPES.items()}
 
 
 def recipe(name: str) -> Recipe:
+    """The recipe of that name; the default has sizes for the device."""
     if name not in RECIPES:
         raise SafeNetError(f"there is no recipe {name!r}", nearest(name, RECIPES))
-    return RECIPES[name]
+    return SMALL if name == "default" and jax.default_backend() == "cpu" else RECIPES[name]
 
 
 def scaled(phase: Phase, scale: float) -> Phase:
     """The phase with `scale` times its iterations; a patience is a number of iterations, too."""
     if scale == 1.0:
         return phase
-    counts = {"iterations": max(1, round(scale * phase.iterations))}
-    if getattr(phase, "patience", 0):
-        counts["patience"] = max(1, round(scale * phase.patience))
-    return replace(phase, **counts)
+    shorter = replace(phase, iterations=max(1, round(scale * phase.iterations)))
+    if isinstance(shorter, (Adam, LevenbergMarquardt, Optax)) and shorter.patience:
+        return replace(shorter, patience=max(1, round(scale * shorter.patience)))
+    return shorter

@@ -1,4 +1,9 @@
-"""x_i ~ p(x) ∝ |r(x)|^k / mean |r|^k + c: interior points where the residual is large (RAD; Wu et al., 2023)."""
+"""x_i ~ p(x) ∝ |r(x)|/mean |r| + 1: points where the residual is large, for the same loss (RAD; Wu et al., 2023).
+
+A point that is drawn with the probability π counts 1/π: the mean over the points is then the mean over the domain,
+whatever their density. Points alone, without these shares, would change the loss into one that asks for more where the
+residual is large, at the cost of everything else where no network follows it, as at a kink.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +16,51 @@ from ..measure.points import inside
 from ..problem import Problem
 from .objective import PhysicsLoss
 
-POWER, FLOOR = 1.0, 1.0  # k and c: their choice for most problems
+FLOOR = 1.0  # their choice for most problems; no share is then above 2
 CANDIDATES = 8  # for each point that is drawn
 
 
 def adaptive_points(
     problem: Problem, loss: PhysicsLoss, theta: Float[Array, " p"], count: int, seed: tuple[int, ...]
 ) -> np.ndarray:
-    """`count` of the domain's points, drawn for the residuals at theta: the same for the same theta and seed."""
+    """`count` of the domain's points and, in a further column, their shares: drawn for the residuals at theta.
+
+    The same for the same theta and seed.
+    """
     random = np.random.default_rng(seed)
     pool = inside(problem, range(len(problem.axes)), CANDIDATES * count, lambda *shape: random.random(shape))
-    size = np.asarray(_sizes(loss.at(jnp.asarray(pool, theta.dtype)), theta), dtype=float) ** POWER
+    size = np.asarray(_sizes(loss.at(jnp.asarray(pool, theta.dtype)), theta), dtype=float)
     # A perfect fit, or one that is infinite somewhere, leaves nothing to prefer.
     mean = np.mean(size)
     density = (size / mean if 0 < mean < np.inf else 0.0 * size) + FLOOR
-    density = np.where(np.isfinite(density), density, FLOOR)
-    return pool[random.choice(len(pool), count, replace=False, p=density / density.sum())]
+    probability = inclusion(np.where(np.isfinite(density), density, FLOOR), count)
+    # Systematic sampling: one random number, and every point with exactly its probability.
+    steps = np.cumsum(probability)
+    drawn = np.searchsorted(steps, np.arange(count) + random.random())
+    drawn = np.minimum(drawn, len(pool) - 1)  # the sum of the probabilities is `count` but for rounding
+    shares = 1 / probability[drawn]
+    return np.column_stack([pool[drawn], shares * count / shares.sum()])
+
+
+def even_points(loss: PhysicsLoss) -> Float[Array, "n columns"]:
+    """The points that the loss has, with equal shares: so that new ones, later, do not make another program of it."""
+    points = next(term.points for term in loss.terms if term.equation)
+    return jnp.concatenate([points, jnp.ones_like(points[:, :1])], axis=1)
+
+
+def inclusion(density: np.ndarray, count: int) -> np.ndarray:
+    """π_i = min(1, c density_i) with Σ π = count."""
+    certain = np.zeros(len(density), dtype=bool)
+    while True:
+        scale = (count - certain.sum()) / density[~certain].sum()
+        more = ~certain & (scale * density >= 1)
+        if not more.any():
+            return np.where(certain, 1.0, scale * density)
+        certain |= more
 
 
 @eqx.filter_jit
 def _sizes(loss: PhysicsLoss, theta: Float[Array, " p"]) -> Float[Array, " n"]:
     """√Σ r² over the equations, at every point."""
-    return jnp.linalg.norm(jnp.stack(loss.equation_residuals(theta)), axis=0)
+    sizes: Array = jnp.linalg.norm(jnp.stack(loss.equation_residuals(theta)), axis=0)
+    return sizes

@@ -29,7 +29,7 @@ from .optimisers.lbfgs import LBFGS
 from .optimisers.own import Optax
 from .optimisers.ssbroyden import SSBroyden
 from .phases import DOUBLE, Phase
-from .plan import OWN, SCOUT, Plan
+from .plan import OWN, SCOUT, Plan, checked_seed
 from .recipes import Recipe, recipe, scaled
 from .thresholds import DENSE_PARAMETERS
 
@@ -90,21 +90,21 @@ class Train:
         self,
         network: Any = "safe-net",
         schedule: Any = "default",
-        *,
-        terms: Sequence[tuple[float, Callable[[Any], Any]]] = (),
+        *,  # what is Any is checked here, and refused with a remedy
+        terms: Sequence[Any] = (),
         points: Any = None,
-        condition_points: int | None = None,
+        condition_points: Any = None,
         weights: Mapping[str, float] | None = None,
         start: Any = None,
         callback: Callable[[Progress], Any] | None = None,
-        seed: int = 0,
+        seed: Any = 0,
         precision: str | None = None,
-        scale: float = 1.0,
+        scale: Any = 1.0,
         sampler: str | None = None,
         **options: Any,
     ) -> None:
         self.network, self.schedule, self.options = network, schedule, options
-        self.weights, self.seed, self.precision = dict(weights or {}), seed, precision
+        self.weights, self.seed, self.precision = dict(weights or {}), checked_seed(seed), precision
         self.scale, self.sampler = scale, sampler
         self.points, self.condition_points = points, condition_points
         self._check()
@@ -133,13 +133,6 @@ class Train:
     @property
     def recipe(self) -> str:
         return self.schedule if isinstance(self.schedule, str) else OWN
-
-    def seeded(self, seed: int) -> Train:
-        """The same with another seed."""
-        other = object.__new__(Train)
-        other.__dict__.update(self.__dict__, seed=seed)
-        other._check()
-        return other
 
     def obstacle(self, problem: Problem) -> str | None:
         """Why this training does not suit the problem, or None."""
@@ -175,9 +168,7 @@ class Train:
             raise SafeNetError(
                 f"there is no precision {self.precision!r}", nearest(str(self.precision), PRECISIONS)
             )
-        if not _whole(self.seed, 0):
-            raise SafeNetError(f"the seed is {self.seed!r}", "give a whole number from 0 on")
-        if not isinstance(self.scale, Real) or not 0 < self.scale < math.inf:
+        if not isinstance(self.scale, Real) or not 0 < float(self.scale) < math.inf:
             raise SafeNetError(
                 f"the scale is {self.scale!r}", "give a positive number, e.g. 0.01 for a hundredth"
             )
@@ -188,7 +179,7 @@ class Train:
         """Points inside and on each condition."""
         inside = len(self.points) if self.own.points is not None else self.points
         for count, kind in ((inside, "points"), (self.condition_points, "condition points")):
-            if count is not None and not _whole(count, 1):
+            if count is not None and not (isinstance(count, Integral) and int(count) >= 1):
                 raise SafeNetError(f"{count!r} {kind} cannot be drawn", "give a whole number, at least 1")
         return int(inside or usual.interior), int(self.condition_points or usual.condition)
 
@@ -206,7 +197,7 @@ class Train:
         plan = Plan(
             method=self.method,
             recipe=self.recipe,
-            seed=int(self.seed),
+            seed=self.seed,
             precision=precision,
             network=chosen,
             interior=interior,
@@ -320,11 +311,6 @@ def factory_name(factory: Any) -> str:
     if "<" in name:
         return ""  # a lambda or a function inside another: nobody could find it again
     return name
-
-
-def _whole(value: Any, least: int) -> bool:
-    """NumPy's whole numbers are as good; 1.0 and "1" are slips."""
-    return isinstance(value, Integral) and int(value) >= least
 
 
 def _variants(rates: Sequence[float], chosen: Method) -> tuple[dict[str, float], ...]:

@@ -155,7 +155,7 @@ def _clipped(field: np.ndarray) -> np.ndarray:
     """Without the hundredth at either end: at a corner a pressure has no bound."""
     known = field[np.isfinite(field)]
     low, high = np.quantile(known, [0.005, 0.995]) if known.size else (0.0, 1.0)
-    return np.clip(field, low, high)
+    return np.asarray(np.clip(field, low, high))
 
 
 def _streamlines(ax: Axes, ticks: list[np.ndarray], u: np.ndarray, v: np.ndarray) -> None:

@@ -1,11 +1,13 @@
 """(step, {name: value}) → TensorBoard, Weights & Biases, MLflow, or your own: a `Tracker` is a monitor with one method.
 
-class Mine(sn.tracking.Tracker):
+from safenet.views.tracking import Tracker, tracker
+
+class Mine(Tracker):
     def record(self, step, values):
         print(step, values)
 
-sn.solve(problem, monitor=Mine())                                      # or the one that `--track` makes:
-sn.solve(problem, monitor=sn.tracking.tracker("tensorboard:logs/wave"))
+sn.solve(problem, monitor=Mine())                            # or the one that `--track` makes:
+sn.solve(problem, monitor=tracker("tensorboard:logs/wave"))
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class Tracker(Monitor):
         self._tell(iteration, {"residual": loss})
 
     def level(self, unknowns: int, residual: float) -> None:
-        self._tell(self.last + 1, {"held-out residual": residual, "amplitudes": float(unknowns)})
+        self._tell(self.last + 1, {"held-out residual": residual, "coefficients": float(unknowns)})
 
     def _tell(self, iteration: int, values: Mapping[str, float]) -> None:
         if iteration < self.last:  # another phase counts from the beginning
@@ -152,4 +154,6 @@ def _numbers(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _words(result: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(result.get(name)) for name in ("problem", "method", "recipe", "seed", "outcome")}
+    return {
+        name: str(result.get(name)) for name in ("problem", "solver", "method", "recipe", "seed", "outcome")
+    }

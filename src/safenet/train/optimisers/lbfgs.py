@@ -27,25 +27,21 @@ from safenet.train.optimisers.line_search import Line, Search, choose, opened, p
 from safenet.train.optimisers.status import (
     Evaluation,
     Objective,
-    State,
+    Patient,
     Status,
     Trace,
     code,
     descending,
     first_evaluation,
     iteration_count,
+    judged,
     moved,
     repeat,
 )
 
-PATIENCE = 100  # steps without visible decrease, where a single one cannot be judged
 
-
-class LBFGSState(State):
-    """The gradient at theta and the pairs, in circular buffers: slot `newest` was written last.
-
-    `anchor` is the best loss when it last fell visibly, `idle` steps ago.
-    """
+class LBFGSState(Patient):
+    """The gradient at theta and the pairs, in circular buffers: slot `newest` was written last."""
 
     gradient: Float[Array, " p"]
     S: Float[Array, "history p"]
@@ -54,8 +50,6 @@ class LBFGSState(State):
     gamma: Float64[Array, ""]
     stored: Int[Array, ""]
     newest: Int[Array, ""]
-    anchor: Float[Array, ""]
-    idle: Int[Array, ""]
 
 
 class Searching(LBFGSState):
@@ -81,6 +75,7 @@ class LBFGS:
     history: int = 50
     tolerance: float = 1e-10
     name: ClassVar[str] = "lbfgs"
+    numbers: ClassVar[tuple[str, ...]] = ("iterations",)  # arguments of the program
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> LBFGSState:
         here = first_evaluation(objective, theta)
@@ -174,27 +169,12 @@ def _stepped(
     state = _remembering(state, search, ended & search.found)
     state = replace(state, evaluations=state.evaluations + jnp.where(ended, search.count, 0))
     moves = moved(state, search.theta, there.total, there.terms, there.gradient_norm)
-    after = _judged(replace(moves, gradient=there.gradient), tolerance)
+    after = judged(replace(moves, gradient=there.gradient), tolerance)
     # A failed search may be the fault of old pairs: forget them and try steepest descent, once.
     failure = jnp.where(state.stored > 0, code(Status.RUNNING), code(Status.NO_STEP))
     failure = jnp.where(search.finite, failure, code(Status.NON_FINITE))
     failed = replace(state, stored=jnp.zeros_like(state.stored), status=failure)
     return choose(ended, choose(search.found, after, failed), state)
-
-
-def _judged(after: LBFGSState, tolerance: Float[Array, ""]) -> LBFGSState:
-    """Does the loss still fall? One step tells, if the tolerance is above the rounding; else `PATIENCE` steps."""
-    eps = jnp.finfo(after.total.dtype).eps
-    fell = after.best_total <= (1 - jnp.maximum(tolerance, eps)) * after.anchor
-    idle = jnp.where(fell, 0, after.idle + 1)
-    slow = idle >= jnp.where(tolerance < eps, PATIENCE, 1)
-    status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
-    return replace(
-        after,
-        anchor=jnp.where(fell, after.best_total, after.anchor),
-        idle=idle,
-        status=jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status),
-    )
 
 
 def _remembering(state: LBFGSState, search: Search, taken: Bool[Array, ""]) -> LBFGSState:

@@ -27,7 +27,7 @@ from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from safenet.train.optimisers.status import (
-    Objective,
+    Squares,
     State,
     Status,
     Trace,
@@ -88,7 +88,7 @@ class LevenbergMarquardt:
     resample: int = 0
     name: ClassVar[str] = "levenberg-marquardt"
 
-    def start(self, objective: Objective, theta: Float[Array, " p"]) -> LevenbergState:
+    def start(self, objective: Squares, theta: Float[Array, " p"]) -> LevenbergState:
         squared = "JᵀJ squares the condition of J, which leaves nothing of single precision"
         require_double(theta, "Levenberg–Marquardt", squared)
         shared = opening(theta, first_evaluation(objective, theta))
@@ -98,16 +98,14 @@ class LevenbergMarquardt:
             totals=jnp.full(max(self.patience, 1), shared["total"]),
         )
 
-    def advance(
-        self, objective: Objective, state: LevenbergState, count: int
-    ) -> tuple[LevenbergState, Trace]:
+    def advance(self, objective: Squares, state: LevenbergState, count: int) -> tuple[LevenbergState, Trace]:
         limits = Limits(
             *(jnp.asarray(x, jnp.int32) for x in (self.iterations, self.patience, self.trials)),
             *(jnp.asarray(x, state.theta.dtype) for x in (self.ratio, self.tolerance, self.decrease)),
         )
         return _advance(limits, objective, state, iteration_count(count))
 
-    def refresh(self, objective: Objective, state: LevenbergState) -> LevenbergState:
+    def refresh(self, objective: Squares, state: LevenbergState) -> LevenbergState:
         """The same run on a changed objective (new points): the damping stays, best and patience begin anew.
 
         Losses of two objectives do not compare. Costs one evaluation.
@@ -135,7 +133,7 @@ class Limits(eqx.Module):
 
 @eqx.filter_jit
 def _advance(
-    limits: Limits, objective: Objective, state: LevenbergState, count: Int[Array, ""]
+    limits: Limits, objective: Squares, state: LevenbergState, count: Int[Array, ""]
 ) -> tuple[LevenbergState, Trace]:
     return repeat(lambda state: _step(limits, objective, state), state, count, limits.iterations)
 
@@ -155,7 +153,7 @@ class Trial(eqx.Module):
     finite: Bool[Array, ""]
 
 
-def _step(limits: Limits, objective: Objective, state: LevenbergState) -> LevenbergState:
+def _step(limits: Limits, objective: Squares, state: LevenbergState) -> LevenbergState:
     system = linearised(objective, state.theta)
     gradient_norm = jnp.max(jnp.abs(system.gradient * system.scale))
     finite = jnp.all(jnp.isfinite(system.gradient)) & jnp.all(jnp.isfinite(system.gram))
@@ -202,7 +200,7 @@ class System(eqx.Module):
         return -(cho_solve((factor, True), r) @ J)
 
 
-def linearised(objective: Objective, theta: Float[Array, " p"]) -> System:
+def linearised(objective: Squares, theta: Float[Array, " p"]) -> System:
     """The smaller of the two systems, if the objective can hold its Jacobian whole."""
     if isinstance(objective, Linearisable) and jax.eval_shape(objective.rows, theta).size < theta.size:
         J, r = objective.jacobian(theta)
@@ -221,7 +219,7 @@ def _scale(diagonal: Float[Array, " p"]) -> Float[Array, " p"]:
 
 
 def _search(
-    limits: Limits, objective: Objective, state: LevenbergState, system: System, go: Bool[Array, ""]
+    limits: Limits, objective: Squares, state: LevenbergState, system: System, go: Bool[Array, ""]
 ) -> Trial:
     """The first μ of a rising sequence whose step is accepted; without one, theta as it was."""
     lowest = jnp.finfo(system.gram.dtype).eps

@@ -13,42 +13,58 @@ In what y·w and sᵀH⁻¹s = −α s·g are to s·y,
 (Al-Baali, 1998, with θ as chosen by Urbán, Stefanou and Pons, 2025, who call it SSBroyden). θ = 0 is self-scaled BFGS,
 whose φ = 1 and τ = min(1, 1/b). Where H has overestimated the curvature, plain BFGS needs many steps to forget it, and
 τ < 1 does it in one: on a physics loss, whose Hessian spans ten orders of magnitude, that is most of the way.
+
+One turn of the loop on the device is one trial of the line search and, where that ends it, the step, H and the next
+direction, as in `lbfgs`. Memory is what a turn costs, p² numbers at a time: H is read once for H y and H g′ together
+and passed once more for its update. The direction −H′ g′ follows from H g′ and the update's three vectors, and is part
+of the state: a run goes on from the same bits wherever it was split.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from safenet.errors import SafeNetError, nearest
-from safenet.train.optimisers.line_search import Search, choose, line_search
+from safenet.train.optimisers.line_search import Line, Search, choose, opened, product, trial, unfinished
 from safenet.train.optimisers.status import (
     Evaluation,
     Objective,
-    State,
+    Patient,
     Status,
     Trace,
     code,
     descending,
     first_evaluation,
     iteration_count,
+    judged,
     moved,
     repeat,
     require_double,
-    verdict,
 )
 
 FAMILIES = ("broyden", "bfgs")
+FORGET = 0.25  # the weight of the last search in where the next begins
 
 
-class SSBroydenState(State):
-    """The gradient at theta and H; `learnt` once H is more than the identity it starts from."""
+class SSBroydenState(Patient):
+    """The gradient at theta, H and the direction −H g; `learnt` once H is more than the identity it starts from."""
 
     gradient: Float[Array, " p"]
     H: Float[Array, "p p"]
+    direction: Float[Array, " p"]
     learnt: Bool[Array, ""]
+    first: Float[Array, ""]  # where a search begins, as a share of the direction
+
+
+class Searching(SSBroydenState):
+    """On its way along a line; lives as long as a program runs."""
+
+    line: Line
+    search: Search
 
 
 @dataclass(frozen=True)
@@ -56,12 +72,16 @@ class SSBroyden:
     """At most `iterations` accepted steps; `family` is "broyden", or "bfgs" for θ = 0.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by less than
-    `tolerance`, relatively, and as NO_STEP when not even steepest descent, with H cleared, finds a lower loss.
+    `tolerance`, relatively, and as NO_STEP when not even steepest descent, with H cleared, finds a lower loss. With a
+    tolerance below the rounding ε of the loss, DECREASE means that the best loss did not fall by ε in 100 steps.
+
+    With `resample` > 0 the run draws new points after every so many steps, where the residual is large.
     """
 
     iterations: int
     family: str = "broyden"
-    tolerance: float = 1e-10
+    tolerance: float = 0.0
+    resample: int = 0
     name: ClassVar[str] = "ssbroyden"
 
     def __post_init__(self) -> None:
@@ -73,10 +93,15 @@ class SSBroyden:
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> SSBroydenState:
         cancelling = "H adds up thousands of rank-two updates that nearly cancel"
         require_double(theta, "self-scaled Broyden", cancelling)
+        here = first_evaluation(objective, theta)
         return SSBroydenState(
-            **descending(theta, first_evaluation(objective, theta), self.tolerance),
+            **descending(theta, here, self.tolerance),
             H=jnp.eye(theta.size, dtype=theta.dtype),
+            direction=-here.gradient,
             learnt=jnp.asarray(False),
+            first=jnp.ones((), theta.dtype),
+            anchor=here.total,
+            idle=jnp.asarray(0, jnp.int32),
         )
 
     def advance(
@@ -85,6 +110,18 @@ class SSBroyden:
         iterations = jnp.asarray(self.iterations, jnp.int32)
         tolerance = jnp.asarray(self.tolerance, state.theta.dtype)
         return _advance(self.family, objective, state, iteration_count(count), iterations, tolerance)
+
+    def refresh(self, objective: Objective, state: SSBroydenState) -> SSBroydenState:
+        """The same run on a changed objective (new points): H stays, best and patience begin anew.
+
+        Losses of two objectives do not compare; their curvatures are alike where their points are of one density or
+        nearly. Costs one evaluation.
+        """
+        here = first_evaluation(objective, state.theta)
+        anew = descending(state.theta, here, self.tolerance)
+        anew |= {"iteration": state.iteration, "evaluations": state.evaluations + 1}
+        anew |= {"anchor": here.total, "idle": jnp.zeros_like(state.idle)}
+        return replace(state, **anew, direction=-(state.H @ here.gradient))
 
 
 @eqx.filter_jit
@@ -96,60 +133,130 @@ def _advance(
     iterations: Int[Array, ""],
     tolerance: Float[Array, ""],
 ) -> tuple[SSBroydenState, Trace]:
-    return repeat(lambda state: _step(family, objective, state, tolerance), state, count, iterations)
+    spoilt = ~_descends(state.gradient, state.direction)
+    begun = _searching(
+        replace(
+            state,
+            H=jnp.where(spoilt, jnp.eye(state.theta.size, dtype=state.theta.dtype), state.H),
+            direction=jnp.where(spoilt, -state.gradient, state.direction),
+            learnt=state.learnt & ~spoilt,
+        )
+    )
+    after, trace = repeat(lambda state: _turn(family, objective, state, tolerance), begun, count, iterations)
+    return _settled(after), trace
 
 
-def _step(
-    family: str, objective: Objective, state: SSBroydenState, tolerance: Float[Array, ""]
-) -> SSBroydenState:
-    direction = -(state.H @ state.gradient)
-    slope = state.gradient @ direction
-    descends = jnp.isfinite(slope) & (slope < 0)  # in exact arithmetic always
-    identity = jnp.eye(state.theta.size, dtype=state.theta.dtype)
-    H = jnp.where(descends, state.H, identity)
-    learnt = state.learnt & descends
-    direction = jnp.where(descends, direction, -state.gradient)
+def _settled(state: Searching) -> SSBroydenState:
+    return SSBroydenState(**{field.name: getattr(state, field.name) for field in fields(SSBroydenState)})
+
+
+def _searching(state: SSBroydenState) -> Searching:
+    """The state at the beginning of the search along its direction."""
     # Without curvature the unit of a step is unknown: let theta change by at most 1 in all.
     cautious = jnp.minimum(1 / jnp.sum(jnp.abs(state.gradient)), 1)
     here = Evaluation(state.total, state.terms, state.gradient)
-    first = jnp.where(learnt, 1, cautious)
-    search = line_search(objective, state.theta, here, state.best_total, direction, first)
-
-    state = replace(state, evaluations=state.evaluations + search.count)
-    after = _learn(family, replace(state, H=H, learnt=learnt), search)
-    after = replace(after, status=verdict(after, state.best_total, tolerance))
-    # A failed search may be the fault of H: forget it and try steepest descent, once.
-    failure = jnp.where(learnt, code(Status.RUNNING), code(Status.NO_STEP))
-    failure = jnp.where(search.finite, failure, code(Status.NON_FINITE))
-    return choose(search.found, after, replace(state, H=identity, learnt=jnp.asarray(False), status=failure))
+    first = jnp.where(state.learnt, state.first, cautious)
+    line, search = opened(state.theta, here, state.best_total, state.direction, first)
+    return Searching(**vars(state), line=line, search=search)
 
 
-def _learn(family: str, state: SSBroydenState, search: Search) -> SSBroydenState:
-    """The state at the end of the search, H updated unless s·y <= ε |s| |y|."""
+def _descends(gradient: Float[Array, " p"], direction: Float[Array, " p"]) -> Bool[Array, ""]:
+    """In exact arithmetic always."""
+    slope = product(gradient, direction)
+    return jnp.isfinite(slope) & (slope < 0)
+
+
+def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[Array, ""]) -> Searching:
+    search = trial(objective, state.line, state.search)
+    ended = ~unfinished(search)
     there = search.evaluation
     s, y = search.theta - state.theta, there.gradient - state.gradient
+    w, u = _products(state.H, y, there.gradient)
     # By their angle and not by s·y itself: a curvature has a unit.
-    keep = s @ y > jnp.finfo(s.dtype).eps * jnp.linalg.norm(s) * jnp.linalg.norm(y)
-    curvature = -search.low.alpha * (s @ state.gradient)
-    H = self_scaled(family, state.H, s, y, curvature, state.learnt)
-    return replace(
-        moved(state, search.theta, there.total, there.terms, there.gradient_norm),
-        gradient=there.gradient,
-        H=jnp.where(keep, H, state.H),
-        learnt=state.learnt | keep,
+    angle = s @ y > jnp.finfo(s.dtype).eps * jnp.linalg.norm(s) * jnp.linalg.norm(y)
+    keep = ended & search.found & angle
+    update = rank_two(family, s, y, w, -search.low.alpha * (s @ state.gradient), state.learnt)
+    onward = -jnp.where(keep, update.times(there.gradient, u), u)
+    # A failed search, or an ascent, may be the fault of H: forget it and try steepest descent.
+    forget = ended & ~(search.found & _descends(there.gradient, onward))
+    H = update.added(state.H, keep, forget)
+
+    before = replace(_settled(state), evaluations=state.evaluations + jnp.where(ended, search.count, 0))
+    moves = moved(before, search.theta, there.total, there.terms, there.gradient_norm)
+    after = replace(
+        judged(replace(moves, gradient=there.gradient), tolerance),
+        H=H,
+        direction=jnp.where(forget, -there.gradient, onward),
+        learnt=(state.learnt | keep) & ~forget,
+        first=_next_first(state, search),
     )
+    failure = jnp.where(state.learnt, code(Status.RUNNING), code(Status.NO_STEP))  # once
+    failed = replace(
+        before,
+        H=H,
+        direction=-state.gradient,
+        learnt=jnp.asarray(False),
+        status=jnp.where(search.finite, failure, code(Status.NON_FINITE)),
+    )
+    onwards = _searching(choose(search.found, after, failed))
+    return choose(ended, onwards, Searching(**vars(replace(before, H=H)), line=state.line, search=search))
 
 
-def self_scaled(
+def _next_first(state: Searching, search: Search) -> Float[Array, ""]:
+    """first ← first^¾ (α*)^¼ with the secant's minimum α* of the last search, at most 1.
+
+    The self-scaled H is too large rather than too small: on a network half the searches from α = 1 overshot, by two,
+    and took a second trial. From where the last minima were, one in ten does.
+    """
+    low = search.low
+    minimum = low.alpha * state.line.slope / (state.line.slope - low.slope)
+    minimum = jnp.where(state.learnt & (minimum > 0), minimum, 1)
+    return jnp.clip(state.first ** (1 - FORGET) * minimum**FORGET, 0.4, 1)
+
+
+def _products(H: Float[Array, "p p"], *vectors: Float[Array, " p"]) -> list[Float[Array, " p"]]:
+    """H v of each, in one pass over H: for two columns an accelerator's matrix product would first copy H, padded."""
+    if jax.default_backend() == "cpu":
+        return list(jnp.matmul(H, jnp.stack(vectors, axis=1)).T)
+    return [jnp.sum(H * v, axis=1) for v in vectors]
+
+
+class RankTwo(eqx.Module):
+    """H ↦ (H − w wᵀ/y·w + φ (y·w) v vᵀ)/τ + s sᵀ/s·y, by its vectors and factors."""
+
+    s: Float[Array, " p"]
+    v: Float[Array, " p"]
+    w: Float[Array, " p"]
+    of_s: Float[Array, ""]
+    of_v: Float[Array, ""]
+    of_w: Float[Array, ""]
+    scale: Float[Array, ""]
+
+    def times(self, g: Float[Array, " p"], Hg: Float[Array, " p"]) -> Float[Array, " p"]:
+        """H′ g from H g."""
+        scaled = Hg - self.w * (self.of_w * (self.w @ g)) + self.v * (self.of_v * (self.v @ g))
+        return scaled * self.scale + self.s * (self.of_s * (self.s @ g))
+
+    def added(
+        self, H: Float[Array, "p p"], keep: Bool[Array, ""], forget: Bool[Array, ""]
+    ) -> Float[Array, "p p"]:
+        """H′ where to `keep` the update, I where to `forget`, else H: in one pass, which writes where it reads."""
+        # Outer products first, then their factors: so H stays symmetric to the bit.
+        changed = H - jnp.outer(self.w, self.w) * self.of_w + jnp.outer(self.v, self.v) * self.of_v
+        changed = changed * self.scale + jnp.outer(self.s, self.s) * self.of_s
+        return jnp.where(forget, jnp.eye(self.s.size, dtype=H.dtype), jnp.where(keep, changed, H))
+
+
+def rank_two(
     family: str,
-    H: Float[Array, "p p"],
     s: Float[Array, " p"],
     y: Float[Array, " p"],
+    w: Float[Array, " p"],
     curvature: Float[Array, ""],
     learnt: Bool[Array, ""],
-) -> Float[Array, "p p"]:
-    """H after the pair (s, y), with `curvature` = sᵀH⁻¹s; before anything is `learnt`, τ = h/σ sets the scale of H."""
-    w = H @ y
+) -> RankTwo:
+    """The update for the pair (s, y), with w = H y and `curvature` = sᵀH⁻¹s; before anything is `learnt`, τ = h/σ sets
+    the scale of H."""
     sy, yw = s @ y, y @ w
     h, b = yw / sy, curvature / sy
     a = jnp.maximum(h * b - 1, jnp.finfo(s.dtype).eps)  # never negative, by Cauchy and Schwarz
@@ -164,6 +271,4 @@ def self_scaled(
     tau = jnp.where(theta > 0, above, jnp.minimum(shrink * root, sigma))
     tau = jnp.where(learnt, tau, h / sigma)
     phi = (1 - theta) / sigma
-    v = s / sy - w / yw
-    # Outer products first, then their factors: so H stays symmetric to the bit.
-    return (H - jnp.outer(w, w) / yw + jnp.outer(v, v) * (phi * yw)) / tau + jnp.outer(s, s) / sy
+    return RankTwo(s, s / sy - w / yw, w, of_s=1 / sy, of_v=phi * yw, of_w=1 / yw, scale=1 / tau)

@@ -23,6 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ...errors import SafeNetError
 
 CAPACITY = 512
+PATIENCE = 100  # steps without visible decrease, where a single one cannot be judged
 
 
 class Status(IntEnum):
@@ -60,9 +61,14 @@ def sentence(status: int | Int[Array, ""]) -> str:
 
 @runtime_checkable
 class Objective(Protocol):
-    """total(theta) = ½ ‖rows(theta)‖² and its named terms: a pytree, so that its points stay arguments."""
+    """total(theta) and its named terms: a pytree, so that its points stay arguments."""
 
     def __call__(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " k"]]: ...
+
+
+@runtime_checkable
+class Squares(Objective, Protocol):
+    """total(theta) = ½ ‖rows(theta)‖²."""
 
     def rows(self, theta: Float[Array, " p"]) -> Float[Array, " m"]: ...
 
@@ -218,6 +224,31 @@ def verdict(after: State, best: Float[Array, ""], tolerance: Float[Array, ""]) -
     return jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status)
 
 
+class Patient(State):
+    """With `anchor`, the best loss when it last fell visibly, `idle` steps ago."""
+
+    anchor: Float[Array, ""]
+    idle: Int[Array, ""]
+
+
+P = TypeVar("P", bound=Patient)
+
+
+def judged(after: P, tolerance: Float[Array, ""]) -> P:
+    """Does the loss still fall? One step tells, if the tolerance is above the rounding; else `PATIENCE` steps."""
+    eps = jnp.finfo(after.total.dtype).eps
+    fell = after.best_total <= (1 - jnp.maximum(tolerance, eps)) * after.anchor
+    idle = jnp.where(fell, 0, after.idle + 1)
+    slow = idle >= jnp.where(tolerance < eps, PATIENCE, 1)
+    status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
+    return replace(
+        after,
+        anchor=jnp.where(fell, after.best_total, after.anchor),
+        idle=idle,
+        status=jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status),
+    )
+
+
 def require_double(theta: Float[Array, " p"], name: str, why: str) -> None:
     """Refuse single precision where a method would be misled by it."""
     if theta.dtype != jnp.float64:
@@ -260,8 +291,8 @@ def repeat(
     pack, unpack = packing(begun)
 
     def unfinished(carry: Any) -> Bool[Array, ""]:
-        state, _ = unpack(carry)
-        return (state.status == Status.RUNNING) & (state.iteration < bound)
+        state: State = unpack(carry)[0]
+        return jnp.logical_and(state.status == Status.RUNNING, state.iteration < bound)
 
     def body(carry: Any) -> Any:
         before, trace = unpack(carry)
