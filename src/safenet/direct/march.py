@@ -158,7 +158,7 @@ class SlabMarch(ABC):
         while not parts.over():
             span = self._span(problem, t, h)
             monitor.phase(self.name, f"t = {t:.4g} … {span[1]:.4g}, {self.words(grid)}", share)
-            slab = _audible(problem, self.slab(problem, monitor, budget, grid, span, state.field), span)
+            slab = _audible(problem, self.slab(problem, monitor, budget, grid, span, state.field))
             if slab.newton.stopped:
                 break
             iterations += slab.newton.iterations
@@ -236,15 +236,15 @@ class SlabMarch(ABC):
         return _given_up(state, reason, final=over and not self.insist, suspect=over and self.insist)
 
 
-def _audible(problem: Problem, slab: Slab, span: Span) -> Slab:
-    """Tails relative to what a source makes in the time of the slab, where that is larger than u.
+def _audible(problem: Problem, slab: Slab) -> Slab:
+    """Tails relative to what a narrow source makes, where that is larger than u.
 
     Before a narrow pulse u = 0, and grows through three hundred orders of magnitude of which no digit matters.
     """
     if not narrow(problem).cuts[-1]:
         return slab
     arrays = [np.abs(np.asarray(leaf)).max(initial=0.0) for leaf in jax.tree.leaves(slab.form)]
-    size, least = max(arrays), QUIET * (span[1] - span[0]) * driven(problem)
+    size, least = max(arrays), QUIET * narrow(problem).gap(-1) * driven(problem)
     return replace(slab, tails=slab.tails * min(1.0, size / least)) if least > 0 else slab
 
 

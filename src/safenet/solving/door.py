@@ -24,7 +24,7 @@ from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.finite import check_finite
-from ..measure.thresholds import HARDLY, UNSEEN
+from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
 from ..problem.facts.posedness import doubts, left_free
@@ -369,6 +369,13 @@ def _estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Resul
             )
         elif (size := pooled(result.estimate)) is not None and size > SOLVED_BELOW:
             result.warnings.append(f"the error is estimated at {share(size)} of the solution")
+        elif (
+            size is not None and (result.estimate_left or 0.0) > ROUGH and result.residual > SOLVED_BELOW / 10
+        ):
+            result.warnings.append(
+                f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger than "
+                "the estimate"
+            )
     except KeyboardInterrupt:
         result.outcome = Outcome.INTERRUPTED
         result.stop_reason = "Interrupted while the error was estimated; a run with a folder can be resumed."
