@@ -373,8 +373,8 @@ def _estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Resul
             size is not None and (result.estimate_left or 0.0) > ROUGH and result.residual > SOLVED_BELOW / 10
         ):
             result.warnings.append(
-                f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger than "
-                "the estimate"
+                f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger "
+                "than the estimate"
             )
     except KeyboardInterrupt:
         result.outcome = Outcome.INTERRUPTED
