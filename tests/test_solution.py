@@ -25,7 +25,7 @@ exact = { u = "sin(pi*x)*sin(2*pi*y)" }
 domain = { x = [0, 1], y = [0, 2] }
 """
 HEAT_2D = """
-name = "heat in a square"
+name = "heat-in-a-square"
 unknowns = ["u"]
 equations = ["u_t = (u_xx + u_yy)/10"]
 conditions = [

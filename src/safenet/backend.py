@@ -39,8 +39,9 @@ def cache_compilations() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     if jax.config.jax_compilation_cache_dir:  # type: ignore[attr-defined]
         return
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "safenet" / "jax"
-    with contextlib.suppress(OSError):  # a read-only home costs time, not results
+    # A home that is read-only, or none at all (a user without an entry in passwd), costs time, not results.
+    with contextlib.suppress(OSError, RuntimeError):
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "safenet" / "jax"
         folder.mkdir(parents=True, exist_ok=True)
         jax.config.update("jax_compilation_cache_dir", str(folder))
 

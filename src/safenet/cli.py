@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import signal
 import sys
+import unicodedata
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -20,8 +24,35 @@ from .commands.arguments import (
     problem_named,
     save_figure,
 )
-from .errors import SafeNetError
+from .errors import SafeNetError, SafeNetWarning, printable
 from .paper.command import report
+
+SPELT_OUT = "spelt-out"  # what becomes of characters that a terminal does not know
+SIGNS = {
+    "→": "->",
+    "≤": "<=",
+    "≥": ">=",
+    "·": "*",
+    "…": "...",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "×": "x",
+    "∞": "inf",
+}
+
+
+def _spelt_out(error: UnicodeError) -> tuple[str, int]:
+    """≤ → <=, ö → o; what has no such form as \\u2202."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = ""
+    for character in error.object[error.start : error.end]:
+        plain = SIGNS.get(character, unicodedata.normalize("NFKD", character))
+        text += plain.encode("ascii", "ignore").decode() or character.encode("unicode_escape").decode()
+    return text, error.end
+
+
+codecs.register_error(SPELT_OUT, _spelt_out)
 
 app = typer.Typer(
     help="Solve a PDE from its symbols.\n\n"
@@ -114,14 +145,24 @@ app.add_typer(store, name="store")
 app.command("report")(report)
 
 
+def _shown(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """A warning as a line: on a terminal nobody wants to know which line of ours gave it."""
+    label = "" if issubclass(category, SafeNetWarning) else f"{category.__name__}: "
+    print(printable(f"safenet: {label}{message}"), file=sys.stderr)
+
+
 def main() -> None:
     """Run a command; what the user did wrong is one message and exit code 2."""
+    warnings.showwarning = _shown
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=SPELT_OUT)
     try:
         # Until there is something to keep, Ctrl-C ends the program at once: JAX cannot be interrupted while it loads.
         with solving.on_ctrl_c(signal.SIG_DFL):
             app(prog_name="safenet")
     except SafeNetError as error:
-        print(f"safenet: {error}", file=sys.stderr)
+        print(printable(f"safenet: {error}"), file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         print("safenet: interrupted", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,6 +32,20 @@ class SafeNetError(Exception):
         self.message = message
         self.remedy = remedy
         self.where = where or Place()
+
+
+def printable(text: str) -> str:
+    """The text with control characters, bidi marks and lone surrogates written as \\u202e: none reaches a terminal.
+
+    Line breaks stay. Names and titles come from files of strangers, and messages quote them.
+    """
+    return "".join(map(_harmless, text))
+
+
+def _harmless(character: str) -> str:
+    if character == "\n" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp"):
+        return character
+    return character.encode("unicode_escape", "surrogatepass").decode()
 
 
 class SafeNetWarning(UserWarning):

@@ -23,6 +23,7 @@ from . import library
 from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
 from .fields.derivatives import Orders, jets
+from .fields.saved import check_map, check_size
 from .inverse.plan import FitPlan
 from .measure.estimate import estimated_error
 from .measure.heldout import HeldOut, grid, held_out
@@ -30,7 +31,7 @@ from .networks.saved import OWN
 from .problem import Problem
 from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
-from .run.checkpoint import fill, leaves, pack, unpack, write_atomically
+from .run.checkpoint import contents, fill, leaves, pack, unpack, write_atomically
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
 from .run.found import FoundNumber
 from .run.result import Result
@@ -270,7 +271,9 @@ def load(
         arrays, facts = unpack(folder / SOLUTION)
         history = arrays.pop("history")
         spec = facts["network"]
+        check_size(spec, sum(array.size for array in arrays.values()))
         field = fill(plan.skeleton(problem, spec, factory), arrays)
+        check_map(problem, field)
     result = former_result(folder)
     if result is None:
         raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")
@@ -294,7 +297,7 @@ def read_problem(folder: Path) -> Problem:
 def read_plan(folder: Path) -> DirectPlan | Plan:
     """The plan of a run: a direct one has passes, a training has phases."""
     with undamaged(folder / PLAN):
-        text = (folder / PLAN).read_text("utf-8")
+        text = contents(folder / PLAN).decode()
         known = json.loads(text)
         kind = Plan if "passes" not in known else FitPlan if known["solver"] == FitPlan.solver else DirectPlan
         return kind.from_json(text)

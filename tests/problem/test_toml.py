@@ -208,17 +208,17 @@ def test_names_that_are_not_words_are_refused_when_written() -> None:
         dumps(Problem(Function("u")(x).diff(x) - 1, on={x: (0, 1)}))
 
 
-def test_greek_names_and_control_characters_survive() -> None:
+def test_greek_names_and_quotes_survive() -> None:
     x = sp.Symbol("ξ")
-    problem = Problem(Function("φ")(x).diff(x) - 1, on={x: (0, 1)}, name='a\n"b"\\\x7f\x01é', title="→\t")
+    problem = Problem(Function("φ")(x).diff(x) - 1, on={x: (0, 1)}, name="φ-é_1", title='→ "b"\\é')
     again = loads(dumps(problem))
     assert (again, again.name, again.title) == (problem, problem.name, problem.title)
 
 
-def test_a_lone_surrogate_cannot_be_written() -> None:
+def test_a_lone_surrogate_is_no_name() -> None:
     x = sp.Symbol("x")
-    with pytest.raises(SafeNetError, match="cannot be written"):
-        dumps(Problem(Function("u")(x).diff(x) - 1, on={x: (0, 1)}, name="\ud800"))
+    with pytest.raises(SafeNetError, match="not a name"):
+        Problem(Function("u")(x).diff(x) - 1, on={x: (0, 1)}, name="\ud800")
 
 
 # ---- round trips of made-up problems

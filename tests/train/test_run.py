@@ -206,7 +206,7 @@ def test_the_loss_falls_and_the_held_out_residual_with_it():
 
 
 FINITE_AT_FIRST = loads("""
-name = "finite at first"
+name = "finite-at-first"
 unknowns = ["u"]
 equations = ["u_t = log(2 - u**2)"]
 conditions = ["u(0) = 5"]

@@ -24,6 +24,7 @@ solvers = ["auto", "march"]        # in place of methods, recipes, options and s
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -38,7 +39,8 @@ from typing import TYPE_CHECKING, Any
 from .. import library
 from ..errors import SafeNetError, nearest
 from ..problem import Problem
-from ..problem.toml import read
+from ..problem.toml import MAX_BYTES, read
+from ..run.checkpoint import contents
 from .naming import called, statement
 
 if TYPE_CHECKING:
@@ -146,6 +148,7 @@ PLAN_OPTIONS = {
     "points": 20_000,
     "condition_points": 2_000,
 }
+MOST = 10_000  # seeds, and combinations of options
 KINDS = {
     bool: "true or false",
     int: "a whole number",
@@ -205,7 +208,9 @@ def suite(name: str | Path) -> Suite:
             f"there is no suite {str(name)!r}", f"{nearest(str(name), names())}; a file ends in .toml"
         )
     try:
-        return loads(path.read_text(encoding="utf-8"), path.stem, path.parent)
+        return loads(contents(path, MAX_BYTES).decode(), path.stem, path.parent)
+    except UnicodeDecodeError:
+        raise SafeNetError(f"{path} is not UTF-8 text", "save the file as UTF-8") from None
     except OSError as obstacle:
         raise SafeNetError(f"cannot read {path}: {obstacle.strerror}", "check the path") from None
 
@@ -214,8 +219,9 @@ def loads(text: str, name: str, place: Path) -> Suite:
     """A suite from its text."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SafeNetError(f"the suite {name} is no TOML: {error}", "see docs/benchmarks.md") from None
+    except (ValueError, RecursionError) as error:
+        reason = str(error)[:200]
+        raise SafeNetError(f"the suite {name} is no TOML: {reason}", "see docs/benchmarks.md") from None
     head = {key: document.pop(key) for key in KEYS if key in document}
     title, labels = document.pop("title", name), document.pop("labels", [])
     smoke, parts = document.pop("smoke", {}), document.pop("part", [{}])
@@ -284,8 +290,18 @@ def _check(part: Mapping[str, Any], name: str) -> None:
     for option, value in part["options"].items():
         if value == []:
             raise SafeNetError(f"the suite {name} has no value for {option}", "give values, or leave it out")
+    _check_counts(part, name)
     pair = isinstance(spectrum, list) and len(spectrum) == 2
     if spectrum != [] and not (pair and all(type(count) is int and count > 0 for count in spectrum)):
         raise SafeNetError(
             f"the suite {name} has spectrum = {spectrum!r}", "give probes and steps, e.g. [100, 200]"
         )
+
+
+def _check_counts(part: Mapping[str, Any], name: str) -> None:
+    """A product of lists grows fast: a suite has so many seeds, and so many combinations of options."""
+    seeds = part["seeds"]
+    grid = math.prod(len(value) for value in part["options"].values() if isinstance(value, list))
+    for what, count in (("seeds", seeds if isinstance(seeds, int) else len(seeds)), ("options", grid)):
+        if count > MOST:
+            raise SafeNetError(f"the suite {name} has {count} {what}", f"give at most {MOST}")

@@ -13,8 +13,9 @@ from typing import Any
 
 from ..errors import SafeNetError
 from ..run.checkpoint import write_atomically
+from .checked import MOST_BYTES
 from .naming import parameters
-from .store import Row, Store
+from .store import Row, Store, left_out, rows_of
 
 # Of a table: what a person looks up. The long texts and the curves are in .jsonl.
 FLAT = (
@@ -62,15 +63,24 @@ def merge(store: Store, source: str | Path) -> int:
     """Take over from another store (a folder or its .db) or from a .jsonl file; how many rows were new."""
     path = Path(source)
     if path.suffix != ".jsonl":
-        with Store(path, create=False) as other:
-            return store.merge(other.every())
+        return store.merge(rows_of(path))
+    if not path.is_file():
+        raise SafeNetError(f"cannot read {path}: no such file", "check the path")
+    rows: list[Row] = []
+    refused: list[tuple[str, Exception]] = []
     try:
-        lines = path.read_text("utf-8").splitlines()
-        rows = [Row.from_json(json.loads(line)) for line in lines if line.strip()]
+        with path.open("rb") as stream:
+            for number, line in enumerate(iter(lambda: stream.readline(MOST_BYTES), b""), 1):
+                try:
+                    rows += [Row.from_json(json.loads(line))] if line.strip() else []
+                except (SafeNetError, ValueError, TypeError, AttributeError, RecursionError) as error:
+                    refused.append((f"in line {number} of {path.name}", error))
     except OSError as obstacle:
         raise SafeNetError(f"cannot read {path}: {obstacle.strerror}", "check the path") from None
-    except (ValueError, TypeError, AttributeError) as error:
-        raise SafeNetError(f"{path} is not an export of a store: {error}", "export it again") from None
+    if refused and not rows:
+        raise SafeNetError(f"{path} is not an export of a store: no line is a row", "export it again")
+    for where, error in refused:
+        left_out(where, error)
     return store.merge(rows)
 
 

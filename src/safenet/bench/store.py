@@ -11,10 +11,13 @@ import base64
 import errno
 import json
 import os
+import shutil
 import socket
 import sqlite3
+import tempfile
 import time
 import uuid
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -24,7 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SafeNetError
+from ..errors import SafeNetError, SafeNetWarning, printable
+from .checked import checked, history_of
 from .history import unpacked
 
 FILE = "store.db"
@@ -102,8 +106,10 @@ class Row:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Row:
-        history = data.get("history")
-        return Row(**data | {"history": None if history is None else base64.b64decode(history)})
+        """The row that `to_json` wrote; what is not one is refused with a sentence."""
+        values = data | {"history": history_of(data.get("history"))}
+        checked(values)
+        return Row(**values)
 
     @property
     def curves(self) -> dict[str, np.ndarray]:
@@ -123,8 +129,7 @@ class Store:
 
     def __init__(self, place: str | Path, create: bool = True) -> None:
         """`place` is a folder, or the file itself."""
-        path = Path(place)
-        self.path = path if path.suffix == ".db" else path / FILE
+        self.path = _file(place)
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         try:
             if create:
@@ -188,12 +193,12 @@ class Store:
     def rows(self, ids: Iterable[str] | None = None) -> list[Row]:
         """The last row of every case, or of those in `ids`, in their order."""
         last = "SELECT * FROM results r WHERE attempt = (SELECT max(attempt) FROM results WHERE id = r.id)"
-        found = {row["id"]: _row(row) for row in self._database.execute(f"{last} ORDER BY finished")}
+        found = {row.id: row for row in _readable(self._database.execute(f"{last} ORDER BY finished"))}
         return list(found.values()) if ids is None else [found[id] for id in ids if id in found]
 
     def every(self) -> Iterator[Row]:
         """All rows, the earlier attempts too."""
-        return map(_row, self._database.execute("SELECT * FROM results ORDER BY finished, id, attempt"))
+        return _readable(self._database.execute("SELECT * FROM results ORDER BY finished, id, attempt"))
 
     def outcomes(self) -> dict[str, str]:
         """The outcome of every case that has one: that of its last attempt."""
@@ -277,6 +282,50 @@ def rows_in(place: str | Path) -> list[Row]:
         return store.rows()
 
 
+def rows_of(place: str | Path) -> list[Row]:
+    """All rows of somebody's store, read from a copy: its file, log and folder stay as they are, to the byte."""
+    path = _file(place)
+    if not path.is_file():
+        raise SafeNetError(f"there is no store in {place}", "`safenet bench SUITE --out DIR` makes one")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / FILE
+        try:
+            for ending in ("", "-wal"):  # what was written last may still be in the log
+                if (beside := path.with_name(path.name + ending)).is_file():
+                    shutil.copyfile(beside, f"{copy}{ending}")
+            database = sqlite3.connect(f"file:{copy}?mode=rw", uri=True)
+            database.row_factory = sqlite3.Row
+            database.execute("PRAGMA trusted_schema = OFF")
+            table = database.execute("SELECT type FROM sqlite_master WHERE name = 'results'").fetchone()
+            if table is None or table["type"] != "table":
+                raise SafeNetError(f"{path} has no table of results", "give a store of `safenet bench`")
+            rows = list(_readable(database.execute("SELECT * FROM results ORDER BY finished, id, attempt")))
+            database.close()
+        except (OSError, sqlite3.Error) as obstacle:
+            raise SafeNetError(f"cannot read the store {path}: {obstacle}", "check the file") from None
+    return rows
+
+
+def _file(place: str | Path) -> Path:
+    path = Path(place)
+    return path if path.suffix == ".db" else path / FILE
+
+
+def _readable(found: Iterable[sqlite3.Row]) -> Iterator[Row]:
+    """The rows among them that are rows; the others are shown and left out."""
+    for row in found:
+        try:
+            yield _row(row)
+        except (SafeNetError, ValueError, TypeError, RecursionError, IndexError) as error:
+            left_out(str(row["id"] if "id" in row.keys() else "?"), error)  # noqa: SIM118
+
+
+def left_out(which: str, error: Exception) -> None:
+    """Say that a row was not read, and why."""
+    reason = printable(getattr(error, "message", "") or f"{type(error).__name__}: {error}"[:200])
+    warnings.warn(f"the row {printable(which[:80])} was left out: {reason}", SafeNetWarning, stacklevel=3)
+
+
 def _dead(owner: str) -> bool:
     """Whether a process of this machine is known to have ended; one elsewhere is waited for until its lease ends."""
     host, pid, _ = owner.rsplit(":", 2)
@@ -292,8 +341,10 @@ def _dead(owner: str) -> bool:
 
 
 def _row(found: sqlite3.Row) -> Row:
-    values = {name: found[name] for name in COLUMNS}
-    return Row(**values | {name: json.loads(values[name]) for name in JSON})
+    values = {name: found[name] for name in COLUMNS if name in found.keys()}  # noqa: SIM118
+    values |= {name: json.loads(values[name]) for name in JSON}
+    checked(values)
+    return Row(**values)
 
 
 def _values(row: Row) -> tuple[Any, ...]:

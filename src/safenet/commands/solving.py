@@ -195,7 +195,8 @@ def _carry_out(
     if sink is not None:
         sink.close(solution.result.to_json())
     print(json.dumps(solution.result.to_json()) if as_json else result_text(solution, folder))
-    raise typer.Exit(solution.result.outcome.exit_status)
+    # On a full disk there is a result to read and no folder.
+    raise typer.Exit(solution.result.outcome.exit_status or int(solution.folder is None))
 
 
 def _solved(

@@ -21,6 +21,7 @@ from ..measure.rows.cells import CellRows
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import oversampling
 from ..problem import Problem
+from ..problem.facts.narrow import narrow
 from ..problem.facts.structure import breaks
 from ..problem.geometry.edges import Segment
 from ..run.budget import Budget
@@ -33,6 +34,7 @@ from .thresholds import (
     CELLS_SHARE,
     CELLS_SIZES,
     DISTINCT,
+    FINEST,
     FIRST_STEPS,
     LATER_STEPS,
     LEAST_SPLIT,
@@ -143,7 +145,17 @@ def _poor(problem: Problem, before: Direct, residual: float, squares: float) -> 
     worse = problem.linear and residual > max(WORSE * least, 1.0)
     unresolved = problem.linear and UNSOLVED < residual < math.inf
     gained = squares < CELLS_GAIN * before.cursor["share"]
-    return 0 if (gained or unresolved) and not worse else int(before.cursor["poor"]) + 1
+    return (
+        0
+        if ((gained or unresolved) and not worse) or _coarse(problem, before)
+        else int(before.cursor["poor"]) + 1
+    )
+
+
+def _coarse(problem: Problem, before: Direct) -> bool:
+    """Whether the cells are still larger than what is narrow in the data: before, no residual says anything."""
+    sizes = np.diff(np.array(before.cursor["cells"], dtype=float)).squeeze(2).min(axis=0)
+    return any(size > narrow(problem).gap(i) / FINEST for i, size in enumerate(sizes))
 
 
 def first_cells(problem: Problem) -> list[Cell]:

@@ -15,6 +15,7 @@ from ..fields.cells import CellForm
 from ..fields.derivatives import along, jets
 from ..measure.heldout import interior_points
 from ..problem import Problem
+from ..problem.facts.narrow import narrow
 from .thresholds import FASTER, GROWN, GROWS_FROM, INSIDE, NARROW, NEAR, NOTHING
 
 
@@ -22,7 +23,8 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     """Why no slab that begins at t succeeds, and whether the solution itself ends there."""
     unclear = f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond"
     axis = problem.axes[-1]
-    if form is None or t <= axis.lo:
+    # A narrow pulse makes u grow out of nothing, too.
+    if form is None or t <= axis.lo or narrow(problem).cuts[-1]:
         return unclear, False
     hair = INSIDE * axis.length  # a march knows its slabs from within
     start, middle, (large, fast, steep) = (

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
+import jax
 import numpy as np
 
-from ..measure.heldout import held_out
+from ..measure.heldout import driven, held_out
 from ..measure.rows.newton import Newton
 from ..problem import Problem
+from ..problem.facts.narrow import narrow
 from ..problem.facts.structure import breaks
 from ..run.budget import Budget
 from ..run.progress import Monitor
@@ -24,11 +26,13 @@ from .ending import failure
 from .state import Direct, Parts, levels
 from .thresholds import (
     AIM,
+    FINEST,
     HEAD_START,
     HOPELESS,
     LONGER,
     MARCH_SHARE,
     QUARTER,
+    QUIET,
     REACHES,
     SHORTER,
     SPACE,
@@ -149,12 +153,12 @@ class SlabMarch(ABC):
         axis, cursor, parts = problem.axes[-1], state.cursor, Parts(budget)
         t, h, work, grid = float(cursor["t"]), float(cursor["h"]), float(cursor["work"]), cursor["grid"]
         iterations, evaluations = state.iterations, state.evaluations
-        share, least = (t - axis.lo) / axis.length, self.shortest * axis.length
+        share, least = (t - axis.lo) / axis.length, self._least(problem)
         tried: list[tuple[float, float]] = []  # lengths of this slab, and the tails in time
         while not parts.over():
             span = self._span(problem, t, h)
             monitor.phase(self.name, f"t = {t:.4g} … {span[1]:.4g}, {self.words(grid)}", share)
-            slab = self.slab(problem, monitor, budget, grid, span, state.field)
+            slab = _audible(problem, self.slab(problem, monitor, budget, grid, span, state.field))
             if slab.newton.stopped:
                 break
             iterations += slab.newton.iterations
@@ -175,6 +179,10 @@ class SlabMarch(ABC):
                     continue
             return self._behind(problem, monitor, spent, found, grid, work)
         return replace(state, stopped=True)
+
+    def _least(self, problem: Problem) -> float:
+        """The length of the shortest slab: shorter where the data are narrow."""
+        return min(self.shortest * problem.axes[-1].length, narrow(problem).gap(-1) / FINEST)
 
     def _span(self, problem: Problem, t: float, h: float) -> Span:
         """To t + h, or to the end or a break in time where that is about as far."""
@@ -205,7 +213,7 @@ class SlabMarch(ABC):
             if not (over or hopeless):
                 reason = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
             return self._ended(state, reason, over)
-        least = self.shortest * axis.length
+        least = self._least(problem)
         stuck = [*map(float, state.cursor["stuck"]), residual] if found.length <= (1 + 1e-9) * least else []
         if len(stuck) >= STUCK and max(stuck) > STUCK_ABOVE * self.tail:
             return self._ended(state, self.stuck(problem, slab, found.span, len(stuck)), True)
@@ -226,6 +234,18 @@ class SlabMarch(ABC):
     def _ended(self, state: Direct, reason: str, over: bool) -> Direct:
         """What a rough march takes for the end, or for a jump, may be a fast stretch or a thin layer."""
         return _given_up(state, reason, final=over and not self.insist, suspect=over and self.insist)
+
+
+def _audible(problem: Problem, slab: Slab) -> Slab:
+    """Tails relative to what a narrow source makes, where that is larger than u.
+
+    Before a narrow pulse u = 0, and grows through three hundred orders of magnitude of which no digit matters.
+    """
+    if not narrow(problem).cuts[-1]:
+        return slab
+    arrays = [np.abs(np.asarray(leaf)).max(initial=0.0) for leaf in jax.tree.leaves(slab.form)]
+    size, least = max(arrays), QUIET * narrow(problem).gap(-1) * driven(problem)
+    return replace(slab, tails=slab.tails * min(1.0, size / least)) if least > 0 else slab
 
 
 def _given_up(state: Direct, reason: str, final: bool = False, suspect: bool = False) -> Direct:

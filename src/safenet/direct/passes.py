@@ -17,12 +17,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..fields.saved import field_skeleton
+from ..fields.saved import check_size, field_skeleton
 from ..fields.unknown import Unknown
 from ..measure.heldout import HeldOut, held_out
 from ..problem import Problem
 from ..run.budget import Budget
-from ..run.checkpoint import SAVE_EVERY, fill, leaves, pack, unpack, write_atomically
+from ..run.checkpoint import SAVE_EVERY, fill, leaves, pack, unpack, write_checkpoint
+from ..run.folder import undamaged
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord, finite_or_none
 from .plan import DirectPlan
@@ -183,7 +184,7 @@ class Passes:
             facts["direct"] = asdict(replace(self.state, field=None)) | {
                 "residual": finite_or_none(self.state.residual)
             }
-        write_atomically(self.folder / CHECKPOINT, pack(arrays, facts))
+        write_checkpoint(self.folder / CHECKPOINT, pack(arrays, facts))
         self.saved = time.monotonic()
 
     def restore(self) -> None:
@@ -192,8 +193,15 @@ class Passes:
         path = self.folder / CHECKPOINT
         if not path.exists():
             return
-        arrays, facts = unpack(path)
+        with undamaged(path, "remove it, and --resume starts the same plan from the beginning"):
+            arrays, facts = unpack(path)
+            for name in ("best", "base", "state"):
+                check_size(facts.get(name), sum(array.size for array in arrays.values()))
+            if not 0 <= facts["index"] <= len(self.plan.passes):
+                raise ValueError("its plan has no such place")
+            self._restore(arrays, facts)
 
+    def _restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         def held(name: str) -> Any:
             if name not in facts:
                 return None

@@ -17,6 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import SafeNetError
+
+KINDS = ("fourier", "periodic", "sine", "cosine", "chebyshev")
+
 
 @dataclass(frozen=True)
 class AxisBasis:
@@ -30,6 +34,10 @@ class AxisBasis:
     lower: float
     upper: float
     parity: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or not self.modes >= 0 or not self.lower < self.upper:
+            raise SafeNetError(f"there is no basis {self.kind!r} of {self.modes} modes on this interval")
 
     @cached_property
     def cosines(self) -> np.ndarray:

@@ -23,7 +23,9 @@ BLOCK = 4_000_000  # numbers in a table of points × modes
 
 def wave_factor(name: str, kappa: Any, z: Any, xp: Any) -> Any:
     """e^{κz}, or sin kz or cos kz for κ = ik."""
-    return xp.exp(kappa * z.astype(kappa.dtype)) if name == "exp" else getattr(xp, name)(kappa.imag * z)
+    if name == "exp":
+        return xp.exp(kappa * z.astype(kappa.dtype))
+    return {"sin": xp.sin, "cos": xp.cos}[name](kappa.imag * z)
 
 
 def wave_factors(

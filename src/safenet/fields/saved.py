@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 
+from ..errors import SafeNetError
 from ..problem import Problem
 from .basis import AxisBasis
 from .cells import cell_skeleton
+from .derivatives import jets
 from .modes import modal_skeleton
 from .series import LinearForm, Piecewise
 from .unknown import Unknown
@@ -39,3 +45,54 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "modes": lambda problem, spec: modal_skeleton(len(problem.axes), spec),
     "unknown": lambda problem, spec: Unknown(len(problem.unknowns)),
 }
+
+MOST = 1_000_000  # no number of a small saved field is larger
+
+
+def check_size(spec: Any, saved: int) -> None:
+    """Before placeholders are made: a `spec` describes no more than the `saved` numbers that will fill it."""
+    deep = [n for name, n in _numbers(spec) if name == "depth"]
+    wide = [n for name, n in _numbers(spec) if name == "width"]
+    layers = sum(depth * width**2 for depth, width in zip(deep, wide, strict=False))
+    series = max((math.prod(modes) for modes in _modes(spec)), default=0)
+    largest = max((n for _, n in _numbers(spec)), default=0)
+    # A parity keeps every second mode, along three axes one in eight.
+    if largest > max(saved, MOST) or max(deep, default=0) > 1000 or max(layers, series) > 16 * saved + MOST:
+        raise SafeNetError("it describes more than it holds")
+
+
+def _numbers(spec: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """(key, whole number), at any depth."""
+    if type(spec) is int:
+        yield name, abs(spec)
+    elif isinstance(spec, dict):
+        for key, value in spec.items():
+            yield from _numbers(value, key)
+    elif isinstance(spec, list):
+        for value in spec:
+            yield from _numbers(value, name)
+
+
+def _modes(spec: Any) -> Iterator[list[int]]:
+    """The modes along the axes of every product of series."""
+    if isinstance(spec, list) and spec and all(isinstance(each, dict) and "modes" in each for each in spec):
+        yield [int(each["modes"]) + 1 for each in spec]
+    elif isinstance(spec, (dict, list)):
+        for value in spec.values() if isinstance(spec, dict) else spec:
+            yield from _modes(value)
+
+
+def check_map(problem: Problem, field: Any) -> None:
+    """A field gives the unknowns at a point: a damaged file may have made something else."""
+    middle = np.array([[(axis.lo + axis.hi) / 2 for axis in problem.axes]])
+    value = (0,) * len(problem.axes)
+    if hasattr(field, "jets") and hasattr(field, "spec"):
+        shape = np.shape(jets(field, middle, [value])[value])[1:]
+    else:  # a network, which would be compiled
+        kinds = [leaf.dtype for leaf in jax.tree.leaves(field) if eqx.is_inexact_array(leaf)]
+        point = jax.ShapeDtypeStruct(middle[0].shape, kinds[0] if kinds else float)
+        shape = eqx.filter_eval_shape(lambda net, at: net(at), field, point).shape
+    if shape != (len(problem.unknowns),):
+        raise SafeNetError(
+            f"it gives {shape} for a point, and the unknowns are {', '.join(problem.unknowns)}"
+        )

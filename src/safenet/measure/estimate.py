@@ -18,7 +18,7 @@ import numpy as np
 
 from ..fields.cells import Cell, CellForm
 from ..fields.derivatives import Orders, jets
-from ..fields.series import Piecewise
+from ..fields.series import LinearForm, Piecewise
 from ..problem import Problem
 from ..problem.evaluate import evaluate
 from ..problem.facts.agreement import clashes
@@ -28,13 +28,16 @@ from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
 from .rows.cells import CellRows
-from .rows.grid import TensorRows, beginning, continued
+from .rows.grid import Start, TensorRows, beginning, continued
 from .rows.grid_conditions import node_counts, tensor_obstacle
 from .rows.relation import handed_over, oversampling
-from .thresholds import BLIND, DRIFT, DWARFED, EARLY, ROUGH, ROUNDING, ROWS_BEYOND
+from .thresholds import AMPLE, BARELY, BLIND, DRIFT, DWARFED, EARLY, OFF, ROUGH, ROUNDING, ROWS_BEYOND
 
 RICHER = 2  # two, not one: of a symmetric solution every second coefficient is zero
 # Axes → (cells along each, degree) of the uniform grid: some thousand coefficients.
+GROWN_DEGREE = {1: 12, 2: 6, 3: 4}  # where only the growth of an error is looked at
+REFINED = {1: 3, 2: 2}  # how often the slabs may be four times as many
+SHAKEN_BELOW = 20_000  # coefficients of a march that is made once more, from a start that is a little off
 UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
 
 
@@ -51,14 +54,19 @@ class Estimate:
     left: float
     since: float | None = None
     fields: tuple[float, ...] = ()
+    noise: float = 0.0  # of the error: what rounding has been amplified to
+    seen: float = 1.0  # ‖J v‖ of the direction v that the linearised equations and conditions see least
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """u + e, and the time from which on it counts."""
+    """u + e, the time from which on it counts, and what the problem makes of rounding: d, and ‖J v‖ for the direction
+    of the solution that the equations and conditions see least."""
 
     field: Any
     since: float | None = None
+    noise: Any = None
+    seen: float = 1.0
 
 
 def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None) -> float | None:
@@ -88,7 +96,23 @@ def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> E
     left = after / before if before > ROUNDING and np.isfinite(before) else 0.0
     # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
     blind = left > ROUGH and before > BLIND and error < BLIND * before
-    return None if blind else Estimate(error, left, since, _by_field(own, other - own))
+    if blind:
+        return None
+    noise, fields = _noise(corrected, points, own), _by_field(own, other - own)
+    # The error has both parts; of an unknown by itself the rounding is known together with the others'.
+    fields = tuple(max(each, min(noise, 1.0)) for each in fields) if noise > error else fields
+    return Estimate(max(error, noise), left, since, fields, noise, corrected.seen)
+
+
+def _noise(corrected: Corrected, points: np.ndarray, own: np.ndarray) -> float:
+    """What rounding becomes, relative to u."""
+    if corrected.noise is None:
+        return 0.0
+    value = (0,) * points.shape[1]
+    with np.errstate(all="ignore"):
+        moved = np.asarray(jets(corrected.noise, points, [value])[value])
+        size = float(np.linalg.norm(moved) / max(float(np.linalg.norm(own)), 1e-300))
+    return AMPLE * size if np.isfinite(size) else np.inf
 
 
 def _by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
@@ -102,19 +126,19 @@ def correction(field: Any, problem: Problem) -> Corrected | None:
     """u + e in a space richer than the field's; a kind of field that knows a better one registers it here."""
     if problem.region is not None or len(problem.axes) not in UNIFORM:
         return None
-    return Corrected(Sum(field, _on_a_grid(problem, field)))
+    return _on_a_grid(problem, field)
 
 
 @correction.register
 def _(field: CellForm, problem: Problem) -> Corrected | None:
-    return Corrected(Sum(field, _on_its_cells(problem, field)), _settled(problem))
+    return replace(_on_its_cells(problem, field), since=_settled(problem))
 
 
 @correction.register
 def _(field: Piecewise, problem: Problem) -> Corrected | None:
     if _on_grids(problem, field):
         with one_thread():
-            return Corrected(_on_its_grid(problem, field), _settled(problem))
+            return replace(_on_its_grid(problem, field), since=_settled(problem))
     found = correction.dispatch(object)(field, problem)
     return None if found is None else replace(found, since=_settled(problem))
 
@@ -164,26 +188,67 @@ def adrift(problem: Problem, field: Any) -> bool:
     return True
 
 
-def _on_its_cells(problem: Problem, form: CellForm) -> CellForm:
+def _on_its_cells(problem: Problem, form: CellForm) -> Corrected:
     degrees = tuple(degree + RICHER for degree in form.degrees)
     start = np.pad(np.asarray(form.coefficients), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
-    steps = np.zeros_like(start)
-    before: CellForm | None = None
-    for span, indices in _slabs(problem, form):
-        cells = [form.cells[i] for i in indices]
-        rows = CellRows(
-            problem,
-            cells,
-            degrees,
-            oversampling(problem) if span is None else ROWS_BEYOND,
-            span,
-            None if before is None else handed_over(before),
-        )
-        own = start[indices]
-        step = rows.solve(*rows.linearise(own.ravel()))[0].reshape(own.shape)
-        steps[indices] = step
-        before = rows.form(own + step)
-    return CellForm(steps, form.cells, degrees)
+    shaking = _chained(problem, form.cells, degrees, start)
+    e, d = (CellForm(part, form.cells, degrees) for part in (shaking.step, shaking.noise))
+    return Corrected(Sum(form, e), noise=d, seen=shaking.seen)
+
+
+@dataclass(frozen=True)
+class Shaking:
+    """e = −J⁺ r, d = −J⁺ δ with δ of the size of a rounding in every row, and ‖J v‖ for the v that is seen least."""
+
+    step: np.ndarray
+    noise: np.ndarray
+    seen: float
+
+
+def _chained(
+    problem: Problem, cells: tuple[Cell, ...], degrees: Sequence[int], start: np.ndarray, base: Any = None
+) -> Shaking:
+    """Slab after slab, each behind the one before and what that was shaken by; all at once where time is no axis."""
+    steps, noise, seen = np.zeros_like(start), np.zeros_like(start), 1.0
+    before = shaken = None
+    for span, indices in _slabs(problem, cells):
+        here, own = [cells[i] for i in indices], start[indices]
+        density = oversampling(problem) if span is None else ROWS_BEYOND
+        behind = None if before is None else handed_over(before)
+        rows = CellRows(problem, here, degrees, density, span, behind, base)
+        shaking = _shaken(rows, own.ravel(), shaken)
+        seen = min(seen, shaking.seen)
+        steps[indices], noise[indices] = (part.reshape(own.shape) for part in (shaking.step, shaking.noise))
+        before, shaken = _total(rows.form(own + steps[indices]), base), rows.form(noise[indices])
+    return Shaking(steps, noise, seen)
+
+
+def _total(form: CellForm, base: Any) -> Any:
+    return form if base is None else Sum(base, form)
+
+
+def _shaken(rows: CellRows, own: np.ndarray, before: CellForm | None = None) -> Shaking:
+    """The step of Newton's method, and what it becomes where every row is wrong by a rounding.
+
+    `before`: by how much the slab before was shaken.
+    """
+    with one_thread(), np.errstate(all="ignore"):
+        jacobian, residual = rows.linearise(own)
+        factored = rows.factored(jacobian)
+        if factored is None:
+            lost = np.full(rows.unknowns, np.nan)
+            return Shaking(lost, lost, 1.0)
+        step, _ = factored.solve(residual)
+        rounding = np.finfo(float).eps * rows.sizes()
+        shift = rounding * np.random.default_rng(len(own)).normal(size=residual.shape)
+        if before is not None:
+            shift += rows.handed_more(handed_over(before))
+        noise, _ = factored.solve(shift)
+        weak, image = factored.weakest()
+        sigma = max(float(np.linalg.norm(image)), 1e-300)
+        # A ridge hides from a solve what the rows hardly see: that direction is shaken by itself.
+        noise = noise + weak * float(np.linalg.norm(rounding * image / sigma)) / sigma
+    return Shaking(step, noise, sigma)
 
 
 @dataclass(frozen=True)
@@ -207,30 +272,87 @@ def _on_grids(problem: Problem, field: Piecewise) -> bool:
     return finished and (time_obstacle(problem) or tensor_obstacle(problem)) is None
 
 
-def _on_its_grid(problem: Problem, field: Piecewise) -> Piecewise:
-    start, pieces = beginning(problem), []
+def _on_its_grid(problem: Problem, field: Piecewise) -> Corrected:
+    """Where that is cheap, once more from a start that is a little off: what becomes of it is linear in it."""
+    start = beginning(problem)
+    shaken = _off(start, len(problem.axes) == 1) if field.parameters < SHAKEN_BELOW else None
+    pieces, moves = [], []
     for piece, span in zip(field.pieces, itertools.pairwise(field.breaks), strict=True):
         counts = [count + 2 * RICHER for count in node_counts(problem, piece)]
         stages = max(bases[-1].modes for bases in piece.bases) + RICHER
-        rows = TensorRows(problem, counts, stages, span, start)
-        own = rows.at_nodes(piece)
-        pieces.append(rows.form(own + rows.solve(*rows.linearise(own))[0]))
+
+        def corrected(
+            begun: Start,
+            counts: list[int] = counts,
+            stages: int = stages,
+            span: Any = span,
+            piece: Any = piece,
+        ) -> LinearForm:
+            rows = TensorRows(problem, counts, stages, span, begun)
+            own = rows.at_nodes(piece)
+            return rows.form(own + rows.solve(*rows.linearise(own))[0])
+
+        pieces.append(corrected(start))
         start = continued(pieces[-1], span[1])
-    return Piecewise(tuple(pieces), field.breaks)
+        if shaken is not None:
+            other = corrected(shaken)
+            shaken = continued(other, span[1])
+            moves.append(_difference(other, pieces[-1]))
+    noise = Piecewise(tuple(moves), field.breaks) if moves else None
+    return Corrected(Piecewise(tuple(pieces), field.breaks), noise=noise)
 
 
-def _slabs(problem: Problem, form: CellForm) -> list[tuple[tuple[float, float] | None, list[int]]]:
+def _off(start: Start, ordinary: bool) -> Start:
+    """The same start, off by OFF: of its values, and for ordinary equations of one."""
+    rng = np.random.default_rng(0)
+
+    def off(field: int, k: int, nodes: Sequence[np.ndarray]) -> np.ndarray:
+        value = np.asarray(start(field, k, nodes))
+        return value + OFF * (np.abs(value) + float(ordinary)) * rng.normal(size=value.shape)
+
+    return off
+
+
+def _difference(moved: LinearForm, other: LinearForm) -> LinearForm:
+    """(u′ − u) · ε/OFF: as if the start had been off by a rounding."""
+    share = np.finfo(float).eps / OFF
+    pairs = zip(moved.coefficients, other.coefficients, strict=True)
+    return LinearForm(tuple((np.asarray(a) - np.asarray(b)) * share for a, b in pairs), other.bases)
+
+
+def _slabs(problem: Problem, cells: Sequence[Cell]) -> list[tuple[tuple[float, float] | None, list[int]]]:
     """The cells by slabs of time, where they fill one after another; else all of them at once."""
-    spans = sorted({cell[-1] for cell in form.cells})
+    spans = sorted({cell[-1] for cell in cells})
     tiled = all(a[1] == b[0] for a, b in itertools.pairwise(spans))
     if time_obstacle(problem) is not None or not tiled or len(spans) == 1:
-        return [(None, list(range(len(form.cells))))]
-    return [(span, [i for i, cell in enumerate(form.cells) if cell[-1] == span]) for span in spans]
+        return [(None, list(range(len(cells))))]
+    return [(span, [i for i, cell in enumerate(cells) if cell[-1] == span]) for span in spans]
 
 
-def _on_a_grid(problem: Problem, field: Any) -> CellForm:
+def _on_a_grid(problem: Problem, field: Any) -> Corrected:
     count, degree = UNIFORM[len(problem.axes)]
     ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
-    cells: list[Cell] = list(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
+    cells: tuple[Cell, ...] = tuple(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
     rows = CellRows(problem, cells, degree, oversampling(problem), base=field)
-    return rows.form(rows.solve(*rows.linearise(np.zeros(rows.unknowns)))[0])
+    shaking = _shaken(rows, np.zeros(rows.unknowns))
+    step, noise = rows.form(shaking.step), rows.form(shaking.noise)
+    if time_obstacle(problem) is None:
+        # All at once, least squares would rather miss the start by a little than follow what grows from it.
+        noise = _grown(problem, ticks, GROWN_DEGREE[len(problem.axes)], field)
+    return Corrected(Sum(field, step), None, noise, shaking.seen)
+
+
+def _grown(problem: Problem, ticks: list[list[float]], degree: int, field: Any) -> CellForm:
+    """What rounding grows to in the course of time: in slabs so short that their rows see where they begin."""
+    degrees = (degree,) * len(problem.axes)
+    for _ in range(REFINED[min(len(problem.axes), 2)]):
+        cells: tuple[Cell, ...] = tuple(
+            itertools.product(*(list(itertools.pairwise(line)) for line in ticks))
+        )
+        shape = (len(cells), len(problem.unknowns), *(degree + 1 for degree in degrees))
+        chained = _chained(problem, cells, degrees, np.zeros(shape), field)
+        if chained.seen > BARELY:
+            break
+        times = np.array(ticks[-1])
+        ticks = [*ticks[:-1], np.linspace(times[0], times[-1], 4 * len(times) - 3).tolist()]
+    return CellForm(chained.noise, cells, degrees)

@@ -19,6 +19,7 @@ from ..fields.field import InPieces, volume
 from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.facts.fact import fact
+from ..problem.facts.narrow import narrow
 from ..problem.jets import Jet, coordinate
 from .points import inside, on_condition
 from .thresholds import ALIKE, SMOOTH, TRIVIAL
@@ -63,13 +64,16 @@ def held_out(
     With a span that does not start at the beginning, initial conditions are not measured.
     """
 
-    points = interior_points(problem, count)
-    started = True
+    points = _interior_points(problem, count).copy()
+    started, features = True, _features(problem)
     if span is not None and problem.time is not None:
         axis = problem.axes[problem.time]
         started = span[0] <= axis.lo
         share = (points[:, problem.time] - axis.lo) / axis.length
         points[:, problem.time] = span[0] + (span[1] - span[0]) * share
+        times = features[:, problem.time]
+        features = features[(span[0] <= times) & (times <= span[1])]
+    points = np.concatenate([points, features])
     sizes = _sizes(problem, field, points)
     equations = tuple(_relative(problem, field, equation, points, sizes) for equation in problem.equations)
     conditions = []
@@ -119,13 +123,31 @@ def dwarfed(problem: Problem, field: Any, count: int = 1024) -> Dwarfed | None:
 
 
 def interior_points(problem: Problem, count: int) -> np.ndarray:
-    """At least `count` Sobol points of the domain, (n, axes): a copy, which may be moved in time."""
-    return _interior_points(problem, count).copy()
+    """At least `count` Sobol points of the domain, and some in what is too narrow for them, (n, axes): a copy."""
+    return np.concatenate([_interior_points(problem, count), _features(problem)])
+
+
+@fact
+def _features(problem: Problem) -> np.ndarray:
+    points = narrow(problem).points
+    return points[problem.contains(points)]
 
 
 @fact
 def _interior_points(problem: Problem, count: int) -> np.ndarray:
     return inside(problem, range(len(problem.axes)), 2 ** int(np.ceil(np.log2(count))), scattered)
+
+
+@fact
+def driven(problem: Problem) -> float:
+    """The largest |source| of any equation, on the points."""
+    points = interior_points(problem, 1024)
+    values = coordinates(problem, points)
+    with np.errstate(all="ignore"):
+        sizes = [
+            np.abs(evaluate(problem.value(equation.source), values, np)) for equation in problem.equations
+        ]
+    return float(max(np.nanmax(size) for size in sizes))
 
 
 def scattered(points: int, columns: int) -> np.ndarray:

@@ -21,6 +21,13 @@ DWARFED = (
     1e3  # a solution so many times larger than its data: its residual does not say whether it meets them
 )
 
+AMPLE = 3.0  # times the error that rounding made when it was tried once
+UNSEEN = 1e-11  # ‖J v‖ of a direction v of norm one, J with columns of norm one: less is rounding
+HARDLY = 1e-5  # and less than this is hardly seen: where a condition is missing, or much grows within a slab
+BARELY = 3e-3  # the same of a slab: what begins there is too little of what it becomes
+OFF = 1e-7  # by which a start is moved, to see what becomes of it
+INVERSE_STEPS = 8  # towards the direction that the rows see least
+
 # ---- rows (series, cells)
 ROWS = {1: 2.0, 2: 1.5}  # axes → rows per unknown along each: their product over the axes stays near 2
 ROWS_BEYOND = 1.3  # the same for three axes and more, and in a slab of time

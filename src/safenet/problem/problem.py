@@ -21,7 +21,7 @@ from .equations import equations_of
 from .facts.agreement import check_agreement
 from .facts.beginning import check_beginning
 from .geometry.shapes import Shape
-from .language.names import check_names
+from .language.names import check_names, check_titles
 from .numbers import check_unknown, numbers_of, with_unknown
 from .pieces import On
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
@@ -63,6 +63,7 @@ class Problem(Domain):
         name: str = "problem",
         title: str = "",
     ) -> None:
+        check_titles(name, title)
         self.name = name
         self.title = title
         self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out

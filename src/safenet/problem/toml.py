@@ -10,9 +10,10 @@ import json
 import operator
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,7 +26,7 @@ from .facts.fact import fact
 from .geometry.shapes import Shape
 from .jets import JetTable, coordinate
 from .language import lines
-from .language.names import Names
+from .language.names import Names, as_name
 from .language.notation import written
 from .language.text import parse_expression, parse_relation
 from .numbers import Number
@@ -39,6 +40,9 @@ MAX_BYTES = 2**20
 MAX_RELATIONS = 256
 # tomllib takes n² steps for a key of n parts, a.b.c…; the format has two at most, and decimals have dots too.
 MAX_DOTS = 200
+
+# Corners of polygons and the like: those of a drawn outline, and few enough formulas to be read in seconds.
+MAX_NUMBERS, MAX_FORMULAS = 1_000, 256
 
 TABLES = ("domain", "parameters", "pieces", "unknown")
 KEYS = ("name", "title", "unknowns", "equations", "conditions", "exact", *TABLES, "data")
@@ -102,7 +106,7 @@ def loads(
     try:
         document = _document(text)
         data = data_of(document.get("data", []), Path(source).parent, files)
-        return _problem(document, Path(source).stem, data)
+        return _problem(document, as_name(Path(source).stem), data)
     except SafeNetError as error:
         raise _located(error, text, source) from None
 
@@ -199,13 +203,34 @@ def _shapes(values: Any, key: str) -> list[Shape]:
     """[{ box = { x = [0, 2], y = [1, 2] } }, { disc = { center = [0, 0], radius = 1 } }]"""
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         _wrong(("domain", key), f"{key} is not a list of shapes", f"write {key} = {_SHAPE}")
+    numbers = list(_leaves(values))
+    formulas = sum(isinstance(each, str) and not isinstance(each, Literal) for each in numbers)
+    if len(numbers) > MAX_NUMBERS or formulas > MAX_FORMULAS:
+        _wrong(
+            ("domain", key),
+            f"{key} has {len(numbers)} numbers, {formulas} of them formulas",
+            f"at most {MAX_NUMBERS} and {MAX_FORMULAS} are read; write numbers without quotes",
+        )
     plain = [_plain(value, key) for value in values]
     with about("domain", key):
         return [Shape.from_data(value) for value in plain]
 
 
+def _leaves(value: Any) -> Iterator[Any]:
+    """What is in lists and tables, at any depth."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    if inside is None:
+        yield value
+    for each in inside or ():
+        yield from _leaves(each)
+
+
 def _plain(value: Any, key: str) -> Any:
     """The numbers of a shape, which may be formulas in quotes, as floats."""
+    if (type(value) is int and abs(value) < 2**53) or isinstance(value, Literal):
+        number = float(value)  # no formula to parse: an outline has thousands of them
+        if isfinite(number):
+            return number
     if isinstance(value, dict):
         return {k: v if k == "name" else _plain(v, key) for k, v in value.items()}
     if isinstance(value, list):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..errors import SafeNetError
+from ..errors import SafeNetError, SafeNetWarning, printable
 
 SAVE_EVERY = 3.0  # seconds: what a kill may cost
+# Bytes of a JSON file, and of an archive. Ours are not compressed; one that is may grow up to MOST_INFLATED.
+MOST_TEXT, MOST_ARRAYS, MOST_INFLATED = 2**26, 2**34, 2**26
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -35,6 +39,18 @@ def write_atomically(path: Path, data: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
+def write_checkpoint(path: Path, data: bytes) -> None:
+    """The same for what a run can do without: on a full disk it goes on, and says so."""
+    try:
+        write_atomically(path, data)
+    except OSError as obstacle:
+        warnings.warn(
+            f"cannot write {path}: {obstacle.strerror}; the run goes on, and cannot be resumed from here",
+            SafeNetWarning,
+            stacklevel=2,
+        )
+
+
 def pack(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
     """One .npz with the arrays and, under `facts`, a JSON text."""
     stream = io.BytesIO()
@@ -46,16 +62,58 @@ def pack(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
     return stream.getvalue()
 
 
+def contents(path: Path, most: int = MOST_TEXT) -> bytes:
+    """The bytes of a regular file: a pipe would be waited for, a device has no end."""
+    if not path.exists():
+        raise SafeNetError(f"{path} does not exist")
+    if not path.is_file():
+        raise SafeNetError(f"{path} is not a regular file")
+    if path.stat().st_size > most:
+        raise SafeNetError(f"{path} is larger than {most // 2**20} MiB")
+    return path.read_bytes()
+
+
 def unpack(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """What `pack` wrote. Sizes are compared with the file's before any array is made: a header may claim 16 GiB."""
+    data = contents(path, most=MOST_ARRAYS)
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
-            arrays = {name: data[name] for name in data.files}
+        arrays = unpacked(data)
         facts = json.loads(arrays.pop("facts").tobytes().decode())
-    except FileNotFoundError:
-        raise SafeNetError(f"{path} does not exist") from None
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as problem:
-        raise SafeNetError(f"{path} is not a file of this program or is damaged: {problem}") from None
+        if not isinstance(facts, dict):
+            raise ValueError("its facts are no table")
+    except Exception as problem:  # whatever zipfile, NumPy and JSON raise for a damaged file
+        reason = printable(f"{type(problem).__name__}: {problem}"[:200])
+        raise SafeNetError(f"{path} is not a file of this program or is damaged ({reason})") from None
     return arrays, facts
+
+
+def unpacked(data: bytes) -> dict[str, np.ndarray]:
+    """The arrays of an .npz, none of them larger than what the archive holds."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > max(len(data), MOST_INFLATED):
+            raise ValueError("its arrays are larger than the file allows")
+        found: dict[str, np.ndarray] = {}
+        for member in members:
+            with archive.open(member) as stream:
+                found[member.filename.removesuffix(".npy")] = _array(stream.read(member.file_size + 1))
+    return found
+
+
+def _array(data: bytes) -> np.ndarray:
+    """One .npy of numbers whose header claims just what follows it."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, in_columns, dtype = read(stream)
+    if dtype.kind not in "biufc" or min(shape, default=0) < 0:
+        raise ValueError("an array is not of numbers")
+    count = math.prod(shape)
+    if count * dtype.itemsize != len(data) - stream.tell():
+        raise ValueError("an array is not as large as its header says")
+    array = np.frombuffer(data, dtype, count, stream.tell())
+    # A copy: the buffer cannot be written to.
+    return np.array(array.reshape(shape, order="F" if in_columns else "C"))
 
 
 def leaves(tree: Any) -> dict[str, Any]:
@@ -67,7 +125,13 @@ def fill(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
     """The same pytree with the arrays put back."""
     dynamic, static = eqx.partition(tree, eqx.is_array_like)
     old, structure = jax.tree.flatten(dynamic)
-    if len(old) != len(arrays) or any(np.shape(o) != arrays[f"a{i}"].shape for i, o in enumerate(old)):
+    fits = len(old) == len(arrays) and all(
+        f"a{i}" in arrays and np.shape(o) == arrays[f"a{i}"].shape for i, o in enumerate(old)
+    )
+    if not fits or any(
+        np.iscomplexobj(arrays[f"a{i}"]) and not np.issubdtype(np.result_type(o), np.complexfloating)
+        for i, o in enumerate(old)
+    ):
         raise SafeNetError("the saved arrays do not fit the network they belong to")
     new = [
         arrays[f"a{i}"] if isinstance(o, np.ndarray) else jnp.asarray(arrays[f"a{i}"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +12,48 @@ from typing import Any
 from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.toml import dumps
-from .checkpoint import unpack, write_atomically
+from .checkpoint import contents, unpack, write_atomically
 from .result import Result
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 PLAN, PROBLEM, SOLUTION, RESULT = "plan.json", "problem.toml", "solution.npz", "result.json"
 SEARCH = "search.json"  # what came of the variants, beside a run of a seed that has not tried them itself
+
+
+@contextmanager
+def held(folder: Path | None) -> Iterator[None]:
+    """The folder is ours meanwhile: of two solves into one, the second is refused. A killed process holds nothing.
+
+    The lock is on the folder itself, so that nothing is left behind in it.
+    """
+    if folder is None or fcntl is None or (folder.exists() and not folder.is_dir()):
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError as obstacle:
+        raise _unwritable(folder, obstacle) from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SafeNetError(
+                f"another solve is writing into {folder}", "wait for it, or choose another --out"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _unwritable(folder: Path, obstacle: OSError) -> SafeNetError:
+    return SafeNetError(f"cannot write to {folder}: {obstacle.strerror}", "choose another --out")
 
 
 def prepare(folder: Path, problem: Problem, plan: Any, force: bool) -> Path:
@@ -29,7 +67,7 @@ def prepare(folder: Path, problem: Problem, plan: Any, force: bool) -> Path:
         for name, text in texts.items():
             write_atomically(folder / name, text.encode())
     except OSError as obstacle:
-        raise SafeNetError(f"cannot write to {folder}: {obstacle.strerror}", "choose another --out") from None
+        raise _unwritable(folder, obstacle) from None
     return folder
 
 
@@ -64,7 +102,7 @@ def former_result(folder: Path | None) -> Result | None:
     if folder is None or not (folder / RESULT).exists():
         return None
     with undamaged(folder / RESULT):
-        return Result.from_json(json.loads((folder / RESULT).read_text("utf-8")))
+        return Result.from_json(json.loads(contents(folder / RESULT).decode()))
 
 
 @contextmanager
@@ -77,6 +115,6 @@ def undamaged(path: Path, remedy: str = "restore the file, or solve again with -
         raise SafeNetError(
             error.message if named else f"{path}: {error.message}", error.remedy or remedy
         ) from None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+    except Exception as error:  # a damaged file has any number of ways to go wrong
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}".split("\n")[0][:200]
         raise SafeNetError(f"{path} cannot be read or is damaged ({reason})", remedy) from None

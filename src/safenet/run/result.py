@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import printable
 from .found import Found
 
 SOLVED_BELOW = (
@@ -68,6 +69,8 @@ class PhaseRecord:
 
     def __post_init__(self) -> None:
         self.outcome = Ending(self.outcome)  # JSON has texts
+        if not isinstance(self.name, str) or not isinstance(self.stop_reason, str):
+            raise ValueError("a phase has no name")
 
 
 @dataclass
@@ -122,7 +125,39 @@ class Result:
             for record in data.get("phases", ())
         ]
         values["outcome"] = Outcome(data["outcome"])
-        return Result(**values)
+        for name, value in values.items():
+            if not _fits(name, value):
+                raise ValueError(f"{name} is not what a result has there")
+        return Result(**_printable(values))
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Whether a value read from a file is of the kind that `Result` has there."""
+    if name in ("phases", "outcome"):
+        return True  # made by their own classes
+    if name in ("l2re", "estimate"):
+        parts = value.values() if isinstance(value, dict) else [value]
+        pooled_too = not isinstance(value, dict) or "pooled" in value
+        return pooled_too and all(part is None or _number(part) for part in parts)
+    default = getattr(Result(), name)
+    if default is None or isinstance(default, float):
+        return value is None or (isinstance(value, str) if name in ("method", "recipe") else _number(value))
+    if name in ("reasons", "warnings"):
+        return isinstance(value, list) and all(isinstance(text, str) for text in value)
+    return type(value) is type(default)
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _printable(value: Any) -> Any:
+    """Texts of a file that a stranger may have written, at any depth."""
+    if isinstance(value, dict):
+        return {_printable(name): _printable(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_printable(each) for each in value]
+    return printable(value) if type(value) is str else value
 
 
 def pooled(value: Any) -> float | None:

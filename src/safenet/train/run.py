@@ -19,12 +19,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import SafeNetError
+from ..fields.saved import check_size
 from ..measure.heldout import held_out
 from ..measure.points import Points, sample
 from ..networks.methods import build
 from ..problem import Problem
 from ..run.budget import Budget
-from ..run.checkpoint import fill, leaves, pack, unpack, write_atomically
+from ..run.checkpoint import fill, leaves, pack, unpack, write_checkpoint
+from ..run.folder import undamaged
 from ..run.found import Found
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord
@@ -283,7 +285,7 @@ class Run:
         if self.state is not None:
             facts["optimiser"] = True
             arrays |= {f"state.{k}": v for k, v in leaves(self.state).items()}
-        write_atomically(self.folder / "checkpoint.npz", pack(arrays, facts))
+        write_checkpoint(self.folder / "checkpoint.npz", pack(arrays, facts))
         self.saved = time.monotonic()
 
     def restore(self) -> None:
@@ -292,8 +294,15 @@ class Run:
         path = self.folder / "checkpoint.npz"
         if not path.exists():
             return
-        arrays, facts = unpack(path)
+        with undamaged(path, "remove it, and --resume starts the same plan from the beginning"):
+            arrays, facts = unpack(path)
+            for name in ("best", "base", "state"):
+                check_size(facts.get(name), sum(array.size for array in arrays.values()))
+            if not 0 <= facts["index"] <= len(self.plan.phases):
+                raise ValueError("its plan has no such place")
+            self._restore(arrays, facts)
 
+    def _restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         def group(prefix: str) -> dict[str, np.ndarray]:
             return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 

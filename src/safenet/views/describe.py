@@ -191,7 +191,8 @@ def result_text(solution: Solution, folder: Path) -> str:
     lines.append(f"  stopped         {result.stop_reason}")
     if not result.outcome.complete:
         lines.append(f"  go on with      safenet solve --resume {folder}")
-    lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
+    if solution.folder is not None:
+        lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
     return "\n".join(lines)
 
 

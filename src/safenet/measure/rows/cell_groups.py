@@ -110,9 +110,10 @@ class CellGroups:
         self.length = math.prod(self.lengths) ** (1 / self.axes)
         nodes = [self._nodes(cell, range(self.axes)) for cell in self.cells]
         self.equations = [list(self._equation(equation, nodes)) for equation in problem.equations]
+        self.handed = list(self._continuation(handover))
         self.others = [
             *(group for condition in problem.conditions for group in self._condition(condition)),
-            *self._continuation(),
+            *self.handed,
             *(group for axis in range(self.axes) for group in self._seams(axis)),
         ]
 
@@ -293,10 +294,10 @@ class CellGroups:
         share = np.outer(weights, w * (high - low) / self.length).ravel()
         return at, np.repeat(normals, many, axis=0), share
 
-    def _continuation(self) -> Iterator[Group]:
+    def _continuation(self, handover: Handover | None) -> Iterator[Group]:
         """∂_t^k u at the slab's start equals what is handed over, for k below the time order of each field."""
         time = self.problem.time
-        if self.handover is None or time is None or self.span is None:
+        if handover is None or time is None or self.span is None:
             return
         free = [i for i in range(self.axes) if i != time]
         measure = math.prod(self.lengths[i] for i in free)
@@ -306,7 +307,7 @@ class CellGroups:
         for index, name in enumerate(self.problem.unknowns):
             for k in range(self.problem.time_order(name)):
                 scale = self.lengths[time] ** k / math.sqrt(measure)
-                targets = np.split(self.handover(index, k, every), ends)
+                targets = np.split(handover(index, k, every), ends)
                 symbol = sp.Symbol("u")
                 orders = tuple(k if i == time else 0 for i in range(self.axes))
                 terms = {symbol: Term(0, index, orders)}

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from ...fields.cells import CellForm
 from ...run.threads import one_thread
-from ..thresholds import RIDGE
+from ..thresholds import INVERSE_STEPS, RIDGE
 from .block_cholesky import BlockCholesky
 from .cell_groups import CellGroups
-from .relation import weigh
+from .relation import Handover, weigh
 
 
 class CellRows(CellGroups):
@@ -63,23 +64,36 @@ class CellRows(CellGroups):
             return self._solve(jacobian, residual)
 
     def _solve(self, jacobian: list[np.ndarray], residual: np.ndarray) -> tuple[np.ndarray, float]:
+        factored = self.factored(jacobian)
+        return (np.full(self.unknowns, np.nan), math.nan) if factored is None else factored.solve(residual)
+
+    def factored(self, jacobian: list[np.ndarray]) -> Factored | None:
+        """JᵀJ with columns of norm one, factorised; None where it is not finite."""
         gram = self._gram(jacobian)
         if not all(np.isfinite(block).all() for block in gram.values()):
-            return np.full(self.unknowns, np.nan), math.nan
+            return None
         diagonal = np.stack([np.diagonal(gram[c, c]) for c in range(len(self.cells))])
         scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         for (i, j), block in gram.items():
             block *= scale[i][:, None] * scale[j]
         try:
-            factor = BlockCholesky(gram, len(self.cells), RIDGE)
+            return Factored(self, jacobian, BlockCholesky(gram, len(self.cells), RIDGE), scale)
         except LinAlgError:
-            return np.full(self.unknowns, np.nan), math.nan
-        step = np.zeros(self.unknowns)
-        left = residual
-        for _ in range(2):  # the second wins back digits that squaring the condition lost
-            step -= (scale * factor.solve(scale * self._transposed(jacobian, left))).ravel()
-            left = residual + self.applied(jacobian, step)
-        return step, float(np.linalg.norm(left))
+            return None
+
+    def handed_more(self, more: Handover) -> np.ndarray:
+        """What the residual changes by if `more` is handed over besides: −w d at the slab's start, 0 elsewhere."""
+        begun = {id(own): other for own, other in zip(self.handed, self._continuation(more), strict=True)}
+        parts = []
+        for group in self.groups:
+            other = begun.get(id(group))
+            moved = np.zeros(group.weights.shape) if other is None else -other.weights * other.target
+            parts.append(np.asarray(moved).ravel())
+        return np.concatenate(parts)
+
+    def sizes(self) -> np.ndarray:
+        """The size of the terms of every row, after `linearise`."""
+        return np.concatenate([group.sizes().ravel() for group in self.groups])
 
     def _gram(self, jacobian: list[np.ndarray]) -> dict[tuple[int, int], np.ndarray]:
         """JᵀJ by pairs of cells, each pair once."""
@@ -101,7 +115,7 @@ class CellRows(CellGroups):
                         blocks[key] = part.copy()
         return blocks
 
-    def _transposed(self, jacobian: list[np.ndarray], vector: np.ndarray) -> np.ndarray:
+    def transposed(self, jacobian: list[np.ndarray], vector: np.ndarray) -> np.ndarray:
         product, start = np.zeros((len(self.cells), self.width)), 0
         for group, matrix in zip(self.groups, jacobian, strict=True):
             end = start + group.weights.size
@@ -123,3 +137,31 @@ class CellRows(CellGroups):
     def form(self, coefficients: np.ndarray) -> CellForm:
         shape = (len(self.cells), len(self.problem.unknowns), *(degree + 1 for degree in self.degrees))
         return CellForm(coefficients.reshape(shape), self.cells, self.degrees)
+
+
+@dataclass(frozen=True)
+class Factored:
+    """(JᵀJ)⁻¹, with J = `jacobian` and D⁻¹ = `scale`, for as many right sides as are wanted."""
+
+    rows: CellRows
+    jacobian: list[np.ndarray]
+    factor: BlockCholesky
+    scale: np.ndarray
+
+    def solve(self, residual: np.ndarray) -> tuple[np.ndarray, float]:
+        """The δ that minimises ‖J δ + r‖, and the minimum."""
+        step, left = np.zeros(self.rows.unknowns), residual
+        for _ in range(2):  # the second wins back digits that squaring the condition lost
+            against = self.rows.transposed(self.jacobian, left)
+            step -= (self.scale * self.factor.solve(self.scale * against)).ravel()
+            left = residual + self.rows.applied(self.jacobian, step)
+        return step, float(np.linalg.norm(left))
+
+    def weakest(self) -> tuple[np.ndarray, np.ndarray]:
+        """(a, J a) of the direction that the rows see least, D a of norm one: inverse iteration."""
+        y = np.random.default_rng(0).normal(size=self.scale.shape)
+        for _ in range(INVERSE_STEPS):
+            y = self.factor.solve(y)
+            y /= np.linalg.norm(y)
+        step = (self.scale * y).ravel()
+        return step, self.rows.applied(self.jacobian, step)

@@ -89,6 +89,14 @@ class Rows(ABC):
         with np.errstate(all="ignore"):
             return largest([slope * self.values[symbol] for symbol, slope in self.slopes.items()])
 
+    def sizes(self) -> np.ndarray:
+        """w (Σ_α |∂F/∂u_α · u_α| + |what else F has|): of this a row knows its own value to a rounding."""
+        with np.errstate(all="ignore"):
+            terms = [slope * self.values[symbol] for symbol, slope in self.slopes.items()]
+            rest = self.formula.residual_at(self.values) - self.target - sum(terms)
+            total = np.abs(rest) + sum(map(np.abs, terms))
+        return np.broadcast_to(np.abs(self.local * self.weights) * total, self.weights.shape)
+
 
 def weigh(parts: Sequence[Rows]) -> None:
     """Every point of a nonlinear relation, here in several parts, counts relative to its own terms.

@@ -22,6 +22,7 @@ from .agreement import clashes, corners
 from .balance import imbalance
 from .fact import fact
 from .structure import axis_kinds
+from .undecided import undecided
 
 
 @fact
@@ -35,7 +36,8 @@ def doubts(problem: Problem) -> tuple[str, ...]:
         _unbalanced(problem),
     )
     # What data are to determine is not missing.
-    return (*(text for texts in found for text in texts), *(() if problem.data else left_free(problem)))
+    free = () if problem.data else left_free(problem)
+    return (*undecided(problem), *(text for texts in found for text in texts), *free)
 
 
 @fact

@@ -21,6 +21,7 @@ from ..evaluate import KINKS, evaluate
 from ..problem import Problem
 from ..relation import Condition, Relation
 from .fact import fact
+from .narrow import narrow
 
 CLOSEST = 1e-3  # of an axis: zeros that are closer than this may be overlooked
 Kind = str  # "periodic" | "sine" | "cosine" | "general"
@@ -183,11 +184,12 @@ def named_frequencies(problem: Problem) -> tuple[tuple[float, ...], ...]:
 
 @fact
 def breaks(problem: Problem, conditions: bool = True) -> tuple[tuple[float, ...], ...]:
-    """For each axis, where the equations (and conditions) jump or bend: the c of |x − c|, max(t, c), where(x < c, …).
+    """For each axis, where the equations (and conditions) jump or bend: the c of |x − c|, max(t, c), where(x < c, …);
+    and around what is too narrow to be met by chance.
 
     What bends along a line that is no x = c, as |x − t|, is not among them.
     """
-    found: list[set[float]] = [set() for _ in problem.axes]
+    found: list[set[float]] = [set(places) for places in narrow(problem, conditions).cuts]
     for relation in (*problem.equations, *(problem.conditions if conditions else ())):
         for kink in problem.value(relation.residual).atoms(*KINKS):
             several = isinstance(kink, (sp.Max, sp.Min))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ...errors import Place, SafeNetError
+from ...errors import Place, SafeNetError, printable
 from .notation import DERIVATIVE, FUNCTIONS, JOINTS, PIECES, SPELLINGS
 from .tokens import NAME
 
@@ -15,6 +15,10 @@ MAX_NAMES = 64
 MAX_NAME = 64
 # The letters after u_: a derivative of a high order in axes with long names.
 MAX_SUFFIX = 256
+
+# A problem's name is also that of its run folder: nothing that leads out of the chosen one, and short enough for it.
+MAX_PROBLEM_NAME = 100
+MAX_TITLE = 300
 
 GROUPS = {"axis": "domain", "unknown": "unknowns", "parameter": "parameters"}  # and where each is stated
 RESERVED = frozenset({*FUNCTIONS, *SPELLINGS, DERIVATIVE, PIECES, *JOINTS})
@@ -124,3 +128,24 @@ def check_spelling(axes: Sequence[str], unknowns: Sequence[str], parameters: Seq
         for field in unknowns:
             if name.startswith(field + "_") and _splits(name[len(field) + 1 :], axes):
                 raise SafeNetError(f"{name!r} already means a derivative of {field}", "rename it", where)
+
+
+def check_titles(name: str, title: str) -> None:
+    """A name is letters, digits, - and _; a title is a line of text."""
+    if not re.fullmatch(rf"[\w-]{{1,{MAX_PROBLEM_NAME}}}", name):
+        raise SafeNetError(
+            f"the problem's name {printable(name[:40])!r} is not a name",
+            f"use letters, digits, - and _, at most {MAX_PROBLEM_NAME}; `title` may have any words",
+            Place(("name",)),
+        )
+    if len(title) > MAX_TITLE or printable(title) != title or "\n" in title:
+        raise SafeNetError(
+            f"the title {printable(title[:40])!r} is not a line of text",
+            f"use at most {MAX_TITLE} printable characters",
+            Place(("title",)),
+        )
+
+
+def as_name(text: str) -> str:
+    """A name made of any text, such as that of a file."""
+    return re.sub(r"[^\w-]+", "-", text)[:MAX_PROBLEM_NAME] or "problem"

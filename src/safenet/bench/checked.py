@@ -1,0 +1,139 @@
+"""A row from anywhere → a row that export and report can read, or a sentence that says why not.
+
+Stores are merged from files of strangers. A row is taken in only if every column has its kind and its size; what a
+store holds already is looked at in the same way, and what does not fit is shown and left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import SafeNetError, printable
+from ..run.checkpoint import unpacked
+
+MOST_TEXT, MOST_NAME, MOST_BYTES = 100_000, 300, 2**24
+LATEST = 4e9  # seconds since 1970: a date that can be written
+DEEPEST = 20  # levels of tables and lists
+
+
+def problem_with(values: Mapping[str, Any]) -> str:
+    """What is wrong with the columns of a row, by name; empty if nothing is."""
+    for name, value in values.items():
+        kind, fits = KINDS.get(name, ("", None))
+        if fits is None:
+            return f"there is no column {printable(str(name)[:40])!r}"
+        if not fits(value):
+            return f"{name} is not {kind}"
+    for name in REQUIRED:
+        if name not in values:
+            return f"{name} is missing"
+    return _configuration(values["configuration"])
+
+
+def checked(values: Mapping[str, Any]) -> None:
+    if wrong := problem_with(values):
+        raise SafeNetError(wrong)
+
+
+def history_of(text: Any) -> bytes | None:
+    """The curves of a line of text."""
+    if text is None:
+        return None
+    if not isinstance(text, str) or len(text) > MOST_BYTES:
+        raise SafeNetError("history is not a base64 text")
+    return base64.b64decode(text)
+
+
+def _configuration(configuration: Mapping[str, Any]) -> str:
+    """The statement is TOML with a name; of the plan what is read of it."""
+    try:
+        document = tomllib.loads(configuration.get("problem", ""))
+        named = isinstance(document.get("name", ""), str) and isinstance(document.get("parameters", {}), dict)
+    except (tomllib.TOMLDecodeError, TypeError, AttributeError, ValueError, RecursionError):
+        named = False
+    if not named or ("problem" in configuration and "name" not in document):
+        return "configuration.problem is not the text of a problem"
+    plan = configuration.get("plan", {})
+    if not isinstance(plan, dict) or not isinstance(plan.get("network", {}), dict):
+        return "configuration.plan is not a plan"
+    for key in ("phases", "passes"):
+        parts = plan.get(key, [])
+        if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+            return f"configuration.plan.{key} is not a list of tables"
+    return ""
+
+
+def _name(value: Any) -> bool:
+    return _text(value) and 0 < len(value) <= MOST_NAME and "\n" not in value
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MOST_TEXT and printable(value) == value
+
+
+def _real(value: Any) -> bool:
+    return type(value) is float or _whole(value)
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int and abs(value) < 2**63
+
+
+def _maybe(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or fits(value)
+
+
+def _table(value: Any) -> bool:
+    return isinstance(value, dict) and _plain(value, DEEPEST)
+
+
+def _plain(value: Any, deep: int) -> bool:
+    """Numbers, texts and truths, in tables and lists that are not nested without end."""
+    if isinstance(value, dict):
+        return deep > 0 and all(_text(key) and _plain(each, deep - 1) for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return deep > 0 and all(_plain(each, deep - 1) for each in value)
+    return value is None or isinstance(value, bool) or _real(value) or _text(value)
+
+
+def _errors(value: Any) -> bool:
+    return _table(value) and all(each is None or _real(each) for each in value.values())
+
+
+def _result(value: Any) -> bool:
+    """result.json: its lists of phases and candidates are lists of tables."""
+    lists = [value.get(key) or [] for key in ("phases", "candidates")] if _table(value) else [None]
+    return all(isinstance(each, list) and all(isinstance(part, dict) for part in each) for each in lists)
+
+
+def _date(value: Any) -> bool:
+    return _real(value) and 0 <= value < LATEST
+
+
+def _curves(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return len(value) <= MOST_BYTES and all(array.ndim == 2 for array in unpacked(value).values())
+    except Exception:  # whatever a damaged archive raises
+        return False
+
+
+REQUIRED = ("id", "problem", "seed", "outcome", "configuration", "environment")
+NAME, WHOLE, REAL = "a short line of text", "a whole number", "a number"
+KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("id", "problem", "outcome", "solver"), (NAME, _name)),
+    **dict.fromkeys(("method", "recipe", "precision", "device"), (NAME, _maybe(_name))),
+    **dict.fromkeys(("attempt", "seed"), (WHOLE, _whole)),
+    **dict.fromkeys(("iterations", "evaluations", "parameters"), (WHOLE, _maybe(_whole))),
+    **dict.fromkeys(("l2re", "residual", "seconds"), (REAL, _maybe(_real))),
+    **dict.fromkeys(("variant", "environment", "configuration"), ("a table of plain values", _table)),
+    "errors": ("a table of numbers", _errors),
+    "result": ("a result", _result),
+    "stop_reason": ("a text", _maybe(_text)),
+    "finished": ("a date", _date),
+    "history": ("a set of curves", _curves),
+}

@@ -1,0 +1,246 @@
+"""Where do the data vary within less than a grid of points can see? Found by intervals, which nothing escapes.
+
+The domain is divided into boxes. In each, the range that a formula can have (`enclosure`) is compared with the values
+that it has at some points: where the range is much wider, something may hide between the points, and the box is halved
+along the axis that matters most. What is left are boxes in which points show all there is. The small ones among them
+that are not flat are narrow features: solvers put breaks around them, and residuals are measured there, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sympy as sp
+
+from ..evaluate import evaluate
+from .fact import fact
+from .intervals import enclosure
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+FIRST = {1: 64, 2: 16, 3: 8, 4: 4}  # boxes along every axis that a formula depends on
+SEEN = 4.0  # a range at most so many times that of the points hides nothing
+STEEP = 0.7  # of the range between two neighbouring points: more is a step that they do not resolve
+COMMON = 0.02  # of the domain: points meet what is as large as that, however narrow its parts
+FLAT = 0.05  # of the formula's size: less is not worth a box
+# Of an axis: what is narrower is not sure to be met by a thousand points, of a line or of more dimensions.
+NARROW = {1: 1 / 400, 2: 1 / 100}
+ROUNDS, BOXES = 60, 4096  # halvings, and boxes at a time: more is not bounded
+SAMPLES = 64  # points in the features of a formula
+DISTINCT = 1e-9  # of an axis
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """`points` (n, axes) within the features, `cuts` around them for each axis, `unbounded` formulas of which some
+    boxes could not be settled, `spread` those whose features no few cuts enclose."""
+
+    points: np.ndarray
+    cuts: tuple[tuple[float, ...], ...]
+    unbounded: tuple[str, ...] = ()
+    spread: tuple[str, ...] = ()
+
+    def gap(self, axis: int) -> float:
+        """The least distance of two cuts along an axis; infinite where there are none."""
+        return min(np.diff(self.cuts[axis]), default=math.inf)
+
+
+@fact
+def narrow(problem: Problem, conditions: bool = True) -> Narrow:
+    """The narrow features of every coefficient, source and (with the conditions) datum."""
+    points, unbounded, spread = [], [], []
+    cuts: list[set[float]] = [set() for _ in problem.axes]
+    for part in _parts(problem, conditions):
+        found = _features(problem, part)
+        if found is None:
+            unbounded.append(str(part)[:80])
+            continue
+        boxes, along = found
+        if not len(boxes):
+            continue
+        around = _around(problem, boxes, along)
+        if around is None:
+            spread.append(str(part)[:80])
+        else:
+            for axis, places in around.items():
+                cuts[axis] |= places
+        points.append(_inside(problem, boxes))
+    together = np.concatenate(points) if points else np.empty((0, len(problem.axes)))
+    return Narrow(together, tuple(map(tuple, map(sorted, cuts))), tuple(unbounded), tuple(spread))
+
+
+def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
+    """The largest parts of all relations that hold no unknown but a coordinate, each once."""
+    axes = {axis.symbol for axis in problem.axes}
+    seen: set[sp.Expr] = set()
+    for relation in (*problem.equations, *(problem.conditions if conditions else ())):
+        todo = [problem.value(relation.residual)]
+        while todo:
+            node = todo.pop()
+            free = node.free_symbols
+            if not free & axes:
+                continue
+            if not free <= axes:
+                own, rest = node.as_independent(*(free - axes), as_Add=node.is_Add)
+                todo += [*([own] if own.free_symbols & axes else []), *(rest.args if own != 0 else node.args)]
+            elif node not in seen and not _plain(node):
+                seen.add(node)
+                yield node
+
+
+def _plain(node: sp.Expr) -> bool:
+    """A polynomial of low degree varies slowly, whatever it is."""
+    symbols = sorted(node.free_symbols, key=str)
+    return bool(node.is_polynomial(*symbols)) and sp.Poly(node, *symbols).total_degree() <= 8
+
+
+def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] | None:
+    """(boxes (n, axes, 2) of the narrow features, axes of the formula); None where the range cannot be bounded."""
+    along = [i for i, axis in enumerate(problem.axes) if axis.symbol in part.free_symbols]
+    boxes = _first(problem, along)
+    settled, ranges = [], []
+    size = 0.0
+    for _ in range(ROUNDS):
+        low, high = enclosure(part, _symbols(problem, boxes, along))
+        values, steepest = _sampled(problem, part, boxes, along)
+        size = max(size, float(np.abs(values).max(initial=0.0)))
+        seen = np.ptp(values, axis=1)
+        # One point among others that happens to meet a pulse does not resolve it.
+        hides = ~((high - low <= SEEN * seen + FLAT * size) & (steepest <= STEEP * seen + FLAT * size))
+        small = ~hides & _small(problem, boxes, along)
+        settled.append(boxes[small])
+        ranges.append(seen[small])
+        boxes = boxes[hides & ~_tiny(problem, boxes, along)]
+        if not len(boxes):
+            # Not before the end is it known how large the formula is, and which boxes are flat beside that.
+            found = np.concatenate(settled)[np.concatenate(ranges) > FLAT * size]
+            return found[: 0 if _share(problem, found, along) > COMMON else None], along
+        if len(boxes) > BOXES:
+            return (boxes[:0], along) if _share(problem, boxes, along) > COMMON else None
+        boxes = _halved(problem, part, boxes, along)
+    return None
+
+
+def _first(problem: Problem, along: list[int]) -> np.ndarray:
+    count = FIRST.get(len(along), 2)
+    # Not evenly: what lies on a diagonal, or on a simple fraction, would be met by all points or by none.
+    share = np.linspace(0, 1, count + 1)
+    ticks = []
+    for k, i in enumerate(along):
+        moved = share + 0.3 / count * np.sin(np.pi * count * share * (0.6180339887 + 0.1 * k))
+        moved[[0, -1]] = 0, 1
+        ticks.append(problem.axes[i].lo + problem.axes[i].length * moved)
+    lows = np.stack([m.ravel() for m in np.meshgrid(*(t[:-1] for t in ticks), indexing="ij")], axis=1)
+    highs = np.stack([m.ravel() for m in np.meshgrid(*(t[1:] for t in ticks), indexing="ij")], axis=1)
+    boxes = np.empty((len(lows), len(problem.axes), 2))
+    boxes[:] = [axis.bounds for axis in problem.axes]
+    boxes[:, along, 0], boxes[:, along, 1] = lows, highs
+    return boxes
+
+
+def _symbols(
+    problem: Problem, boxes: np.ndarray, along: list[int]
+) -> dict[sp.Symbol, tuple[np.ndarray, np.ndarray]]:
+    return {problem.axes[i].symbol: (boxes[:, i, 0], boxes[:, i, 1]) for i in along}
+
+
+def _sampled(
+    problem: Problem, part: sp.Expr, boxes: np.ndarray, along: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The values at a few points of every box, (boxes, points), and the largest step between neighbours."""
+    share = np.array([0.02, 0.211, 0.493, 0.789, 0.98] if len(along) < 3 else [0.04, 0.443, 0.96])
+    grid = np.meshgrid(*[share] * len(along), indexing="ij")
+    low, wide = boxes[:, along, 0], boxes[:, along, 1] - boxes[:, along, 0]
+    at = {problem.axes[i].symbol: low[:, [k]] + wide[:, [k]] * grid[k].ravel() for k, i in enumerate(along)}
+    with np.errstate(all="ignore"):
+        values = np.broadcast_to(evaluate(part, at, np), (len(boxes), grid[0].size))
+    values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+    meshed = values.reshape(len(boxes), *grid[0].shape)
+    steps = [
+        np.abs(np.diff(meshed, axis=k + 1)).reshape(len(boxes), -1).max(axis=1) for k in range(len(along))
+    ]
+    return values, np.max(steps, axis=0)
+
+
+def _share(problem: Problem, boxes: np.ndarray, along: list[int]) -> float:
+    """Of the domain."""
+    return float(np.prod(_widths(problem, boxes, along), axis=1).sum())
+
+
+def _widths(problem: Problem, boxes: np.ndarray, along: list[int]) -> np.ndarray:
+    lengths = np.array([problem.axes[i].length for i in along])
+    return np.asarray((boxes[:, along, 1] - boxes[:, along, 0]) / lengths)
+
+
+def _small(problem: Problem, boxes: np.ndarray, along: list[int]) -> np.ndarray:
+    return np.asarray(_widths(problem, boxes, along).min(axis=1) < NARROW[min(len(along), 2)])
+
+
+def _tiny(problem: Problem, boxes: np.ndarray, along: list[int]) -> np.ndarray:
+    """As narrow as float64 can tell: a jump, a kink or a pole, of which others know."""
+    return np.asarray(_widths(problem, boxes, along).max(axis=1) < 1e-12)
+
+
+def _halved(problem: Problem, part: sp.Expr, boxes: np.ndarray, along: list[int]) -> np.ndarray:
+    """Along the axis by which the range shrinks most."""
+    widths, halves = _widths(problem, boxes, along), []
+    for i in along:
+        middle = boxes[:, i].mean(axis=1)
+        below, above = boxes.copy(), boxes.copy()
+        below[:, i, 1], above[:, i, 0] = middle, middle
+        halves.append((below, above))
+    if len(along) == 1:
+        return np.concatenate(halves[0])
+    gains = []
+    for pair in halves:
+        ranges = [np.subtract(*reversed(enclosure(part, _symbols(problem, half, along)))) for half in pair]
+        gains.append(np.minimum(np.add(*ranges), 1e300))
+    # Where no axis helps, the longest.
+    score = np.stack(gains, axis=1) / np.maximum(widths, 1e-300) ** 0.5
+    best = np.argmin(np.where(widths < 1e-12, np.inf, score), axis=1)
+    rows = np.arange(len(boxes))
+    stacked = [np.stack([pair[side] for pair in halves], axis=1)[rows, best] for side in (0, 1)]
+    return np.concatenate(stacked)
+
+
+def _around(problem: Problem, boxes: np.ndarray, along: list[int]) -> dict[int, set[float]] | None:
+    """Cuts at the ends of every group of features along each axis, and in its middle; None where they fill an axis."""
+    found: dict[int, set[float]] = {}
+    for i in along:
+        axis = problem.axes[i]
+        spans = _joined(boxes[:, i], axis.length)
+        narrowest = (boxes[:, i, 1] - boxes[:, i, 0]).min()
+        total = sum(high - low for low, high in spans)
+        if total > 0.5 * axis.length or narrowest > NARROW[2] * axis.length:
+            continue  # it varies slowly along this axis, or all along it
+        if len(spans) > 8:
+            return None
+        places = {x for low, high in spans for x in (low, (low + high) / 2, high)}
+        close = DISTINCT * axis.length
+        found[i] = {x for x in places if axis.lo + close < x < axis.hi - close}
+    return found if found else None
+
+
+def _joined(intervals: np.ndarray, length: float) -> list[tuple[float, float]]:
+    """Groups of intervals, each widened by its own size; gaps of less than that are closed."""
+    ordered = intervals[np.argsort(intervals[:, 0])]
+    spans: list[tuple[float, float]] = []
+    for low, high in ordered:
+        wide = high - low
+        if spans and low - wide <= spans[-1][1] + DISTINCT * length:
+            spans[-1] = spans[-1][0], max(spans[-1][1], high + wide)
+        else:
+            spans.append((low - wide, high + wide))
+    return spans
+
+
+def _inside(problem: Problem, boxes: np.ndarray) -> np.ndarray:
+    """Points in the features, the same for every run."""
+    rng = np.random.default_rng(len(boxes))
+    chosen = boxes[rng.integers(len(boxes), size=SAMPLES)]
+    return np.asarray(chosen[..., 0] + rng.random(chosen.shape[:2]) * (chosen[..., 1] - chosen[..., 0]))

@@ -1,0 +1,151 @@
+"""Which statements have no solution that their equations decide? Reasons to give no estimate of an error.
+
+fewer equations than unknowns                             →  an unknown is free
+u_t + H(u_x) = 0 from a kink, or with characteristics that meet  →  no smooth solution; which generalised one?
+u and u_n on one side of an elliptic equation             →  Cauchy's problem: the smallest error grows like e^{kx}
+data whose range cannot be bounded                        →  something narrow may have been stepped over
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import sympy as sp
+
+from ...errors import SafeNetError
+from ..evaluate import evaluate
+from ..problem import Problem
+from ..relation import Relation
+from .fact import fact
+from .narrow import narrow
+from .structure import breaks
+
+SAMPLES = 4001
+
+
+@fact
+def undecided(problem: Problem) -> tuple[str, ...]:
+    """One sentence for each reason."""
+    return (*_too_few(problem), *_meeting(problem), *_cauchy(problem), *_unbounded(problem))
+
+
+def _too_few(problem: Problem) -> list[str]:
+    count, unknowns = len(problem.equations), problem.unknowns
+    if count >= len(unknowns):
+        return []
+    listing = "; ".join(equation.text for equation in problem.equations)
+    free = len(unknowns) - count
+    return [
+        f"{count} equation{'s' * (count > 1)} for {len(unknowns)} unknowns ({', '.join(unknowns)}): {listing}. "
+        f"{free} of them {'is' if free == 1 else 'are'} free; add an equation for each."
+    ]
+
+
+def _meeting(problem: Problem) -> list[str]:
+    """u_t + H(u, u_x) = 0 along its characteristics: dx/dt = ∂H/∂u_x."""
+    found = _first_order(problem)
+    if found is None:
+        return []
+    equation, slope, start = found
+    x, t = problem.axes
+    speed = problem.value(equation.coefficient(slope) / equation.coefficient(_time(equation)))
+    value = (
+        next(symbol for symbol, jet in equation.jets.items() if jet.orders == (0, 0))
+        if _value(equation)
+        else None
+    )
+    kinks = breaks(problem)[0]
+    if kinks and slope in speed.free_symbols:
+        return [
+            f"the initial values have a kink at {x.name} = {kinks[0]:.4g}, from which {equation.text} has more than "
+            "one generalised solution: none is smooth, and that of vanishing viscosity is not looked for. "
+            f"Add viscosity, e.g. 1e-3*{problem.unknowns[0]}_{2 * x.name}."
+        ]
+    points = np.linspace(x.lo, x.hi, SAMPLES)
+    at = {x.symbol: points}
+    try:
+        with np.errstate(all="ignore"):
+            initial = {slope: evaluate(start.diff(x.symbol), at, np)}
+            if value is not None:
+                initial[value] = evaluate(start, at, np)
+            speeds = np.broadcast_to(evaluate(speed, initial, np), points.shape)
+    except SafeNetError:
+        return []
+    steepest = float(np.min(np.gradient(speeds, points)))
+    meet = -1 / steepest if steepest < 0 else math.inf
+    if not meet < t.length:
+        return []
+    return [
+        f"the characteristics of {equation.text} meet at {t.name} = {t.lo + meet:.4g}: beyond, there is no smooth "
+        "solution. Solve to an earlier end, or add a little diffusion."
+    ]
+
+
+def _first_order(problem: Problem) -> tuple[Relation, sp.Symbol, sp.Expr] | None:
+    """(u_t + H(u, u_x) = 0 of first order on a line, u_x, u(x, 0)); None for anything else."""
+    if problem.linear or len(problem.axes) != 2 or problem.time != 1 or len(problem.unknowns) != 1:
+        return None
+    equation, *others = problem.equations
+    orders = {jet.orders: symbol for symbol, jet in equation.jets.items()}
+    if others or not {(0, 1), (1, 0)} <= orders.keys() <= {(0, 0), (0, 1), (1, 0)}:
+        return None
+    residual = problem.value(equation.residual)
+    still = residual.xreplace({orders[1, 0]: sp.S.Zero, orders[0, 1]: sp.S.Zero})
+    alone = not residual.free_symbols & {axis.symbol for axis in problem.axes}
+    starts = [c for c in problem.conditions if c.initial and c.linear and len(c.jets) == 1]
+    if not alone or still != 0 or len(starts) != 1:
+        return None
+    (symbol,) = starts[0].jets
+    return equation, orders[1, 0], problem.value(starts[0].source / starts[0].coefficient(symbol))
+
+
+def _time(equation: Relation) -> sp.Symbol:
+    return next(symbol for symbol, jet in equation.jets.items() if jet.orders == (0, 1))
+
+
+def _value(equation: Relation) -> bool:
+    return any(jet.orders == (0, 0) for jet in equation.jets.values())
+
+
+def _cauchy(problem: Problem) -> list[str]:
+    """Two conditions at one end of an axis and none at the other, where u_xx and u_yy have the same sign."""
+    if (
+        problem.time is not None
+        or problem.region is not None
+        or len(problem.unknowns) != 1
+        or len(problem.axes) < 2
+    ):
+        return []
+    (equation, *others), found = problem.equations, []
+    second = {
+        i: s
+        for s, jet in equation.jets.items()
+        for i, n in enumerate(jet.orders)
+        if n == sum(jet.orders) == 2
+    }
+    signs = {i: problem.value(equation.coefficient(symbol)) for i, symbol in second.items()}
+    if others or not equation.linear or len(signs) < 2 or not all(s.is_number for s in signs.values()):
+        return []
+    if len({bool(sign > 0) for sign in signs.values()}) > 1:
+        return []
+    for i in signs:
+        axis = problem.axes[i]
+        ends = [
+            sum(any(place[i] == end for place in c.places) and i not in c.free for c in problem.conditions)
+            for end in (axis.lower, axis.upper)
+        ]
+        if sorted(ends) == [0, 2]:
+            given, bare = (axis.lower, axis.upper) if ends[0] else (axis.upper, axis.lower)
+            found.append(
+                f"two conditions at {axis.name} = {given} and none at {axis.name} = {bare}: Cauchy's problem of an "
+                "elliptic equation, which amplifies the smallest error without bound. Give one condition on each side."
+            )
+    return found
+
+
+def _unbounded(problem: Problem) -> list[str]:
+    return [
+        f"the range of {part} cannot be bounded: something narrow in it may be stepped over."
+        for part in narrow(problem).unbounded
+    ]

@@ -1,0 +1,164 @@
+"""Run folders from strangers and from accidents: one sentence for each damage, no traceback, no memory, no waiting."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+
+import safenet as sn
+from safenet.errors import SafeNetError
+from safenet.run import checkpoint
+from safenet.run.folder import held
+
+FILES = ("problem.toml", "plan.json", "solution.npz", "result.json")
+ODE = """
+name = "decay"
+unknowns = ["u"]
+equations = ["u_t = -u"]
+conditions = ["u(0) = 1"]
+domain = { t = [0, 1] }
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "decay"
+    sn.solve(sn.loads(ODE), out=folder, monitor=sn.Monitor())
+    return folder
+
+
+def opened(folder) -> str:
+    """What any command does with a run; whatever is wrong with it is a SafeNetError, here its text."""
+    try:
+        solution = sn.load(folder)
+        solution(t=0.5)
+        return json.dumps(solution.result.to_json())
+    except SafeNetError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_damaged_run_is_one_sentence(run, tmp_path, seed: int) -> None:
+    chance = random.Random(seed)
+    folder = tmp_path / "copy"
+    shutil.copytree(run, folder)
+    victim = folder / chance.choice(FILES)
+    data = bytearray(victim.read_bytes())
+    kind = chance.randrange(5)
+    if kind == 0:
+        del data[chance.randrange(len(data)) :]
+    elif kind == 1:
+        for _ in range(8):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+    elif kind == 2:
+        data = bytearray(chance.randbytes(100))
+    elif kind == 3 and victim.suffix == ".json":
+        data = bytearray(json.dumps(_mutated(json.loads(data), chance)).encode())
+    elif kind == 3:
+        data = bytearray()
+    else:
+        data = data.replace(b"1", b"-99999999999999999999")
+    victim.write_bytes(bytes(data))
+    said = opened(folder)
+    assert len(said) < 4000
+    assert "\x1b" not in said
+
+
+def _mutated(value, chance):
+    """One value somewhere in it is something else."""
+    if isinstance(value, dict) and value and chance.random() < 0.9:
+        key = chance.choice(list(value))
+        return value | {key: _mutated(value[key], chance)}
+    if isinstance(value, list) and value and chance.random() < 0.9:
+        index = chance.randrange(len(value))
+        return [*value[:index], _mutated(value[index], chance), *value[index + 1 :]]
+    return chance.choice([None, -1, 10**30, "x", [], {}, [[]], {"a": 1}, True, 1e308, "\x1b[31m"])
+
+
+def test_an_archive_that_claims_16_gib_is_not_believed(run, tmp_path) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**31,)})
+    path = tmp_path / "huge.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a0.npy", header.getvalue() + bytes(2**16))
+    with pytest.raises(SafeNetError, match="not as large as its header says"):
+        checkpoint.unpack(path)
+
+
+def test_an_archive_that_would_inflate_is_not_read(tmp_path) -> None:
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a0.npy", bytes(checkpoint.MOST_INFLATED + 1))
+    with pytest.raises(SafeNetError, match="larger than the file allows"):
+        checkpoint.unpack(path)
+
+
+def test_packing_and_unpacking_are_inverse(tmp_path) -> None:
+    arrays = {
+        "a": np.arange(6.0).reshape(2, 3).T,
+        "b": np.array(3),
+        "c": np.array([1 + 2j]),
+        "d": np.zeros((0, 2)),
+    }
+    (tmp_path / "x.npz").write_bytes(checkpoint.pack(arrays, {"k": 1}))
+    found, facts = checkpoint.unpack(tmp_path / "x.npz")
+    assert facts == {"k": 1}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_pipe_is_not_waited_for(run, tmp_path, name: str) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(run, folder)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(SafeNetError):
+        sn.load(folder)
+
+
+def test_a_spec_that_describes_more_than_it_holds_is_refused(run, tmp_path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(run, folder)
+    arrays, _ = checkpoint.unpack(folder / "solution.npz")
+    huge = {"kind": "linear-form", "bases": [[{"kind": "sine", "modes": 10**9, "lower": 0, "upper": 1}]]}
+    (folder / "solution.npz").write_bytes(checkpoint.pack(arrays, {"network": huge}))
+    with pytest.raises(SafeNetError, match="more than it holds"):
+        sn.load(folder)
+
+
+def test_names_of_functions_come_from_a_whitelist() -> None:
+    from safenet.fields.modes import wave_factor
+
+    with pytest.raises(KeyError):
+        wave_factor("fromfile", np.array([1j]), np.array([1.0]), np)
+
+
+def test_two_solves_into_one_folder_are_not_both_believed(tmp_path) -> None:
+    with held(tmp_path / "run"), pytest.raises(SafeNetError, match="another solve"):
+        sn.solve(sn.loads(ODE), out=tmp_path / "run", force=True, monitor=sn.Monitor())
+    assert sn.solve(sn.loads(ODE), out=tmp_path / "run", force=True, monitor=sn.Monitor()).folder
+
+
+def test_a_full_disk_costs_the_folder_and_not_the_result(tmp_path, monkeypatch) -> None:
+    def full(path, data):
+        raise OSError(28, "No space left on device")
+
+    solution = None
+    from safenet import solution as module
+
+    monkeypatch.setattr(module, "write_atomically", full)
+    monkeypatch.setattr(checkpoint, "write_atomically", full)
+    with pytest.warns(sn.SafeNetWarning, match="No space left"):
+        solution = sn.solve(sn.loads(ODE), out=tmp_path / "run", monitor=sn.Monitor())
+    assert solution.folder is None
+    assert abs(solution(t=1.0) - np.exp(-1)) < 1e-9
+    assert any("not saved" in text for text in solution.result.warnings)
