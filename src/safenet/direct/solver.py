@@ -13,6 +13,7 @@ from .least_squares import LeastSquares
 from .marches import March
 from .modes import Modes
 from .state import Direct
+from .steps.integrate import Integrate
 
 
 @runtime_checkable
@@ -59,10 +60,12 @@ SOLVERS: dict[str, type[Solver]] = {
     LeastSquares.name: LeastSquares,
     March.name: March,
     Cells.name: Cells,
+    Integrate.name: Integrate,
 }
 DESCRIPTIONS: dict[str, str] = {
     "modes": "a sum of exact solutions from the dispersion relation, coefficients from the conditions",
     "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
     "march": "Newton on cells, on a grid or with series, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
+    "integrate": "SciPy's DOP853 or LSODA, for systems without space",
 }

@@ -87,3 +87,19 @@ SERIES_SIZES = 300, 4500
 CELLS_SHARE, CELLS_COST = 0.7, 1.5e7  # n: measured, all levels to n coefficients
 CELLS_SIZES = 1000, 200_000
 MARCH_SHARE = 0.4  # the finer marches may spend what is left
+
+# ---- systems without space (integrate)
+LOOSE_TO_TIGHT = (1e2, 1e-1, 1e-4)  # of the tolerance: relative tolerances of the runs
+TIGHTEST = 2.5e-14  # relative tolerance: SciPy's integrators do not take less
+STIFF_CHECK, STIFF_TIMES = 10, 5  # every so many steps, and so many times in a row, …
+STIFF_LIMIT = 3.0  # … h·|Re λ| is above this (DOP853 is stable up to 6) …
+STIFF_AHEAD = 500  # … and the rest would take more than so many such steps: stiff
+STIFF_TIGHTEST = 1e-11  # relative tolerance, of LSODA
+FEELING = 0.25  # of the next piece: what is shorter becomes a part of a neighbour
+FIRST_ATOL = 1e-8  # of the largest initial value: what counts as small in the first run
+ATOL_QUANTILE, ATOL_SHARE = 0.05, 1e-3  # later: this share of what a component rarely falls below
+HERMITE_MOST = 4  # derivatives at both ends of a step that its polynomial has
+HERMITE_OPERATIONS = 5000  # fewer, where their formulas would have more operations
+LSODA_DEGREE = 7  # of the polynomials that keep LSODA's steps, whose own have 5 where it is stiff
+GAIN = 0.8  # a run with a tolerance smaller by r has an error smaller by r^0.8, until a third run tells
+SLACK = 4.0  # roundings in a row

@@ -11,6 +11,7 @@ from ..problem import Problem
 from .basis import AxisBasis
 from .cells import cell_skeleton
 from .modes import modal_skeleton
+from .pieces import pieces_skeleton
 from .series import LinearForm, Piecewise
 from .unknown import Unknown
 
@@ -37,5 +38,6 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "piecewise": _piecewise,
     "cells": lambda problem, spec: cell_skeleton(len(problem.unknowns), spec),
     "modes": lambda problem, spec: modal_skeleton(len(problem.axes), spec),
+    "time-pieces": lambda problem, spec: pieces_skeleton(spec),
     "unknown": lambda problem, spec: Unknown(len(problem.unknowns)),
 }

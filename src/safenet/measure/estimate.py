@@ -69,6 +69,8 @@ def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None
 
 def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> Estimate | None:
     """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell."""
+    if (own := _known(field)) is not None:
+        return own
     (monitor or Monitor()).phase("estimating the error")
     corrected = correction(field, problem)
     if corrected is None:
@@ -88,10 +90,19 @@ def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> E
     left = after / before if before > ROUNDING and np.isfinite(before) else 0.0
     # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
     blind = left > ROUGH and before > BLIND and error < BLIND * before
-    return None if blind else Estimate(error, left, since, _by_field(own, other - own))
+    return None if blind else Estimate(error, left, since, by_field(own, other - own))
 
 
-def _by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
+def _known(field: Any) -> Estimate | None:
+    """What a solver found out about its own error, from a tighter run: a field carries it."""
+    found = getattr(field, "error", None)
+    if found is None or not np.isfinite(found).all():
+        return None
+    *fields, together = np.asarray(found).tolist()
+    return Estimate(together, 0.0, None, tuple(fields))
+
+
+def by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
     sizes, errors = np.linalg.norm(own, axis=0), np.linalg.norm(e, axis=0)
     scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
     return tuple(float(ratio) for ratio in errors / scale)

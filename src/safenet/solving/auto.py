@@ -1,5 +1,6 @@
 """facts → solvers, with the reasons: the one place where a way to solve a problem is chosen.
 
+no axis but time                 → an integrator of ordinary differential equations
 on a region of the plane         → polynomials on cells
 jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
 linear, constant coefficients    → exact solutions of the equation, coefficients from the conditions
@@ -15,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..direct.solver import Cells, LeastSquares, March, Modes, Solver
+from ..direct.solver import Cells, Integrate, LeastSquares, March, Modes, Solver
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities
@@ -43,7 +44,7 @@ class Auto:
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
         """The direct solvers to try one after another, and the reasons; none where only a network is left."""
-        for rule in (_region, _seamed, _linear, _marched, _steady):
+        for rule in (_ordinary, _region, _seamed, _linear, _marched, _steady):
             found = rule(problem)
             if found is not None:
                 return found
@@ -51,6 +52,15 @@ class Auto:
 
 
 Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
+
+
+def _ordinary(problem: Problem) -> Choice | None:
+    if Integrate().obstacle(problem) is not None:
+        return None
+    reason = (
+        "a system without space: DOP853, or LSODA where it turns out to be stiff; the error from tighter runs"
+    )
+    return (Integrate(),), (reason,)
 
 
 def _region(problem: Problem) -> Choice | None:
