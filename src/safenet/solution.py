@@ -23,10 +23,9 @@ from . import library
 from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
 from .fields.derivatives import Orders, jets
-from .fields.saved import field_skeleton
 from .measure.estimate import estimated_error
 from .measure.heldout import HeldOut, grid, held_out
-from .networks.saved import OWN, network_spec, skeleton
+from .networks.saved import OWN
 from .problem import Problem
 from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
@@ -214,7 +213,7 @@ class Solution:
             PROBLEM: dumps(self.problem).encode(),
             PLAN: plan.to_json().encode(),
             SOLUTION: pack(
-                {**leaves(self.field), "history": self.history}, {"network": field_spec(self.field, plan)}
+                {**leaves(self.field), "history": self.history}, {"network": plan.spec(self.field)}
             ),
             RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
         }
@@ -240,11 +239,6 @@ def _named(factory: Callable[[Any], Any] | None) -> str:
     return name
 
 
-def field_spec(field: Any, plan: DirectPlan | Plan) -> dict[str, Any]:
-    """What is needed, beside its arrays, to build a field again."""
-    return network_spec(field, plan) if isinstance(plan, Plan) else dict(field.spec())
-
-
 def load(
     folder: str | Path, problem: Problem | None = None, *, factory: Callable[[Any], Any] | None = None
 ) -> Solution:
@@ -264,8 +258,7 @@ def load(
         arrays, facts = unpack(folder / SOLUTION)
         history = arrays.pop("history")
         spec = facts["network"]
-        made = skeleton(problem, spec, factory) if isinstance(plan, Plan) else field_skeleton(problem, spec)
-        field = fill(made, arrays)
+        field = fill(plan.skeleton(problem, spec, factory), arrays)
     result = former_result(folder)
     if result is None:
         raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")

@@ -8,8 +8,8 @@ import pytest
 
 from safenet import library
 from safenet.fields.derivatives import jets
-from safenet.fields.modes import waves
-from safenet.networks import METHODS, ModalForm, network_spec, skeleton
+from safenet.fields.modes import ModalForm, waves
+from safenet.fields.saved import field_skeleton, field_spec
 from safenet.problem import loads
 from safenet.problem.facts.waves import families, forced
 from safenet.run.checkpoint import fill, leaves
@@ -74,9 +74,9 @@ def test_every_sum_satisfies_its_equations(name):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_sum_of_modes_is_rebuilt_from_its_file(name):
     network = form(PROBLEMS[name])
-    spec = json.loads(json.dumps(network_spec(network, METHODS["safe-net"], "float64")))
+    spec = json.loads(json.dumps(field_spec(network)))
     arrays = {key: np.asarray(leaf) for key, leaf in leaves(network).items()}
-    again = fill(skeleton(PROBLEMS[name], spec), arrays)
+    again = fill(field_skeleton(PROBLEMS[name], spec), arrays)
     assert again.parameters == network.parameters
     points = np.random.default_rng(0).random((5, len(PROBLEMS[name].axes)))
     order = (0,) * (points.shape[1] - 1) + (1,)

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 
 from ..features import Features, FourierProducts, Joined
 from ..measure.points import sample
-from ..networks import Constrained, Perceptron, Staged
+from ..networks import Perceptron
 from ..networks.frozen import FrozenFeatures
 from ..problem import Problem
 from ..run.progress import Monitor
@@ -84,10 +84,9 @@ def feature_grams(problem: Problem, network: Any) -> dict[str, Gram]:
 
 
 def perceptron_of(network: Any) -> Perceptron | None:
-    """The perceptron whose parameters move: within hard conditions, the last of several stages; None in a form."""
-    while isinstance(network, (Staged, Constrained)):
-        network = network.second if isinstance(network, Staged) else network.inner
-    return network if isinstance(network, Perceptron) else None
+    """The perceptron whose parameters move: within hard conditions, the last of several stages; or None."""
+    found: Perceptron | None = getattr(network, "perceptron", None)
+    return found
 
 
 def fourier_products_of(network: Any) -> FourierProducts | None:

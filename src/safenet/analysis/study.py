@@ -23,7 +23,6 @@ from ..errors import SafeNetError, nearest
 from ..fields.series import LinearForm
 from ..measure.heldout import held_out
 from ..measure.points import Points, sample
-from ..networks import Constrained, Staged
 from ..networks.methods import build
 from ..problem import Problem
 from ..problem.facts.structure import named_frequencies
@@ -44,11 +43,6 @@ from .preconditioned import seen_by_lbfgs, seen_by_levenberg
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PARTS = {
-    "Piecewise": "slabs of time, each solved by itself",
-    "CellForm": "cells with a polynomial in each",
-    "ModalForm": "exact solutions of the equations, fitted to the conditions alone",
-}
 OPTIMISERS = ("lbfgs", "levenberg")
 ADAM = 100_000  # iterations of the schedule that is cut short to those asked for
 # A product of a vector with the Hessian of 6.8k parameters at 1000 points takes a tenth of a second on two cores.
@@ -176,7 +170,7 @@ def spectrum(
     drawn = sample(subject.problem, *counts, plan.sampler, plan.seed)
     loss, theta, what, notes = loss_of(subject, drawn)
     size = int(theta.shape[0])
-    linear = isinstance(subject.field, LinearForm) and subject.problem.linear
+    linear = subject.problem.linear and getattr(subject.field, "subject", "") == LinearForm.subject
     # A loss that is quadratic in θ has no other Hessian, and JᵀJ costs less.
     chosen = operator or ("gauss-newton" if linear else "hessian")
     default = CPU_QUADRATURE if on_cpu else (PROBES, STEPS)
@@ -244,13 +238,12 @@ def spectrum(
 def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"], str, list[str]]:
     """The loss that a solution's plan means, at its parameters, in float64; what that is, and what to know about it."""
     network, plan = solution.field, _training(solution)
-    if type(network).__name__ in PARTS:
+    if in_parts := getattr(network, "in_parts", ""):
         a_network, one_form = _instead(solution)
         possible = LeastSquares().obstacle(solution.problem) is None
         raise SafeNetError(
-            f"this run's solution is made of {PARTS[type(network).__name__]}: there is no one loss whose "
-            "spectrum could be taken",
-            f"analyse a network ({a_network})" + (f", or one linear form ({one_form})" if possible else ""),
+            f"this run's solution is made of {in_parts}: there is no one loss whose spectrum could be taken",
+            f"analyse a network ({a_network})" + (f", or one series ({one_form})" if possible else ""),
         )
     loss, theta = _loss(solution, widened(network), points)
     notes = [f"analysed in float64, trained in {plan.precision}"] if plan.precision != "float64" else []
@@ -261,13 +254,8 @@ def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Arra
         notes.append(
             "with the plan's weights: those of residual-based attention belong to points of the past"
         )
-    if isinstance(network, LinearForm):
-        return loss, theta, "the amplitudes of the linear form, in which the network is linear", notes
-    if isinstance(network, Staged):
-        return loss, theta, "all parameters of the second network, on what the first has left", notes
-    if isinstance(network, Constrained):
-        notes.append("conditions that hold by construction move with no parameter: their kernels are zero")
-    return loss, theta, "all parameters of the network", notes
+    notes += [network.note] if getattr(network, "note", "") else []
+    return loss, theta, getattr(network, "subject", "all parameters of the network"), notes
 
 
 def _instead(solution: Solution) -> tuple[str, str]:

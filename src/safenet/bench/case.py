@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,6 @@ from ..networks.methods import METHODS, Method
 from ..problem import Problem
 from ..problem.toml import loads
 from ..solving.plans import AnyPlan, plan_for
-from ..train.batch import batches
 from ..train.plan import Plan
 from ..train.solver import Train
 from .naming import called, setting, statement
@@ -67,17 +66,12 @@ class Case:
 
     def seeded(self, seed: int) -> Case:
         """The same with another seed; what does not depend on it is not worked out again."""
-        if seed == self.plan.seed or isinstance(self.plan, DirectPlan):  # which has none
+        if seed == self.plan.seed or not self.plan.trains:  # a direct solve has no seed
             return self
-        other = replace(self, plan=replace(self.plan, seed=seed))
+        other = replace(self, plan=self.plan.seeded(seed))
         plan = self.configuration["plan"] | {"seed": seed}
         vars(other).update(configuration=self.configuration | {"plan": plan}, group=self.group)
         return other
-
-    @property
-    def batches(self) -> bool:
-        """Whether several seeds of it can be one program."""
-        return isinstance(self.plan, Plan) and batches(self.plan)
 
     @property
     def plain(self) -> Case:
@@ -95,18 +89,7 @@ class Case:
 
     def _essence(self, seed: int | None) -> dict[str, Any]:
         """The configuration without what is as ever: an option that a later version adds renames no earlier case."""
-        plan = self.configuration["plan"]
-        if isinstance(self.plan, DirectPlan):
-            passes = zip(self.plan.passes, plan["passes"], strict=True)
-            lean = [{name: said[name] for name in ("pass", *changed(each))} for each, said in passes]
-            return self.configuration | {"plan": {"solver": self.plan.solver, "passes": lean}}
-        phases = zip(self.plan.phases, plan["phases"], strict=True)
-        lean = {name: plan[name] for name in changed(self.plan) if name in plan} | {
-            "network": {name: plan["network"][name] for name in changed(self.plan.network)},
-            "phases": [{name: said[name] for name in ("phase", *changed(phase))} for phase, said in phases],
-            "seed": seed,
-        }
-        return self.configuration | {"plan": lean}
+        return self.configuration | {"plan": self.plan.lean() | ({"seed": seed} if self.plan.trains else {})}
 
     @cached_property
     def variant(self) -> dict[str, Any]:
@@ -137,8 +120,7 @@ class Case:
     def cell(self) -> str:
         """What all seeds of it are called: wave · pinn · paper-1 · depth=2"""
         text, plan = statement(self.problem), self.plan
-        asked = [plan.method, plan.recipe] if isinstance(plan, Plan) else [plan.solver]
-        words = [self.name or called([text])[text], *asked]
+        words = [self.name or called([text])[text], *plan.words]
         words += [setting(name, value) for name, value in self.variant.items()]
         return " · ".join([*words, "spectrum"] if self.spectrum else words)
 
@@ -151,15 +133,6 @@ class Case:
         return Case(problem, plan, tuple(configuration.get("spectrum", ())) or None)
 
 
-def changed(declared: Any) -> dict[str, Any]:
-    """The fields of a dataclass that are not at their defaults."""
-    usual = {
-        item.name: item.default_factory() if item.default_factory is not MISSING else item.default
-        for item in fields(declared)
-    }
-    return {name: getattr(declared, name) for name in usual if getattr(declared, name) != usual[name]}
-
-
 def content_id(configuration: dict[str, Any]) -> str:
     """SHA-256 of the canonical JSON: sorted keys, no spaces."""
     text = json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -167,7 +140,7 @@ def content_id(configuration: dict[str, Any]) -> str:
 
 
 def _variant(problem: Problem, plan: AnyPlan) -> dict[str, Any]:
-    if isinstance(plan, DirectPlan):
+    if not isinstance(plan, Plan):  # the numbers of a direct solver are its own
         return {}
     usual = Train(plan.method, plan.recipe, seed=plan.seed).plan(problem)
     named = METHODS[plan.method]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..direct.plan import DirectPlan
+from ..train.plan import Plan
 from .case import Case
 from .store import FAILED, Row
 
@@ -60,7 +60,7 @@ class Paces:
     def seconds(self, case: Case, seeds: int) -> tuple[float | None, bool]:
         """Of a cell of so many seeds; and whether by rows of its own problem and method. None: nothing is known."""
         plan, total, sure = case.plan, 0.0, True
-        if isinstance(plan, DirectPlan):
+        if not isinstance(plan, Plan):
             return None, False  # how many steps it takes is seen when it has taken them
         runs = seeds + (len(plan.candidates) - 1 if plan.scouts else 0)  # one seed tries the variants for all
         sizes = plan.interior, plan.condition, plan.precision
@@ -92,9 +92,9 @@ def _keys(phase: str, method: str, problem: str) -> tuple[Key, ...]:
 def iterations(case: Case) -> Counter[str]:
     """phase → how many, in one run."""
     found: Counter[str] = Counter({SPECTRUM: math.prod(case.spectrum)} if case.spectrum else {})
-    if isinstance(case.plan, DirectPlan):
-        return found
     plan, done = case.plan.candidates[0], 0
+    if not isinstance(plan, Plan):
+        return found
     for index in range(len(plan.phases)):
         phase = plan.phase(index, done)
         count = getattr(phase, "iterations", 0)
@@ -137,7 +137,7 @@ class Outlook:
             return f"{time:>9}  {first.label}"
         counts = {"done": self.done, FAILED: self.failed}
         share = "".join(f", {count} {what}" for what, count in counts.items() if 0 < count < seeds)
-        return f"{time:>9}  {first.cell} · {seeds} seeds{share}{'' if first.batches else ', one by one'}"
+        return f"{time:>9}  {first.cell} · {seeds} seeds{share}{'' if first.plan.batches else ', one by one'}"
 
 
 def outlook(cases: Sequence[Case], rows: Sequence[Row], retry: bool = False) -> list[Outlook]:

@@ -197,7 +197,7 @@ class _Loop:
         missing = dict.fromkeys(self.missing())
         for id in missing:
             case = self.cases[id]
-            if together and case.batches:
+            if together and case.plan.batches:
                 groups.setdefault(case.group, []).append(id)
             # What is chosen among variants is known when the seed that tries them is done.
             elif case.plan.scouts or case.seeded(SCOUT).id not in missing:

@@ -18,6 +18,7 @@ from ..analysis.study import loss_of
 from ..measure.points import sample
 from ..run.checkpoint import pack, unpack, write_atomically
 from ..solution import load
+from ..train.plan import Plan
 from .case import Case
 
 FILE = "spectrum.npz"
@@ -29,6 +30,7 @@ def spectrum(case: Case, folder: Path) -> tuple[dict[str, Any], np.ndarray]:
     assert case.spectrum is not None
     if not (folder / FILE).is_file():
         began, plan = time.monotonic(), case.plan
+        assert isinstance(plan, Plan), "a suite asks for the spectra of networks only"
         points = sample(case.problem, plan.interior, plan.condition, plan.sampler, plan.seed)
         loss, theta, _, notes = loss_of(load(folder, case.problem), points)
         found = quadrature_spectrum("hessian", curvature(loss, theta), *case.spectrum, plan.seed)

@@ -23,7 +23,6 @@ import numpy as np
 import safenet
 
 from ..backend import cores, device_name
-from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
 from ..run.checkpoint import unpack
 from ..run.folder import SEARCH, check_checkpoints, prepare
@@ -157,8 +156,7 @@ def _solved(job: Job) -> Solution:
 def _carry_out(jobs: list[Job], together: bool = False) -> list[Solution]:
     """A direct solve estimates its error; for a training, which the reference scores, that would only take time."""
     runs = [door.Job(job.case.problem, job.case.plan, job.folder, watcher=job.watch) for job in jobs]
-    direct = isinstance(jobs[0].case.plan, DirectPlan)
-    return door.carry_out(runs, together=together, estimate=direct)
+    return door.carry_out(runs, together=together, estimate=not jobs[0].case.plan.trains)
 
 
 def _prepare(job: Job) -> None:

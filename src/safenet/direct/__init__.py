@@ -1,4 +1,4 @@
-"""Solving directly, without training: modes, least squares, marching in time, cells."""
+"""Solving directly, without training: modes, least squares, marching in time, cells, integrators."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from .passes import carry_out
     from .plan import DirectPlan, plan_of
     from .solver import DESCRIPTIONS, SOLVERS
+    from .steps.integrate import Integrate
 
 _HOMES = {
     "Cells": "cells",
+    "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",
     "March": "marches",
     "Modes": "modes",
@@ -31,6 +33,7 @@ __all__ = [
     "SOLVERS",
     "Cells",
     "DirectPlan",
+    "Integrate",
     "LeastSquares",
     "March",
     "Modes",

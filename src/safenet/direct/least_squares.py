@@ -49,7 +49,13 @@ class LeastSquares:
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
-        return None if problem.region is None else "its domain is not a box"
+        if problem.region is not None:
+            return "its domain is not a box"
+        size = unknowns_of(axis_bases(problem, first_modes(problem, self.least), self._basis(problem)))
+        return f"its first level would have {size} coefficients" if self._too_large(size, True) else None
+
+    def _too_large(self, size: int, first: bool) -> bool:
+        return size > self.unknowns * (FIRST_LEVEL if first else 1)
 
     def passes(self, problem: Problem) -> tuple[LeastSquares, ...]:
         return (replace(self, general=self._basis(problem)),)
@@ -71,7 +77,7 @@ class LeastSquares:
         modes, nothing = list(state.cursor["modes"]), state.field is None
         bases = axis_bases(problem, modes, self._basis(problem))
         size = unknowns_of(bases)
-        if size > self.unknowns * (FIRST_LEVEL if nothing else 1):
+        if self._too_large(size, nothing):
             reason = f"more than {self.unknowns} coefficients would be needed"
             return replace(state, done=True, given_up=nothing, reason=reason)
         monitor.phase(self.name, f"{size} coefficients")

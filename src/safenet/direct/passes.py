@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 from ..fields.saved import field_skeleton
+from ..fields.unknown import Unknown
 from ..measure.heldout import HeldOut, held_out
 from ..problem import Problem
 from ..run.budget import Budget
@@ -83,13 +85,10 @@ class Passes:
         self.save(force=True)
         if (interrupted or self.stopped) and self.state is not None and self.state.field is not None:
             self._candidate(self.state.field)
+        field = Unknown(len(self.problem.unknowns)) if self.best is None else self.best
+        history = np.empty((0, 2))  # of losses: there are none
         return Carried(
-            self.best,
-            self.residual,
-            records=self.records,
-            interrupted=interrupted,
-            stopped=self.stopped,
-            winner=self.winner,
+            field, self.residual, history, self.records, interrupted, self.stopped, winner=self.winner
         )
 
     def _over(self) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import SafeNetError
+from ..fields.saved import field_skeleton
 from ..problem import Problem
 from ..run.budget import multiplications_per_second
+from ..run.plans import changed
 from .cells import Cells
 from .least_squares import LeastSquares
 from .march_on_cells import MarchOnCells
@@ -43,7 +45,36 @@ class DirectPlan:
         passes = tuple(PASSES[fields.pop("pass")](**fields) for fields in data["passes"])
         return DirectPlan(data["solver"], passes, tuple(data["reasons"]))
 
-    # ---- what a list of runs asks of any plan: a direct solve has no network, and nothing to choose among
+    # ---- what a list of runs asks of any plan: a direct solve has no network, no seed, and nothing to choose among
+
+    trains: ClassVar[bool] = False
+    batches: ClassVar[bool] = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a case is called by: march."""
+        return (self.solver,)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What is done one after another."""
+        return self.passes
+
+    def seeded(self, seed: int) -> DirectPlan:
+        return self
+
+    def spec(self, field: Any) -> dict[str, Any]:
+        """What is needed, beside its arrays, to build a field again."""
+        return dict(field.spec())
+
+    def skeleton(self, problem: Problem, spec: dict[str, Any], factory: Any = None) -> Any:
+        """A field of that structure, its arrays to be filled."""
+        return field_skeleton(problem, spec)
+
+    def lean(self) -> dict[str, Any]:
+        """Without what is as ever: a pass that gets a new option keeps its name."""
+        passes = [{"pass": type(each).__name__, **changed(each)} for each in self.passes]
+        return {"solver": self.solver, "passes": passes}
 
     @property
     def seed(self) -> int:

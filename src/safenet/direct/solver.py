@@ -15,6 +15,18 @@ from .modes import Modes
 from .state import Direct
 from .steps.integrate import Integrate
 
+__all__ = [
+    "DESCRIPTIONS",
+    "SOLVERS",
+    "Cells",
+    "Integrate",
+    "LeastSquares",
+    "March",
+    "Modes",
+    "Pass",
+    "Solver",
+]
+
 
 @runtime_checkable
 class Pass(Protocol):

@@ -165,4 +165,5 @@ def _spread(problem: Problem, count: int) -> np.ndarray:
     """The first `count` Sobol points of the box: the same for every seed."""
     unit = qmc.Sobol(len(problem.axes), scramble=False).random_base2(math.ceil(math.log2(count)))[:count]
     low = np.array([axis.lo for axis in problem.axes])
-    return low + np.array([axis.length for axis in problem.axes]) * unit
+    points: np.ndarray = low + np.array([axis.length for axis in problem.axes]) * unit
+    return points

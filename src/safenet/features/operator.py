@@ -5,10 +5,6 @@ s follows k through the dispersion relation P, so that the functions stay soluti
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +13,7 @@ from jax import lax
 from jax.typing import DTypeLike
 from jaxtyping import Array, Complex, Float
 
+from ..fields.modes import wave_factors
 from ..problem import Problem
 from ..problem.evaluate import evaluate
 from ..problem.facts.dispersion import Symbol, symbol
@@ -24,19 +21,6 @@ from ..problem.facts.waves import Factors, families, open_axes
 from .base import Features, Frozen
 
 NEWTON = 4  # steps from the root at the start to that at the present k: exact where P is linear in s
-
-
-def wave_factor(name: str, kappa: Any, z: Any, xp: Any) -> Any:
-    """e^{κz}, or sin kz or cos kz for κ = ik."""
-    return xp.exp(kappa * z.astype(kappa.dtype)) if name == "exp" else getattr(xp, name)(kappa.imag * z)
-
-
-def wave_factors(
-    row: Sequence[str], kappa: Complex[Array, "modes axes"], z: Float[Array, "modes axes"]
-) -> Complex[Array, " modes"]:
-    """Π_i g_i(κ_i z_i) of every mode, the factors g as `row` names them."""
-    factors = [wave_factor(name, kappa[:, i], z[:, i], jnp) for i, name in enumerate(row)]
-    return math.prod(factor.astype(kappa.dtype) for factor in factors)
 
 
 class OperatorFeatures(Features):

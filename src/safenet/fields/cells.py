@@ -6,7 +6,7 @@ Small cells where the solution is steep, large ones where it is smooth; together
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -58,6 +58,8 @@ def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
 
 class CellForm(eqx.Module):
     """Coefficients (cells, fields, degrees + 1 …); where no cell is, outside the domain, the value is nan."""
+
+    in_parts: ClassVar[str] = "cells with a polynomial in each"
 
     coefficients: Float[Array | np.ndarray, ...]
     cells: tuple[Cell, ...] = eqx.field(static=True)

@@ -8,18 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
-from ..features.operator import wave_factor, wave_factors
 from ..problem.facts.waves import Factors, Family
 from .derivatives import Orders
 
 BLOCK = 4_000_000  # numbers in a table of points × modes
+
+
+def wave_factor(name: str, kappa: Any, z: Any, xp: Any) -> Any:
+    """e^{κz}, or sin kz or cos kz for κ = ik."""
+    return xp.exp(kappa * z.astype(kappa.dtype)) if name == "exp" else getattr(xp, name)(kappa.imag * z)
+
+
+def wave_factors(
+    row: Sequence[str], kappa: Complex[Array, "modes axes"], z: Float[Array, "modes axes"]
+) -> Complex[Array, " modes"]:
+    """Π_i g_i(κ_i z_i) of every mode, the factors g as `row` names them."""
+    factors = [wave_factor(name, kappa[:, i], z[:, i], jnp) for i, name in enumerate(row)]
+    product: Array = math.prod(factor.astype(kappa.dtype) for factor in factors)
+    return product
 
 
 class Waves(eqx.Module):
@@ -94,6 +107,8 @@ class Waves(eqx.Module):
 
 class ModalForm(eqx.Module):
     """u = Σ of families of waves: those whose coefficients meet the conditions, and a particular solution."""
+
+    in_parts: ClassVar[str] = "exact solutions of the equations, fitted to the conditions alone"
 
     parts: tuple[Waves, ...]
 

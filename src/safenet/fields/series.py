@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -27,6 +27,8 @@ Bases = tuple[tuple[AxisBasis, ...], ...]
 
 class LinearForm(eqx.Module):
     """One tensor of coefficients per field, over the products of its axes' functions."""
+
+    subject: ClassVar[str] = "the coefficients of the series, in which the field is linear"
 
     coefficients: tuple[Float[Array | np.ndarray, ...], ...]
     bases: Bases = eqx.field(static=True)
@@ -80,6 +82,8 @@ class Piecewise(eqx.Module):
 
     Beyond the last break (a march that was interrupted) the value is nan: unknown, not extrapolated.
     """
+
+    in_parts: ClassVar[str] = "slabs of time, each solved by itself"
 
     pieces: tuple[LinearForm, ...]
     breaks: tuple[float, ...] = eqx.field(static=True)

@@ -12,7 +12,7 @@ they agree where they meet; every other condition stays a term of the loss.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -38,6 +38,10 @@ class Constrained(eqx.Module):
     factors: tuple[sp.Expr, ...] = eqx.field(static=True)
     symbols: tuple[sp.Symbol, ...] = eqx.field(static=True)
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
+    subject: ClassVar[str] = "all parameters of the network"
+    note: ClassVar[str] = (
+        "conditions that hold by construction move with no parameter: their kernels are zero"
+    )
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         g, d = (self._values(expressions)(point) for expressions in (self.offsets, self.factors))
@@ -71,6 +75,15 @@ class Constrained(eqx.Module):
     @property
     def biases(self) -> tuple[Float[Array, ...], ...]:
         return self.inner.biases
+
+    @property
+    def perceptron(self) -> Perceptron:
+        """The part whose parameters move."""
+        return self.inner
+
+    def without_data(self) -> Constrained:
+        """d N alone, to be added to a network that has g."""
+        return replace(self, share=Frozen(jnp.zeros_like(self.share.array)))
 
     @property
     def parameters(self) -> int:

@@ -19,7 +19,8 @@ class FrozenMap(Frozen):
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " values"]:
-        return self.array(point)
+        values: Array = self.array(point)
+        return values
 
     def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
         return propagated(self.array, x, orders)
@@ -33,7 +34,7 @@ class FrozenFeatures(Features):
 
     @property
     def size(self) -> int:
-        return self.map.array.size
+        return int(self.map.array.size)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
         return self.map(point)

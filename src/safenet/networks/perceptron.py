@@ -65,6 +65,15 @@ class Perceptron(eqx.Module):
         return jets
 
     @property
+    def perceptron(self) -> Perceptron:
+        """The part whose parameters move: all of it."""
+        return self
+
+    def without_data(self) -> Perceptron:
+        """What is added to another network: it brings no data of its own."""
+        return self
+
+    @property
     def parameters(self) -> int:
         return parameter_count(self)
 
@@ -87,7 +96,8 @@ def _tanh_slope(s: Float[Array, ...], k: int) -> Float[Array, ...]:
     s2, Q = Polynomial([0.0, 0.0, 1.0]), Polynomial([1.0])
     for _ in range(k - 1):
         Q = (1 - s2) * Q.deriv() - s2.deriv() * Q
-    return (1 - s) * (1 + s) * reduce(lambda value, a: value * s + a, Q.coef[::-1].tolist())
+    slope: Array = (1 - s) * (1 + s) * reduce(lambda value, a: value * s + a, Q.coef[::-1].tolist())
+    return slope
 
 
 def perceptron(

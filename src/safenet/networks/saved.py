@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -62,13 +62,14 @@ def skeleton(problem: Problem, spec: dict[str, Any], factory: Callable[[Any], An
 
 
 def _factory(spec: dict[str, Any]) -> Callable[[Any], Any]:
+    made: Callable[[Any], Any]
     module, _, name = str(spec["factory"]).partition(":")
     try:
-        found = reduce(getattr, name.split("."), sys.modules[module])
+        made = reduce(getattr, name.split("."), cast(Any, sys.modules[module]))
     except (KeyError, AttributeError):
         what = f"made by {spec['factory']}" if spec["factory"] else f"a {spec['class']}"
         raise SafeNetError(
             f"the network of this run is your own, {what}, which is not known here",
             "import its module first, or give the function: sn.load(folder, factory=make)",
         ) from None
-    return found  # type: ignore[no-any-return]
+    return made

@@ -24,9 +24,11 @@ class Staged(eqx.Module):
     scale: Frozen
     method: Any = eqx.field(static=True)
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
+    subject: ClassVar[str] = "all parameters of the second network, on what the first has left"
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
-        return self.first(point) + self.scale.value * self.second(point)
+        second: Array = self.second(point)
+        return self.first(point) + self.scale.value * second
 
     def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
         second = {
@@ -35,5 +37,10 @@ class Staged(eqx.Module):
         return added(propagated(self.first, x, orders), second)
 
     @property
+    def perceptron(self) -> Any:
+        """The part whose parameters move."""
+        return self.second.perceptron
+
+    @property
     def parameters(self) -> int:
-        return self.first.array.parameters + self.second.parameters
+        return int(self.first.array.parameters + self.second.parameters)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -67,38 +66,6 @@ class PhaseRecord:
 
     def __post_init__(self) -> None:
         self.outcome = Ending(self.outcome)  # JSON has texts
-
-
-@dataclass
-class Carried:
-    """The best field of a run, how the run went, and the loss history of a network (rows: iteration, total, terms…).
-
-    `field` is None where nothing was found that could be kept. `stopped`: its budget was spent.
-    """
-
-    field: Any
-    residual: float
-    history: np.ndarray = dataclasses.field(default_factory=lambda: np.empty((0, 2)))
-    records: list[PhaseRecord] = dataclasses.field(default_factory=list)
-    interrupted: bool = False
-    stopped: bool = False
-    winner: int = -1  # the place of its record
-
-    @property
-    def ending(self) -> Ending:
-        return self._telling.outcome if self.records else Ending.FINISHED
-
-    @property
-    def stop_reason(self) -> str:
-        if self.interrupted or self.stopped:
-            why = "Interrupted by the user" if self.interrupted else "The budget is spent"
-            return f"{why}; the best so far is kept, and a run with a folder can be resumed."
-        return self._telling.stop_reason if self.records else ""
-
-    @property
-    def _telling(self) -> PhaseRecord:
-        """The phase whose end is the run's: that of the winner, or the one that ended it for all."""
-        return self.records[-1] if self.records[-1].final else self.records[self.winner]
 
 
 @dataclass
@@ -164,3 +131,31 @@ def pooled(value: Any) -> float | None:
 def finite_or_none(value: float | None) -> float | None:
     """JSON has no NaN and no infinity."""
     return value if value is not None and math.isfinite(value) else None
+
+
+@dataclass
+class Carried:
+    """What a plan led to: the best field, how the run went, and the loss history (rows: iteration, total, terms…)."""
+
+    field: Any
+    residual: float
+    history: np.ndarray
+    records: list[PhaseRecord] = field(default_factory=list)
+    interrupted: bool = False
+    stopped: bool = False  # by the clock
+    winner: int = -1
+
+    @property
+    def ending(self) -> Ending:
+        return self._telling.outcome if self.records else Ending.FINISHED
+
+    @property
+    def stop_reason(self) -> str:
+        if self.interrupted:
+            return "Interrupted by the user; the best so far is kept, and a run with a folder can be resumed."
+        return self._telling.stop_reason if self.records else ""
+
+    @property
+    def _telling(self) -> PhaseRecord:
+        """The phase whose end is the run's: that of the winner, or the one that ended it for all."""
+        return self.records[-1] if self.records[-1].final else self.records[self.winner]

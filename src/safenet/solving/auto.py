@@ -16,7 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..direct.solver import Cells, Integrate, LeastSquares, March, Modes, Solver
+from ..direct import Cells, Integrate, LeastSquares, March, Modes
+from ..direct.solver import Solver
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities

@@ -22,7 +22,6 @@ from ..backend import device_name
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
-from ..fields.unknown import Unknown
 from ..measure.estimate import adrift, estimated, missed_data
 from ..measure.finite import check_finite
 from ..networks.perceptron import parameter_count
@@ -96,7 +95,7 @@ def solve_many(
     stated = [problem_of(p) for p in ([problems] if isinstance(problems, (Problem, str, Path)) else problems)]
     for problem in stated:
         _examine(problem)
-    jobs = []
+    jobs: list[Job] = []
     for problem, rate, seed in product(stated, tuple(rates) or (None,), seeds):
         seeded = solver.seeded(seed) if isinstance(solver, Train) else solver
         place = None if out is None else Path(out) / str(len(jobs))
@@ -137,8 +136,8 @@ def _clock(budget: float | str | None) -> Budget:
 def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path | None, force: bool) -> Job:
     limited = None if clock.total == float("inf") else clock.total
     plan = plan_for(problem, solver, limited)
-    own = solver.own if isinstance(solver, Train) else None
-    if isinstance(solver, Train) and folder is not None and plan.method == OWN and not _trained(plan).factory:
+    own: Own | None = getattr(solver, "own", None)
+    if own is not None and folder is not None and plan.method == OWN and not _trained(plan).factory:
         raise SafeNetError(
             "a network of your own is built again, when its run is loaded, by the function that made it",
             "give that function, defined in a module: sn.Train(network=make), make(key) → module; or leave out `out`",
@@ -231,7 +230,7 @@ def _carried(
 def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: float) -> Solution:
     """The solution, chosen first and measured then."""
     problem, plan = job.problem, job.plan
-    field = Unknown(len(problem.unknowns)) if carried.field is None else carried.field
+    field = carried.field
     measured = errors(problem, field)
     l2re = errors_json(measured, len(problem.unknowns))
     own = getattr(field, "parameters", None)

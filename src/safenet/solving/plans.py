@@ -21,7 +21,8 @@ def solver_named(name: str) -> AnySolver:
     """auto, modes, least-squares, march, cells or train, with its usual settings."""
     if name not in NAMES:
         raise SafeNetError(f"there is no solver {name!r}", nearest(name, NAMES))
-    return {"auto": Auto, "train": Train, **SOLVERS}[name]()
+    kinds: dict[str, type[AnySolver]] = {"auto": Auto, "train": Train, **SOLVERS}
+    return kinds[name]()
 
 
 def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float | None = None) -> AnyPlan:

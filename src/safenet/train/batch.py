@@ -33,16 +33,10 @@ import numpy as np
 
 from ..run.progress import Monitor
 from ..run.result import Carried
-from .optimisers.adam import Adam
-from .optimisers.lbfgs import LBFGS
 from .optimisers.status import CAPACITY, State, Status, Trace
-from .plan import Plan
 from .run import Run
 from .spread import everywhere, here
 from .thresholds import SAVE_BATCH_EVERY
-
-# The phases that run as a batch, and what of each is an argument of its program.
-NUMBERS: dict[type, tuple[str, ...]] = {Adam: ("iterations", "rate", "decay"), LBFGS: ("iterations",)}
 
 
 def train_runs(
@@ -76,7 +70,7 @@ def alike(runs: Sequence[Run]) -> list[list[Run]]:
     """Those that can be one program, two or more each."""
     found: dict[Hashable, list[Run]] = {}
     for run in runs:
-        if batches(run.plan):
+        if run.plan.batches:
             loss, theta = run.loss_and_theta()
             leaves, structure = jax.tree.flatten((loss.weighted(None), theta))
             shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
@@ -85,14 +79,9 @@ def alike(runs: Sequence[Run]) -> list[list[Run]]:
     return [batch for batch in found.values() if len(batch) > 1]
 
 
-def batches(plan: Plan) -> bool:
-    """Whether several runs of it can be one program."""
-    return not plan.own and all(type(phase) in NUMBERS for phase in plan.phases)
-
-
 def program(phase: Any) -> Any:
     """The phase without its numbers: what is compiled."""
-    return replace(phase, **dict.fromkeys(NUMBERS[type(phase)], 0))
+    return replace(phase, **dict.fromkeys(phase.numbers, 0))
 
 
 def numbered(program: Any, numbers: dict[str, Any]) -> Any:
@@ -141,8 +130,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     phases: list[Any] = [run.phase() for run in runs]
     common = program(phases[0])
     numbers = {
-        name: everywhere(jnp.asarray([getattr(phase, name) for phase in phases]))
-        for name in NUMBERS[type(common)]
+        name: everywhere(jnp.asarray([getattr(phase, name) for phase in phases])) for name in common.numbers
     }
     losses, thetas = zip(*(run.loss_and_theta() for run in runs), strict=True)
     loss = everywhere(stacked(losses))
@@ -160,7 +148,8 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
         run.monitor.phase(phase.name, "compiling")
 
     def own(i: int) -> State:
-        return here(jax.tree.map(itemgetter(i), state))
+        mine: State = here(jax.tree.map(itemgetter(i), state))
+        return mine
 
     while np.any(np.asarray(state.status) == Status.RUNNING):
         state, trace = _advance(common, numbers, loss, state)

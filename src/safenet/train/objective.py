@@ -181,7 +181,8 @@ class PhysicsLoss(eqx.Module):
         """Σ_k λ_k L_k with the plan's λ: the same measure at every θ, whatever the weights have become."""
         if isinstance(self.weighting, Fixed):
             return total
-        return jnp.sum(jnp.stack([term.weight for term in (*self.terms, *self.own)]) * terms)
+        weights = [*(term.weight for term in self.terms), *(term.weight for term in self.own)]
+        return jnp.sum(jnp.stack(weights) * terms)
 
     def equation_residuals(self, theta: Float[Array, " p"]) -> tuple[Float[Array, " _"], ...]:
         equations = replace(self, terms=tuple(term for term in self.terms if term.equation), own=())

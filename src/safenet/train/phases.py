@@ -11,6 +11,20 @@ from .optimisers.ssbroyden import SSBroyden
 from .optimisers.varpro import VariableProjection
 from .staging import Stage
 
+__all__ = [
+    "DOUBLE",
+    "LBFGS",
+    "NNCG",
+    "PHASES",
+    "Adam",
+    "LevenbergMarquardt",
+    "Optax",
+    "Phase",
+    "SSBroyden",
+    "Stage",
+    "VariableProjection",
+]
+
 # VariableProjection and Stage are LevenbergMarquardt, too.
 Phase = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt | Optax
 DOUBLE = (SSBroyden, NNCG, LevenbergMarquardt)  # those that single precision would mislead

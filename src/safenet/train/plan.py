@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from ..errors import SafeNetError
 from ..networks.methods import Method
-from ..networks.saved import OWN
+from ..networks.saved import OWN, network_spec, skeleton
+from ..problem import Problem
+from ..run.plans import changed
 from .objective import Weighing
-from .optimisers.adam import Adam
-from .optimisers.own import Optax
 from .phases import PHASES, Phase
 
 __all__ = ["OWN", "SCOUT", "Plan"]
@@ -52,7 +53,45 @@ class Plan:
     factory: str = ""
     own: tuple[str, ...] = ()
 
-    solver = "train"
+    solver: ClassVar[str] = "train"
+    trains: ClassVar[bool] = True
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a case is called by: pinn, paper-1."""
+        return self.method, self.recipe
+
+    @property
+    def parts(self) -> tuple[Phase, ...]:
+        """What is done one after another."""
+        return self.phases
+
+    @property
+    def batches(self) -> bool:
+        """Whether several runs of it can be one program: phases that take their numbers as arguments, no own code."""
+        return not self.own and all(getattr(phase, "numbers", ()) for phase in self.phases)
+
+    def seeded(self, seed: int) -> Plan:
+        return replace(self, seed=seed)
+
+    def spec(self, field: Any) -> dict[str, Any]:
+        """What is needed, beside its arrays, to build a network again."""
+        return network_spec(field, self)
+
+    def skeleton(
+        self, problem: Problem, spec: dict[str, Any], factory: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """A network of that structure, its arrays to be filled; `factory` makes one of the user's own."""
+        return skeleton(problem, spec, factory)
+
+    def lean(self) -> dict[str, Any]:
+        """Without what is as ever: an option that a later version adds renames no earlier case."""
+        said = json.loads(self.to_json())
+        phases = zip(self.phases, said["phases"], strict=True)
+        return {name: said[name] for name in changed(self) if name in said and name != "reasons"} | {
+            "network": {name: said["network"][name] for name in changed(self.network)},
+            "phases": [{name: each[name] for name in ("phase", *changed(phase))} for phase, each in phases],
+        }
 
     @property
     def weighing(self) -> Weighing:
@@ -80,16 +119,21 @@ class Plan:
 
     def _varied(self, rate: float | None = None, residual_weight: float | None = None) -> Plan:
         weight = self.residual_weight if residual_weight is None else residual_weight
-        rates = [phase.rate for phase in self.phases if isinstance(phase, Adam)]
-        phases = tuple(
-            replace(phase, rate=phase.rate / rates[0] * rate) if rate and isinstance(phase, Adam) else phase
-            for phase in self.phases
+        rates = self._rates()
+        first = next((of for of in rates if of), None)
+        phases: tuple[Any, ...] = tuple(
+            replace(cast(Any, phase), rate=of / first * rate) if rate and first and of else phase
+            for phase, of in zip(self.phases, rates, strict=True)
         )
         return replace(self, phases=phases, variants=(), residual_weight=weight)
 
+    def _rates(self) -> list[float]:
+        """The rate of each phase that has one, else 0."""
+        return [getattr(phase, "rate", 0.0) for phase in self.phases]
+
     def at_rate(self, rate: float) -> Plan:
         """The plan with another rate of its first Adam, and those of later ones in proportion."""
-        if not any(isinstance(phase, Adam) for phase in self.phases):
+        if not any(self._rates()):
             raise SafeNetError(
                 f"the recipe {self.recipe} has no rate",
                 "leave out the rates, or use a recipe with Adam: paper-1",
@@ -107,7 +151,7 @@ class Plan:
         # What is as ever since it was added stays unsaid: plans of earlier versions keep their text.
         unsaid = {name for name in ("weights", "factory", "own") if not getattr(self, name)}
         data = asdict(replace(self, phases=()))
-        data["phases"] = [_phase_json(phase) for phase in self.phases]
+        data["phases"] = [{"phase": type(phase).__name__, **phase_data(phase)} for phase in self.phases]
         return json.dumps({name: value for name, value in data.items() if name not in unsaid}, indent=1)
 
     @staticmethod
@@ -121,14 +165,13 @@ class Plan:
         return Plan(**data)
 
 
-def _phase_json(phase: Phase) -> dict[str, Any]:
-    if isinstance(phase, Optax):
-        phase = replace(phase, transformation=None)  # code, not data: only the numbers are kept
-    return {"phase": type(phase).__name__, **asdict(phase)}
+def phase_data(phase: Phase) -> dict[str, Any]:
+    """The numbers of a phase; an optimiser of the user's own is code, and stays out."""
+    return {name: value for name, value in vars(phase).items() if name != "transformation"}
 
 
 def _phase(data: dict[str, Any]) -> Phase:
     kind = data.pop("phase")
     if kind not in PHASES:
         raise SafeNetError(f"there is no optimiser {kind!r}", f"known: {', '.join(PHASES)}")
-    return PHASES[kind](**({"transformation": None} if kind == "Optax" else {}) | data)
+    return PHASES[kind](**data)

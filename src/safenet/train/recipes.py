@@ -19,6 +19,7 @@ from .optimisers.adam import Adam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
 from .optimisers.nncg import NNCG
+from .optimisers.own import Optax
 from .optimisers.ssbroyden import SSBroyden
 from .optimisers.varpro import VariableProjection
 from .phases import Phase
@@ -110,7 +111,7 @@ def scaled(phase: Phase, scale: float) -> Phase:
     """The phase with `scale` times its iterations; a patience is a number of iterations, too."""
     if scale == 1.0:
         return phase
-    counts = {"iterations": max(1, round(scale * phase.iterations))}
-    if getattr(phase, "patience", 0):
-        counts["patience"] = max(1, round(scale * phase.patience))
-    return replace(phase, **counts)
+    shorter = replace(phase, iterations=max(1, round(scale * phase.iterations)))
+    if isinstance(shorter, (Adam, LevenbergMarquardt, Optax)) and shorter.patience:
+        return replace(shorter, patience=max(1, round(scale * shorter.patience)))
+    return shorter

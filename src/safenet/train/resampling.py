@@ -32,4 +32,5 @@ def adaptive_points(
 @eqx.filter_jit
 def _sizes(loss: PhysicsLoss, theta: Float[Array, " p"]) -> Float[Array, " n"]:
     """√Σ r² over the equations, at every point."""
-    return jnp.linalg.norm(jnp.stack(loss.equation_residuals(theta)), axis=0)
+    sizes: Array = jnp.linalg.norm(jnp.stack(loss.equation_residuals(theta)), axis=0)
+    return sizes

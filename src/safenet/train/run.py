@@ -7,6 +7,7 @@ clock, Ctrl-C, a callback, a non-finite loss — the best state so far is what c
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -21,22 +22,18 @@ from ..errors import SafeNetError
 from ..measure.heldout import held_out
 from ..measure.points import Points, sample
 from ..networks.methods import build
-from ..networks.saved import network_spec, skeleton
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.checkpoint import fill, leaves, pack, unpack, write_atomically
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord
 from .objective import PhysicsLoss, own_name, physics_loss, term_names
-from .optimisers.adam import AdamState
-from .optimisers.own import Optax
 from .optimisers.status import CAPACITY, State, Status, sentence
 from .phases import Phase
 from .plan import Plan
 from .resampling import adaptive_points
 from .solver import Own, Progress
 from .spread import agreed, everywhere, here
-from .staging import Stage
 from .start import started_from
 from .thresholds import CHUNK_SECONDS, RISEN, SAVE_EVERY
 from .weighting import Weights, weighting
@@ -107,15 +104,9 @@ class Run:
     def phase(self) -> Phase:
         """The phase at hand, with the iterations that those before have left it."""
         phase = self.plan.phase(self.index, sum(r.iterations for r in self.records if r.phase < self.index))
-        if isinstance(phase, Optax):
-            given = self.own.phases[self.index : self.index + 1]
-            if not given or not isinstance(given[0], Optax) or given[0].transformation is None:
-                raise SafeNetError(
-                    f"the optimiser {phase.label!r} is your own, and a run folder cannot hold it",
-                    "give the same solver again: sn.resume(folder, sn.Train(…))",
-                )
-            return replace(phase, transformation=given[0].transformation)
-        return phase
+        # Of the user's own phases only the numbers are in the plan.
+        given = self.own.phases[self.index] if self.index < len(self.own.phases) else phase
+        return replace(given, iterations=phase.iterations)
 
     def over(self) -> bool:
         return self.asked_to_stop or (bool(self.records) and self.records[-1].outcome == Ending.DIVERGED)
@@ -127,8 +118,9 @@ class Run:
         return self.records[-1]
 
     def optimise(self, phase: Any) -> None:
-        if isinstance(phase, Stage) and self.theta is not None and self.state is None:
-            self._stage(phase)
+        builds = getattr(phase, "network", None)  # a stage brings a network of its own
+        if builds is not None and self.theta is not None and self.state is None:
+            self._stage(builds)
         loss, theta = self.loss_and_theta()
         spread = everywhere(loss)
         record = self.record(phase.name)
@@ -201,16 +193,17 @@ class Run:
 
         Not above its own first one: after L-BFGS that is tiny, and Adam's blind first steps leave it at once.
         """
-        if not isinstance(state, AdamState) or not jnp.isfinite(state.first_total):
+        began, judged = (getattr(state, name, jnp.nan) for name in ("first_total", "judged"))
+        if not jnp.isfinite(began):
             return False
-        record.first_loss = float(state.first_total)
+        record.first_loss = float(began)
         first = next(r.first_loss for r in self.records if r.first_loss is not None)
-        return float(state.judged) > RISEN * first
+        return float(judged) > RISEN * first
 
-    def _stage(self, phase: Stage) -> None:
+    def _stage(self, builds: Callable[..., Any]) -> None:
         """A network on top of the one at hand. On resume the network exists; theta is still unset."""
         key = jax.random.fold_in(jax.random.key(self.plan.seed), self.index)
-        network = phase.network(self.problem, *self.loss_and_theta(), self.plan.network, key)
+        network = builds(self.problem, *self.loss_and_theta(), self.plan.network, key)
         self.base, self.theta, self._loss = network, None, None
 
     def loss_and_theta(self) -> tuple[PhysicsLoss, Any]:
@@ -276,7 +269,7 @@ class Run:
         arrays |= {f"weights.{k}": v for k, v in leaves(self.weights).items()}
         for name, network in (("best", self.best), ("base", self.base)):
             if network is not None:
-                facts[name] = network_spec(network, self.plan)
+                facts[name] = self.plan.spec(network)
                 arrays |= {f"{name}.{k}": v for k, v in leaves(network).items()}
         if self.state is not None:
             facts["optimiser"] = True
@@ -304,7 +297,9 @@ class Run:
         )
         make = self.own.factory or (None if self.own.module is None else lambda key: self.own.module)
         self.best, self.base = (
-            fill(skeleton(self.problem, facts[name], make), group(f"{name}.")) if name in facts else None
+            fill(self.plan.skeleton(self.problem, facts[name], make), group(f"{name}."))
+            if name in facts
+            else None
             for name in ("best", "base")
         )
         if group("weights."):

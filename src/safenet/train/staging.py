@@ -24,12 +24,12 @@ from scipy.fft import dctn
 
 from ..features import FourierProducts
 from ..features.base import Frozen
-from ..networks.constrained import Constrained
+from ..measure.residuals import PointResidual
 from ..networks.frozen import FrozenMap
 from ..networks.methods import Method, build
 from ..networks.staged import Staged
 from ..problem import Problem
-from .objective import PhysicsLoss, PointResidual
+from .objective import PhysicsLoss
 from .optimisers.levenberg import LevenbergMarquardt
 
 GRID = 2**14  # points of the transform, over all axes
@@ -65,9 +65,7 @@ class Stage(LevenbergMarquardt):
         )
         second = build(problem, chosen, key=key, dtype=theta.dtype)
         second = _silent(_reaching(second, kappa))
-        if isinstance(second, Constrained):
-            second = replace(second, share=Frozen(jnp.zeros_like(second.share.array)))
-        return Staged(FrozenMap(first), second, Frozen(scale), chosen)
+        return Staged(FrozenMap(first), second.without_data(), Frozen(scale), chosen)
 
 
 def dominant_frequencies(problem: Problem, network: Any) -> Float[np.ndarray, " axes"]:
@@ -87,7 +85,8 @@ def dominant_frequencies(problem: Problem, network: Any) -> Float[np.ndarray, " 
     along = (energy.sum(axis=tuple(j for j in axes if j != i)) for i in axes)
     # A mean has no frequency.
     indices = [1 + int(np.argmax(spectrum[1:])) for spectrum in along]
-    return np.array(indices) * np.pi / np.array([axis.length for axis in problem.axes])
+    kappa: np.ndarray = np.array(indices) * np.pi / np.array([axis.length for axis in problem.axes])
+    return kappa
 
 
 def error_sizes(

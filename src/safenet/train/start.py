@@ -25,14 +25,9 @@ from .thresholds import FIT_POINTS, FIT_STEPS
 
 def started_from(field: Any, network: Any, problem: Problem, seed: int) -> Any:
     """The network with the parameters, or else the values, of another field."""
-    if jax.tree.structure(field) == jax.tree.structure(network):
-        same = [
-            np.shape(a) == np.shape(b) for a, b in zip(*map(jax.tree.leaves, (field, network)), strict=True)
-        ]
-        if all(same):
-            return jax.tree.map(
-                lambda a, b: jnp.asarray(a, b.dtype) if eqx.is_array(b) else b, field, network
-            )
+    one, other = ((jax.tree.structure(m), [*map(np.shape, jax.tree.leaves(m))]) for m in (field, network))
+    if one == other:
+        return jax.tree.map(lambda a, b: jnp.asarray(a, b.dtype) if eqx.is_array(b) else b, field, network)
     return _fitted(field, network, problem, seed)
 
 

@@ -81,7 +81,8 @@ class NTK(Weighting):
         def anew() -> Float[Array, " k"]:
             return jnp.where(due, balance(loss.traces(theta, self.points)), weights)
 
-        return lax.cond(anywhere(due), anew, lambda: weights)
+        adapted: Array = lax.cond(anywhere(due), anew, lambda: weights)
+        return adapted
 
     def rows(self, loss: Any, weights: Float[Array, " k"]) -> tuple[Float[Array, ""], ...]:
         return tuple(weights)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..features import domain_expressions, fourier_products
-from ..measure.estimate import ROUGH
+from ..measure.thresholds import ROUGH
 from ..networks.methods import METHODS, build
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
@@ -17,7 +17,6 @@ from ..problem.language.notation import written
 from ..run.result import Outcome, Result, pooled
 from ..solution import POOLED, Solution, l2re_text
 from ..solving.plans import plan_for
-from ..train.plan import Plan
 from ..train.solver import Train
 
 
@@ -60,7 +59,7 @@ def describe(problem: Problem) -> dict[str, Any]:
         },
         "parameters_count": {"safe-net-literal": literal.parameters, "safe-net": network.parameters},
         "plan": {
-            "phases": [phase.name for phase in (plan.phases if isinstance(plan, Plan) else plan.passes)],
+            "phases": [part.name for part in plan.parts],
             "reasons": list(plan.reasons),
         },
     }

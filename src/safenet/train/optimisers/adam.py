@@ -71,6 +71,11 @@ class Adam:
     patience: int = 0
     divergence: float = 1e6
     name: ClassVar[str] = "adam"
+    numbers: ClassVar[tuple[str, ...]] = (
+        "iterations",
+        "rate",
+        "decay",
+    )  # arguments of the program
 
     @property
     def transformation(self) -> optax.GradientTransformation:
@@ -107,7 +112,8 @@ class Adam:
     def updated(self, objective: Objective, state: AdamState) -> tuple[Any, Any]:
         """The update of theta and the next moments."""
         with jax.numpy_dtype_promotion("standard"):  # optax raises floats to the power of its int32 counter
-            return self.transformation.update(state.gradient, state.moments)
+            update, moments = self.transformation.update(state.gradient, state.moments)
+        return update, moments
 
     def refresh(self, objective: Objective, state: AdamState) -> AdamState:
         """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
@@ -175,4 +181,5 @@ def step(phase: Any, objective: Objective, state: AdamState) -> AdamState:
 
     stopped = replace(state, status=code(Status.NON_FINITE))
     after = jax.tree.map(lambda new, old: jnp.where(there.finite, new, old), after, stopped)
-    return replace(after, evaluations=state.evaluations + 1)
+    counted: AdamState = replace(after, evaluations=state.evaluations + 1)
+    return counted

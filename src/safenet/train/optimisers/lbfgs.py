@@ -81,6 +81,7 @@ class LBFGS:
     history: int = 50
     tolerance: float = 1e-10
     name: ClassVar[str] = "lbfgs"
+    numbers: ClassVar[tuple[str, ...]] = ("iterations",)  # arguments of the program
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> LBFGSState:
         here = first_evaluation(objective, theta)

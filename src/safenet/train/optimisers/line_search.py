@@ -170,7 +170,8 @@ M = TypeVar("M", bound=eqx.Module)
 
 def choose(condition: Bool[Array, ""], yes: M, no: M) -> M:
     """yes or no; what both have in common is passed on."""
-    return jax.tree.map(lambda a, b: a if a is b else jnp.where(condition, a, b), yes, no)
+    chosen: M = jax.tree.map(lambda a, b: a if a is b else jnp.where(condition, a, b), yes, no)
+    return chosen
 
 
 def cubic_minimum(a: Sample, b: Sample) -> Float[Array, ""]:

@@ -211,7 +211,8 @@ def conjugate_gradients(
     enough = forcing * jnp.linalg.norm(b)
 
     def unfinished(at: Solved) -> Bool[Array, ""]:
-        return at.positive & (at.count < limit) & (jnp.linalg.norm(at.residual) > enough)
+        going: Array = at.positive & (at.count < limit) & (jnp.linalg.norm(at.residual) > enough)
+        return going
 
     def body(at: Solved) -> Solved:
         product = A(at.p)

@@ -14,11 +14,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
-from safenet.errors import SafeNetError
-from safenet.train.optimisers.adam import Adam, AdamState, step
-from safenet.train.optimisers.status import Objective, Trace, evaluate, iteration_count, repeat
-
-Transformation = optax.GradientTransformation | optax.GradientTransformationExtraArgs
+from ...errors import SafeNetError
+from .adam import Adam, AdamState, step
+from .status import Objective, Trace, evaluate, iteration_count, repeat
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,8 @@ class Optax:
     The optimiser is code and not data: a saved plan keeps its `label`, and a run that is resumed is given it again.
     """
 
-    transformation: Transformation | None = field(compare=False, repr=False)
-    iterations: int
+    transformation: optax.GradientTransformation | None = field(default=None, compare=False, repr=False)
+    iterations: int = 1000
     patience: int = 0
     divergence: float = 1e6
     label: str = "optax"
@@ -43,6 +41,11 @@ class Optax:
             )
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
+        if self.transformation is None:
+            raise SafeNetError(
+                f"the optimiser {self.label!r} is your own, and a run folder cannot hold it",
+                "give the same solver again: sn.resume(folder, sn.Train(…))",
+            )
         return Adam.start(self, objective, theta)  # type: ignore[arg-type]
 
     def refresh(self, objective: Objective, state: AdamState) -> AdamState:
@@ -61,7 +64,7 @@ class Optax:
             return evaluate(objective, theta).total
 
         with jax.numpy_dtype_promotion("standard"):  # optax mixes its counters with floats
-            return optax.with_extra_args_support(self.transformation).update(
+            update, after = optax.with_extra_args_support(self.transformation).update(
                 state.gradient,
                 state.moments,
                 state.theta,
@@ -69,6 +72,7 @@ class Optax:
                 grad=state.gradient,
                 value_fn=value,
             )
+        return update, after
 
 
 @eqx.filter_jit

@@ -260,8 +260,8 @@ def repeat(
     pack, unpack = packing(begun)
 
     def unfinished(carry: Any) -> Bool[Array, ""]:
-        state, _ = unpack(carry)
-        return (state.status == Status.RUNNING) & (state.iteration < bound)
+        state: State = unpack(carry)[0]
+        return jnp.logical_and(state.status == Status.RUNNING, state.iteration < bound)
 
     def body(carry: Any) -> Any:
         before, trace = unpack(carry)

@@ -23,7 +23,7 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Int
 
-from ...measure.rows.newton import REGULARISATION
+from ...measure.thresholds import REGULARISATION
 from ...networks.perceptron import trainable
 from .levenberg import LevenbergMarquardt, LevenbergState
 from .status import Trace
@@ -36,10 +36,12 @@ class Projected(eqx.Module):
     linear: Int[Array, " n"]
 
     def __call__(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " k"]]:
-        return self.inner(self.solved(theta))
+        total, terms = self.inner(self.solved(theta))
+        return total, terms
 
     def rows(self, theta: Float[Array, " p"]) -> Float[Array, " m"]:
-        return self.inner.rows(self.solved(theta))
+        rows: Array = self.inner.rows(self.solved(theta))
+        return rows
 
     def normal_equations(
         self, theta: Float[Array, " p"]

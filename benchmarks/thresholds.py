@@ -1,0 +1,170 @@
+"""Which problem depends on which threshold? Each is halved and doubled in turn, and everything is solved again.
+
+    python benchmarks/thresholds.py results/thresholds.json [--only AIM] [--problems wave] [--longest 5] [--minutes 30]
+
+The thresholds are those of direct solves: safenet.direct.thresholds, safenet.measure.thresholds and
+safenet.solving.thresholds. The problems are those of the library and of examples/ whose default solve takes less than
+`--longest` seconds. A problem has changed if its outcome has, its work (iterations, evaluations, coefficients), or its
+error or residual by more than 10 %, above rounding. What the file holds is not run again; seconds are not compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+MODULES = ("direct", "measure", "solving")
+FACTORS = {"halved": 0.5, "doubled": 2.0}
+EXAMPLES = Path(__file__).parents[1] / "examples"
+ROUNDING = 1e-12  # errors and residuals below this are all the same
+START = 120.0  # seconds for imports, the estimate and the reference
+CHANGED = 1.1  # times as large or as small
+
+
+def module(family: str) -> Any:
+    return importlib.import_module(f"safenet.{family}.thresholds")
+
+
+def thresholds() -> dict[str, Any]:
+    """{"direct.AIM": 0.3, …}: numbers, and tuples and dicts of numbers."""
+    found = {}
+    for family in MODULES:
+        for name, value in vars(module(family)).items():
+            if name.isupper() and isinstance(value, (int, float, tuple, dict)):
+                found[f"{family}.{name}"] = value
+    return found
+
+
+def scaled(value: Any, factor: float) -> Any:
+    """A whole number stays one, and at least 1."""
+    if isinstance(value, dict):
+        return {key: scaled(part, factor) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(scaled(part, factor) for part in value)
+    return max(1, round(factor * value)) if isinstance(value, int) else factor * value
+
+
+def problems() -> list[str]:
+    from safenet import library
+
+    return [*library.names(), *sorted(str(path) for path in EXAMPLES.glob("*.toml"))]
+
+
+def solved(name: str) -> dict[str, Any]:
+    """What a default solve comes to."""
+    import safenet as sn
+
+    problem = sn.read(name) if name.endswith(".toml") else sn.library.problem(name)
+    try:
+        result = sn.solve(problem, monitor=sn.Monitor()).result
+    except Exception as error:  # a threshold may make a solver fail: that is a finding
+        return {"outcome": f"{type(error).__name__}: {error}"}
+    l2re = result.l2re["pooled"] if isinstance(result.l2re, dict) else result.l2re
+    return {
+        "outcome": str(result.outcome),
+        "error": l2re,
+        "residual": result.residual,
+        "work": [result.iterations, result.evaluations, result.parameters],
+        "seconds": result.seconds,  # of the solver: the process has just begun to import
+    }
+
+
+def child(changes: dict[str, float], names: list[str]) -> None:
+    """Set the thresholds before anything that uses them is imported, then solve; a line of JSON for each problem."""
+    for key, factor in changes.items():
+        family, name = key.split(".")
+        setattr(module(family), name, scaled(getattr(module(family), name), factor))
+    warnings.simplefilter("ignore")
+    for name in names:
+        print(json.dumps({"problem": name, **solved(name)}), flush=True)
+
+
+def run(changes: dict[str, float], names: list[str], seconds: float) -> dict[str, Any]:
+    """{problem: what it came to} in a process of its own; a problem that takes ten times as long is cut off."""
+    command = [sys.executable, __file__, "--child", json.dumps([changes, names])]
+    try:
+        text = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=True).stdout
+    except subprocess.TimeoutExpired as late:
+        text = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
+    found = {line.pop("problem"): line for line in map(json.loads, text.splitlines())}
+    return {name: found.get(name, {"outcome": "takes too long"}) for name in names}
+
+
+def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """«error ×3.1, work ×1.4»; "" where nothing has changed."""
+    if before["outcome"] != after["outcome"]:
+        return f"{before['outcome']} → {after['outcome']}"
+    said = []
+    for part in ("error", "residual"):
+        old, new = (max(one.get(part) or 0.0, ROUNDING) for one in (before, after))
+        if not 1 / CHANGED < new / old < CHANGED:
+            said.append(f"{part} ×{new / old:.2g}")
+    if before.get("work") != after.get("work"):
+        old, new = (math.prod(one.get("work") or [1]) for one in (before, after))
+        said.append(f"work ×{(new / max(old, 1)) ** (1 / 3):.2g}")
+    return ", ".join(said)
+
+
+def row(key: str, value: Any, kept: dict[str, Any]) -> str:
+    cells = []
+    for way in FACTORS:
+        found = kept["runs"].get(f"{key} {way}")
+        if found is None:
+            cells.append("not run")
+            continue
+        changes = {Path(p).stem: difference(kept["runs"]["as they are"][p], r) for p, r in found.items()}
+        cells.append("; ".join(f"{p}: {text}" for p, text in changes.items() if text) or "–")
+    return f"| {key} | {value} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("store", type=Path, nargs="?")
+    parser.add_argument("--only", default="", help="thresholds whose name contains this")
+    parser.add_argument("--problems", default="", help="problems whose name contains this")
+    parser.add_argument("--longest", type=float, default=5.0, help="seconds of a default solve")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        child(*json.loads(given.child))
+        return
+    if given.store is None:
+        parser.error("say where the results are kept, e.g. results/thresholds.json")
+    kept = json.loads(given.store.read_text()) if given.store.exists() else {"runs": {}}
+    deadline = time.monotonic() + 60 * given.minutes
+
+    def keep(name: str, changes: dict[str, float], names: list[str], seconds: float) -> dict[str, Any]:
+        """Run what is not known yet, and save it."""
+        known = kept["runs"].setdefault(name, {})
+        left = [each for each in names if each not in known]
+        if left:
+            known |= run(changes, left, seconds)
+            given.store.write_text(json.dumps(kept, indent=1))
+        return dict(known)
+
+    named = [name for name in problems() if given.problems in Path(name).stem]
+    base: dict[str, Any] = {}
+    for name in named:  # one by one: a single long solve must not take the others with it
+        base |= keep("as they are", {}, [name], START + 10 * given.longest)
+    names = [name for name in named if base[name].get("seconds", math.inf) < given.longest]
+    limit = START + 10 * sum(base[name]["seconds"] for name in names)
+    chosen = {key: value for key, value in thresholds().items() if given.only in key}
+    print(f"{len(names)} problems\n\n| threshold | value | halved | doubled |\n|---|---|---|---|")
+    for key, value in chosen.items():
+        for way, factor in FACTORS.items():
+            if time.monotonic() < deadline:
+                keep(f"{key} {way}", {key: factor}, names, limit)
+        print(row(key, value, kept), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""A solve that cannot succeed keeps what it has, and says what it saw: in the result and as a warning."""
+
+import numpy as np
+import pytest
+
+import safenet as sn
+from safenet.errors import SafeNetWarning
+from safenet.problem.facts.posedness import doubts
+from safenet.run import progress
+from safenet.run.result import Outcome
+
+SQUARE = """
+name = "square"
+unknowns = ["u"]
+equations = ["u_t + u_x = 0"]
+conditions = ["u(0, t) = 0", "u(x, 0) = (sign(x - 0.2) - sign(x - 0.4))/2"]
+domain = { x = [0, 1], t = [0, 0.5] }
+"""
+BLOW_UP = """
+name = "blow-up"
+unknowns = ["u"]
+equations = ["u_t = u**2"]
+conditions = ["u(0) = 1"]
+domain = { t = [0, 2] }
+"""
+SHOCK = """
+name = "shock"
+unknowns = ["u"]
+equations = ["u_t + u*u_x = 0"]
+conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(2*pi*x)"]
+domain = { x = [0, 1], t = [0, 0.5] }
+"""
+
+
+@pytest.mark.slow
+def test_a_layer_too_thin_for_the_rough_march_is_left_to_the_finer_one():
+    """u = −tanh(x/2ν) stands still."""
+    text = SHOCK.replace('= 0"]', '= u_xx/10000"]').replace("sin(2*pi*x)", "-tanh(5000*x)")
+    text = text.replace("u(0, t) = 0", "u(-1, t) = 1").replace("u(1, t) = 0", "u(1, t) = -1")
+    solution = sn.solve(sn.loads(text.replace("x = [0,", "x = [-1,")))
+    assert solution.result.outcome is Outcome.SOLVED
+    assert solution.result.phases[0].suspect
+    assert solution(x=2e-4, t=0.5) == pytest.approx(-np.tanh(1), abs=1e-8)
+
+
+def test_a_solution_that_blows_up_comes_back_as_far_as_it_goes_with_a_warning():
+    """u = 1/(1 − t)."""
+    with pytest.warns(SafeNetWarning, match=r"blow up near t = (1|0\.99\d*):"):
+        solution = sn.solve(sn.loads(BLOW_UP))
+    assert solution.result.outcome is Outcome.GIVEN_UP
+    assert "t = [0, 0.95]" in solution.result.stop_reason
+    assert [record.name for record in solution.result.phases] == ["marching on a grid"] * 2
+    times = np.linspace(0, 0.9, 7)
+    np.testing.assert_allclose(solution(t=times), 1 / (1 - times), rtol=1e-3)
+    assert np.isnan(solution(t=1.5))
+    with pytest.warns(SafeNetWarning, match=r"blow up near t = (1|0\.99\d*):"):
+        sn.solve_many(sn.loads(BLOW_UP))
+
+
+def test_an_estimate_as_large_as_the_solution_is_a_warning():
+    """The same blow-up along an axis that is not time: least squares settles on something."""
+    problem = sn.loads(BLOW_UP.replace("u_t", "u_x").replace("t =", "x ="))
+    with pytest.warns(SafeNetWarning, match="estimated at"):
+        solution = sn.solve(problem)
+    (text,) = solution.result.warnings
+    assert f"{solution.result.estimate:.0%}" in text
+
+
+def test_python_shows_progress_unless_asked_not_to(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
+    smooth = sn.loads(SQUARE.replace("(sign(x - 0.2) - sign(x - 0.4))/2", "x**2*exp(-x)"))
+    sn.solve(smooth, sn.LeastSquares(), monitor=sn.Monitor())
+    assert capsys.readouterr() == ("", "")
+    sn.solve(smooth, sn.LeastSquares())
+    out, shown = capsys.readouterr()
+    assert out == ""
+    assert "s  least-squares: 169 coefficients" in shown
+    assert "held-out residual" in shown
+
+
+def test_what_is_over_in_a_moment_says_nothing(capsys):
+    sn.solve(sn.loads(BLOW_UP.replace("2]", "0.5]")))
+    assert capsys.readouterr() == ("", "")
+
+
+RESONANT = """
+name = "resonant"
+unknowns = ["u"]
+equations = ["u_xx + pi^2*u = 1"]
+conditions = ["u(0) = 0", "u(1) = 0"]
+domain = { x = [0, 1] }
+"""
+
+
+def test_a_solution_that_dwarfs_its_data_is_none():
+    """sin(πx) solves the equation without its source, which is not orthogonal to it."""
+    with pytest.warns(SafeNetWarning, match="eigenvalue"):
+        solution = sn.solve(sn.loads(RESONANT))
+    assert solution.result.estimate > 0.1
+    assert solution.estimate() == solution.result.estimate
+    # Beside the eigenvalue there is one, large as it is.
+    near = sn.solve(sn.loads(RESONANT.replace("pi^2", "9.87")))
+    assert near.result.warnings == []
+    assert near(x=0.5) == pytest.approx((1 - 1 / np.cos(np.sqrt(9.87) / 2)) / 9.87, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("equation", "conditions"),
+    [
+        ("u_x = 40*u", ["u(0) = 1"]),
+        ("u_xx = 1600*u", ["u(0) = 1", "u_x(0) = 40"]),
+    ],
+)
+def test_a_solution_that_grows_from_its_data_is_one(equation, conditions):
+    """exp(40 x) is 1e17 times as large as its data, and meets them."""
+    text = RESONANT.replace("u_xx + pi^2*u = 1", equation).replace(
+        '["u(0) = 0", "u(1) = 0"]', str(conditions)
+    )
+    solution = sn.solve(sn.loads(text + '\nexact = { u = "exp(40*x)" }'))
+    assert solution.result.warnings == []
+    assert solution.error().l2re < 1e-13
+    assert solution.result.estimate < 1e-10
+
+
+def test_a_condition_where_the_flow_leaves_is_not_met():
+    text = """
+        name = "outflow"
+        unknowns = ["u"]
+        equations = ["u_t + u_x = 0"]
+        conditions = ["u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+        domain = { x = [0, 1], t = [0, 1] }
+    """
+    with pytest.warns(SafeNetWarning, match=r"u\(x, 0\) = sin\(pi\*x\) is missed by .* wrong side"):
+        solution = sn.solve(sn.loads(text))
+    assert solution.result.estimate > 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "doubt"),
+    [
+        (('= 1"', '= 0"'), "u = 0 a solution"),
+        (('"u(0) = 0"', '"u(0) = 0", "u_x(0) = 5"'), "3 conditions for equations of order 2"),
+    ],
+)
+def test_zeros_only_and_conditions_too_many_are_doubts(change, doubt):
+    assert doubts(sn.loads(RESONANT)) == ()
+    (text,) = doubts(sn.loads(RESONANT.replace(*change)))
+    assert doubt in text
