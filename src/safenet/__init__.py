@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         views,
     )
     from .analysis import spectrum
-    from .direct.solver import Cells, Integrate, LeastSquares, March, Modes
+    from .direct.solver import Cells, Fourier, Integrate, LeastSquares, March, Modes
     from .errors import SafeNetError, SafeNetWarning
     from .networks import METHODS, Method
     from .problem import Box, Disc, On, Polygon, Problem
@@ -60,7 +60,7 @@ _NAMES = {
     "networks": ("METHODS", "Method"),
     "run.progress": ("Monitor",),
     "run.result": ("Outcome", "Result"),
-    "direct.solver": ("Cells", "Integrate", "LeastSquares", "March", "Modes"),
+    "direct.solver": ("Cells", "Fourier", "Integrate", "LeastSquares", "March", "Modes"),
     "train.solver": ("Train",),
     "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "Optax", "SSBroyden"),
     "train.recipes": ("RECIPES",),
@@ -96,6 +96,7 @@ __all__ = [
     "Box",
     "Cells",
     "Disc",
+    "Fourier",
     "Integrate",
     "LeastSquares",
     "LevenbergMarquardt",

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from .passes import carry_out
     from .plan import DirectPlan, plan_of
     from .solver import DESCRIPTIONS, SOLVERS
+    from .steps.fourier import Fourier
     from .steps.integrate import Integrate
 
 _HOMES = {
     "Cells": "cells",
+    "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",
     "March": "marches",
@@ -33,6 +35,7 @@ __all__ = [
     "SOLVERS",
     "Cells",
     "DirectPlan",
+    "Fourier",
     "Integrate",
     "LeastSquares",
     "March",

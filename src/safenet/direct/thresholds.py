@@ -103,3 +103,16 @@ HERMITE_OPERATIONS = 5000  # fewer, where their formulas would have more operati
 LSODA_DEGREE = 7  # of the polynomials that keep LSODA's steps, whose own have 5 where it is stiff
 GAIN = 0.8  # a run with a tolerance smaller by r has an error smaller by r^0.8, until a third run tells
 SLACK = 4.0  # roundings in a row
+
+# ---- Fourier grids (steps)
+FOURIER_TAIL = 1e-2  # of the tolerance: the highest quarter of the modes kept may have this share
+FOURIER_MORE, FOURIER_WIDER = 1.5, 1.25  # times as many modes: for the initial values, and on the way
+FOURIER_AGAIN = 1.1  # and in a run that is compared with the one before
+FIRST_LEVEL_OF_STEPS, LAST_LEVEL_OF_STEPS = 4, 30  # steps T/2^j: never longer, and never shorter
+FOURIER_SAFER = 64.0  # a step twice as long has 32 times the error
+FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance
+SNAPSHOTS = 48  # states of a run that are compared with the next one's
+EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
+ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
+MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
+WIDEST = 2**14  # points of a grid along one axis
