@@ -49,8 +49,11 @@ def solve(
     ctx: typer.Context,
     name: P = None,
     solver: Annotated[
-        str, typer.Option(help="auto, modes, least-squares, march or cells (safenet list)")
+        str, typer.Option(help="auto, modes, least-squares, march, cells, … (safenet list)")
     ] = "auto",
+    tol: Annotated[
+        float | None, typer.Option(metavar="1e-8", help="the relative error that auto aims at")
+    ] = None,
     out: Out = None,
     force: Force = False,
     resume: Resume = None,
@@ -73,9 +76,14 @@ def solve(
         raise SafeNetError("a network is trained by another command", f"safenet train {name or 'P'}")
 
     def chosen() -> Any:
+        from ..solving.auto import Auto
         from ..solving.plans import solver_named
 
-        return solver_named(solver)
+        if tol is None:
+            return solver_named(solver)
+        if solver != Auto.name:
+            raise SafeNetError("--tol is for the automatic choice", "leave out --solver, or --tol")
+        return Auto(tol=tol)
 
     _carry_out(ctx, name, chosen, out, force, resume, settings, device, budget, track, as_json, data, find)
 

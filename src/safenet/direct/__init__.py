@@ -1,4 +1,4 @@
-"""Solving directly, without training: modes, least squares, marching in time, cells."""
+"""Solving directly, without training: modes, least squares, marching in time, cells, integrators."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from .passes import carry_out
     from .plan import DirectPlan, plan_of
     from .solver import DESCRIPTIONS, SOLVERS
+    from .steps.fourier import Fourier
+    from .steps.integrate import Integrate
 
 _HOMES = {
     "Cells": "cells",
+    "Fourier": "steps.fourier",
+    "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",
     "March": "marches",
     "Modes": "modes",
@@ -31,6 +35,8 @@ __all__ = [
     "SOLVERS",
     "Cells",
     "DirectPlan",
+    "Fourier",
+    "Integrate",
     "LeastSquares",
     "March",
     "Modes",

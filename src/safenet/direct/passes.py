@@ -134,6 +134,8 @@ class Passes:
     def _finish(self, each: Pass, record: PhaseRecord, state: Direct) -> None:
         if state.given_up:
             self._given_up(record, state)
+        else:
+            record.final = state.final
         # A march a hundred times finer that gains less than a digit: the next would gain nothing.
         idle = state.given_up or state.residual > DIGIT * self.residual
         self.exhausted = each.marches and idle and not state.suspect

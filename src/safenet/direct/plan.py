@@ -19,9 +19,12 @@ from .march_on_grid import MarchOnGrid
 from .march_on_series import MarchOnSeries
 from .modes import Modes
 from .solver import Pass, Solver
+from .steps.fourier import Fourier
+from .steps.integrate import Integrate
 
 PASSES: dict[str, Any] = {
-    kind.__name__: kind for kind in (Modes, LeastSquares, Cells, MarchOnCells, MarchOnGrid, MarchOnSeries)
+    kind.__name__: kind
+    for kind in (Modes, LeastSquares, Cells, MarchOnCells, MarchOnGrid, MarchOnSeries, Integrate, Fourier)
 }
 
 

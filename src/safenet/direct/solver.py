@@ -13,8 +13,20 @@ from .least_squares import LeastSquares
 from .marches import March
 from .modes import Modes
 from .state import Direct
+from .steps.fourier import Fourier
+from .steps.integrate import Integrate
 
-__all__ = ["DESCRIPTIONS", "SOLVERS", "Cells", "LeastSquares", "March", "Modes", "Pass", "Solver"]
+__all__ = [
+    "DESCRIPTIONS",
+    "SOLVERS",
+    "Cells",
+    "Integrate",
+    "LeastSquares",
+    "March",
+    "Modes",
+    "Pass",
+    "Solver",
+]
 
 
 @runtime_checkable
@@ -61,10 +73,14 @@ SOLVERS: dict[str, type[Solver]] = {
     LeastSquares.name: LeastSquares,
     March.name: March,
     Cells.name: Cells,
+    Integrate.name: Integrate,
+    Fourier.name: Fourier,
 }
 DESCRIPTIONS: dict[str, str] = {
     "modes": "a sum of exact solutions from the dispersion relation, coefficients from the conditions",
     "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
     "march": "Newton on cells, on a grid or with series, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
+    "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
+    "integrate": "SciPy's DOP853 or LSODA, for systems without space",
 }

@@ -89,3 +89,32 @@ SERIES_SIZES = 300, 4500
 CELLS_SHARE, CELLS_COST = 0.7, 1.5e7  # n: measured, all levels to n coefficients
 CELLS_SIZES = 1000, 200_000
 MARCH_SHARE = 0.4  # the finer marches may spend what is left
+
+# ---- systems without space (integrate)
+LOOSE_TO_TIGHT = (1e2, 1e-1, 1e-4)  # of the tolerance: relative tolerances of the runs
+TIGHTEST = 2.5e-14  # relative tolerance: SciPy's integrators do not take less
+STIFF_CHECK, STIFF_TIMES = 10, 5  # every so many steps, and so many times in a row, …
+STIFF_LIMIT = 3.0  # … h·|Re λ| is above this (DOP853 is stable up to 6) …
+STIFF_AHEAD = 500  # … and the rest would take more than so many such steps: stiff
+STIFF_TIGHTEST = 1e-11  # relative tolerance, of LSODA
+FEELING = 0.25  # of the next piece: what is shorter becomes a part of a neighbour
+FIRST_ATOL = 1e-8  # of the largest initial value: what counts as small in the first run
+ATOL_QUANTILE, ATOL_SHARE = 0.05, 1e-3  # later: this share of what a component rarely falls below
+HERMITE_MOST = 4  # derivatives at both ends of a step that its polynomial has
+HERMITE_OPERATIONS = 5000  # fewer, where their formulas would have more operations
+LSODA_DEGREE = 7  # of the polynomials that keep LSODA's steps, whose own have 5 where it is stiff
+GAIN = 0.8  # a run with a tolerance smaller by r has an error smaller by r^0.8, until a third run tells
+SLACK = 4.0  # roundings in a row
+
+# ---- Fourier grids (steps)
+FOURIER_TAIL = 1e-2  # of the tolerance: the highest quarter of the modes kept may have this share
+FOURIER_MORE, FOURIER_WIDER = 1.5, 1.25  # times as many modes: for the initial values, and on the way
+FOURIER_AGAIN = 1.1  # and in a run that is compared with the one before
+FIRST_LEVEL_OF_STEPS, LAST_LEVEL_OF_STEPS = 4, 30  # steps T/2^j: never longer, and never shorter
+FOURIER_SAFER = 64.0  # a step twice as long has 32 times the error
+FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance
+SNAPSHOTS = 48  # states of a run that are compared with the next one's
+EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
+ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
+MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
+WIDEST = 2**14  # points of a grid along one axis

@@ -17,6 +17,7 @@ from .basis import AxisBasis
 from .cells import cell_skeleton
 from .derivatives import jets
 from .modes import modal_skeleton
+from .pieces import pieces_skeleton
 from .series import LinearForm, Piecewise
 from .unknown import Unknown
 
@@ -43,6 +44,7 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "piecewise": _piecewise,
     "cells": lambda problem, spec: cell_skeleton(len(problem.unknowns), spec),
     "modes": lambda problem, spec: modal_skeleton(len(problem.axes), spec),
+    "time-pieces": lambda problem, spec: pieces_skeleton(spec),
     "unknown": lambda problem, spec: Unknown(len(problem.unknowns)),
 }
 

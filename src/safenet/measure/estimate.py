@@ -77,6 +77,8 @@ def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None
 
 def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> Estimate | None:
     """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell."""
+    if (own := _known(field)) is not None:
+        return own
     (monitor or Monitor()).phase("estimating the error")
     corrected = correction(field, problem)
     if corrected is None:
@@ -98,7 +100,7 @@ def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> E
     blind = left > ROUGH and before > BLIND and error < BLIND * before
     if blind:
         return None
-    noise, fields = _noise(corrected, points, own), _by_field(own, other - own)
+    noise, fields = _noise(corrected, points, own), by_field(own, other - own)
     # The error has both parts; of an unknown by itself the rounding is known together with the others'.
     fields = tuple(max(each, min(noise, 1.0)) for each in fields) if noise > error else fields
     return Estimate(max(error, noise), left, since, fields, noise, corrected.seen)
@@ -115,7 +117,16 @@ def _noise(corrected: Corrected, points: np.ndarray, own: np.ndarray) -> float:
     return AMPLE * size if np.isfinite(size) else np.inf
 
 
-def _by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
+def _known(field: Any) -> Estimate | None:
+    """What a solver found out about its own error, from a tighter run: a field carries it."""
+    found = getattr(field, "error", None)
+    if found is None or not np.isfinite(found).all():
+        return None
+    *fields, together = np.asarray(found).tolist()
+    return Estimate(together, 0.0, None, tuple(fields))
+
+
+def by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
     sizes, errors = np.linalg.norm(own, axis=0), np.linalg.norm(e, axis=0)
     scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
     return tuple(float(ratio) for ratio in errors / scale)

@@ -1,10 +1,12 @@
 """facts → solvers, with the reasons: the one place where a way to solve a problem is chosen.
 
+no axis but time                 → an integrator of ordinary differential equations
 on a region of the plane         → polynomials on cells
 jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
 linear, constant coefficients    → exact solutions of the equation, coefficients from the conditions
 linear                           → least squares on one series; marching or cells if that is not resolved, and
                                    marching before it where initial values bend, jump, or disagree with faces
+nonlinear, smooth, periodic      → exponential steps on a Fourier grid, also where faces are mirrors
 nonlinear, with initial values   → marching: on cells where space is a line, else on a grid where conditions allow
 nonlinear, otherwise             → Newton on one series; on cells if that is not resolved
 where no direct solver suits     → a network
@@ -12,16 +14,17 @@ where no direct solver suits     → a network
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..direct import Cells, LeastSquares, March, Modes
+from ..direct import Cells, Fourier, Integrate, LeastSquares, March, Modes
 from ..direct.solver import Solver
+from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities
 from ..run.result import SOLVED_BELOW
-from .thresholds import EXACT_ABOVE, FINER_ABOVE
+from .thresholds import EXACT_ABOVE, FINER_ABOVE, RESIDUAL_SHARE
 
 KINDS = {
     "periodic": "periodic in {}",
@@ -41,17 +44,46 @@ class Auto:
     """Choose from the facts; `choice` says what and why."""
 
     name: ClassVar[str] = "auto"
+    tol: float | None = None  # the relative error to aim at; digits that cost nothing are kept
+
+    def __post_init__(self) -> None:
+        if self.tol is not None and not 0 < self.tol < 1:
+            raise SafeNetError(f"the tolerance is {self.tol}", "give a share between 0 and 1, e.g. 1e-6")
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
         """The direct solvers to try one after another, and the reasons; none where only a network is left."""
-        for rule in (_region, _seamed, _linear, _marched, _steady):
+        for rule in (_ordinary, _region, _seamed, _linear, _waves, _marched, _steady):
             found = rule(problem)
             if found is not None:
-                return found
+                solvers, reasons = found
+                return tuple(_aimed(solver, self.tol) for solver in solvers), reasons
         return (), ("no direct solver suits this problem: a network is trained",)
 
 
 Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
+
+
+def _aimed(solver: Solver, tol: float | None) -> Solver:
+    """The solver with what stops it set for a relative error; sums of exact solutions cost the same at any."""
+    if tol is None:
+        return solver
+    if isinstance(solver, (Fourier, Integrate)):
+        return replace(solver, tolerance=tol)
+    if isinstance(solver, March):
+        return replace(solver, tail=tol)
+    if isinstance(solver, (LeastSquares, Cells)):
+        # Residuals, which count derivatives: two digits below the error that is meant.
+        return replace(solver, tolerance=max(solver.tolerance, RESIDUAL_SHARE * tol))
+    return solver
+
+
+def _ordinary(problem: Problem) -> Choice | None:
+    if Integrate().obstacle(problem) is not None:
+        return None
+    reason = (
+        "a system without space: DOP853, or LSODA where it turns out to be stiff; the error from tighter runs"
+    )
+    return (Integrate(),), (reason,)
 
 
 def _region(problem: Problem) -> Choice | None:
@@ -98,6 +130,15 @@ def _linear(problem: Problem) -> Choice | None:
     if not marches and Cells().obstacle(problem) is None:
         solvers.append(Cells(only_above=FINER_ABOVE))
     return (tuple(solvers), tuple(reasons)) if solvers else None
+
+
+def _waves(problem: Problem) -> Choice | None:
+    """Nonlinear and smooth, in a box that repeats or mirrors; should the spectrum not decay later on, a march."""
+    if problem.linear or Fourier().obstacle(problem) is not None:
+        return None
+    reason = "nonlinear and smooth with initial values: exponential steps on a Fourier grid"
+    marches = (March(),) if March().obstacle(problem) is None else ()
+    return (Fourier(), *marches), (_structure(problem), reason)
 
 
 def _marched(problem: Problem) -> Choice | None:

@@ -351,7 +351,8 @@ def _estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Resul
     """
     began, result, problem = time.monotonic(), solution.result, solution.problem
     last = result.phases[-1:] and result.phases[-1].outcome
-    if result.residual is None or last in (Ending.GIVEN_UP, Ending.DIVERGED):
+    known = getattr(solution.field, "error", None) is not None  # of a field that its own solver measured
+    if result.residual is None or (last in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
         return True
     if undecided(problem):
         return False  # the doubts have said why

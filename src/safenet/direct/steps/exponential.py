@@ -1,0 +1,277 @@
+"""y_t = L y + N(y) along Fourier modes: e^{hL} exactly, N by Runge and Kutta's way (Krogstad's ETDRK4).
+
+U₂ = e^{z/2}y + h/2 φ₁(z/2) N₁                                  z = hL
+U₃ = e^{z/2}y + h (φ₁/2 − φ₂)(z/2) N₁ + h φ₂(z/2) N₂
+U₄ = e^z y + h (φ₁ − 2φ₂)(z) N₁ + 2h φ₂(z) N₃
+y⁺ = e^z y + h ((φ₁ − 3φ₂ + 4φ₃) N₁ + (2φ₂ − 4φ₃)(N₂ + N₃) + (4φ₃ − φ₂) N₄)
+
+What has no time derivative is eliminated mode by mode: a = −D⁻¹C y where D has an inverse, else (D = 0, a pressure)
+a = −(CB)⁻¹C(Ly + N), which keeps C y = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ...errors import SafeNetError
+from ...problem import Condition, Problem
+from ...problem.compiled import compiled
+from ...problem.evaluate import evaluate
+from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
+from .phi import phi, phi_matrices
+from .waves import Waves
+
+STABLE = 2.5  # h·ρ of N's slopes that a step bears along the imaginary axis
+RANK = 1e-10  # relative singular values of a constraint below this are zero: the mean of a pressure
+
+
+class Evolution:
+    """A problem's matrices and its N on one grid; `evaluations` counts how often N was computed."""
+
+    def __init__(self, problem: Problem, waves: Waves) -> None:
+        self.problem, self.waves, self.system = problem, waves, semilinear(problem)
+        self.count, self.evaluations = len(self.system.evolving), 0
+        self.places = places_of(problem, self.system)
+        self._powers = [waves.power(orders) for _, _, orders in self.system.jets]
+        self._steps: dict[float, tuple[np.ndarray, ...]] = {}
+        self._eliminate()
+        axes = [axis.symbol for axis in problem.axes]
+        symbols = [symbol for symbol, _, _ in self.system.jets]
+        self.active = [i for i, one in enumerate(self.system.rest) if one != 0]
+        self._rest = compiled([self.system.rest[i] for i in self.active], [*axes, *symbols])
+        slopes = [self.system.rest[i].diff(symbol) for symbol in symbols for i in self.active]
+        self._slopes = compiled(slopes, [*axes, *symbols])
+
+    # ---- the linear part
+
+    def _matrix(self, rows: Sequence[int], columns: Sequence[int]) -> np.ndarray:
+        """Σ c (ik)^α, (modes …, rows, columns)."""
+        found = np.zeros((*self.waves.spectrum, len(rows), len(columns)), complex)
+        for (row, column), terms in self.system.linear.items():
+            if row in rows and column in columns:
+                entry = sum(c * self.waves.power(orders) for c, orders in terms)
+                found[..., rows.index(row), columns.index(column)] = entry
+        return found
+
+    def _eliminate(self) -> None:
+        own, others = (
+            list(range(self.count)),
+            list(range(self.count, self.count + len(self.system.algebraic))),
+        )
+        linear = self._matrix(own, own)
+        self.project: np.ndarray | None = None
+        self.follow: np.ndarray | None = None  # a = follow · y, where the constraints give it
+        if others:
+            b, c, d = self._matrix(own, others), self._matrix(others, own), self._matrix(others, others)
+            if d.any():
+                self.follow = -np.linalg.pinv(d, rcond=RANK) @ c
+                linear = linear + b @ self.follow
+            else:
+                # Which multiple of the constraint holds does not matter, so rows are scaled by their size.
+                self._inverse = np.linalg.pinv(c @ b, rcond=RANK) @ c
+                self.project = np.eye(self.count) - b @ self._inverse
+                self._pressed, linear = linear, self.project @ linear
+        off = linear * (1 - np.eye(self.count))
+        self.blocks = bool(off.any())
+        self.linear = linear
+        self.packed = np.moveaxis(np.einsum("...ii->...i", linear), -1, 0)
+
+    @cached_property
+    def _damping(self) -> np.ndarray:
+        found = np.linalg.eigvals(self.linear) if self.blocks else np.einsum("...ii->...i", self.linear)
+        return np.asarray(-found.real.max(axis=-1))
+
+    def times(self, matrix: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """matrix · y for each mode; a matrix of numbers on the diagonal has one axis less."""
+        if matrix.ndim == y.ndim:
+            return np.asarray(matrix * y)
+        return np.einsum("ij...,j...->i...", matrix, y)
+
+    # ---- the rest
+
+    def _jets(self, t: float, y: np.ndarray) -> list[Any]:
+        whole = y
+        if self.follow is not None and any(column >= self.count for _, column, _ in self.system.jets):
+            whole = np.concatenate([y, self.times(_first(self.follow), y)])
+        waves = np.empty((len(self._powers), *y.shape[1:]), complex)
+        for own, power, (_, column, _) in zip(waves, self._powers, self.system.jets, strict=True):
+            np.multiply(power, whole[column], out=own)
+        return [*self.waves.coordinates, t, *(self.waves.backward(waves) if len(waves) else ())]
+
+    def rest(self, t: float, y: np.ndarray) -> np.ndarray:
+        """N(y), along modes."""
+        self.evaluations += 1
+        found = np.zeros_like(y)
+        if self.active:
+            with np.errstate(all="ignore"):
+                values = self._rest(*self._jets(t, y))
+            shaped = np.empty((len(values), *self.waves.shape))
+            for own, one in zip(shaped, values, strict=True):
+                own[...] = one
+            found[self.active] = self.waves.forward(shaped)
+        return found if self.project is None else self.times(self.projection, found)
+
+    @cached_property
+    def projection(self) -> np.ndarray:
+        assert self.project is not None
+        return _first(self.project)
+
+    def longest(self, t: float, y: np.ndarray) -> float:
+        """The step that N's slopes allow: 2.5/ρ(k), where L does not damp the mode faster."""
+        if not self.system.jets:
+            return np.inf
+        with np.errstate(all="ignore"):
+            sizes = [float(np.max(np.abs(one))) for one in self._slopes(*self._jets(t, y))]
+        each = np.reshape(sizes, (len(self.system.jets), -1)).sum(axis=1)
+        rho = sum(
+            size * np.abs(self.waves.power(orders))
+            for size, (_, _, orders) in zip(each, self.system.jets, strict=True)
+        )
+        return STABLE / max(float(np.max(rho * (rho > self._damping))), 1e-300)
+
+    # ---- steps
+
+    def _coefficients(self, h: float) -> tuple[np.ndarray, ...]:
+        if h not in self._steps:
+            half, whole = (self._phi(h / 2), self._phi(h))
+            e, p1, p2, p3 = whole
+            e2, q1, q2, _ = half
+            self._steps[h] = (
+                *(e2, h / 2 * q1, h * (q1 / 2 - q2), h * q2),
+                *(e, h * (p1 - 2 * p2), 2 * h * p2),
+                *(h * (p1 - 3 * p2 + 4 * p3), h * (2 * p2 - 4 * p3), h * (4 * p3 - p2)),
+            )
+            if len(self._steps) > 8:
+                self._steps.pop(next(iter(self._steps)))
+        return self._steps[h]
+
+    def _phi(self, h: float) -> np.ndarray:
+        if not self.blocks:
+            return phi(h * self.packed)
+        return np.moveaxis(phi_matrices(h * self.linear), (-2, -1), (1, 2))
+
+    def step(self, t: float, y: np.ndarray, h: float, first: np.ndarray) -> np.ndarray:
+        """y(t + h), with N(y) at hand."""
+        e2, a1, b1, b2, e, c1, c3, d1, d2, d4 = self._coefficients(h)
+        x = self.times
+        start = x(e2, y)
+        second = self.rest(t + h / 2, start + x(a1, first))
+        third = self.rest(t + h / 2, start + x(b1, first) + x(b2, second))
+        whole = x(e, y)
+        fourth = self.rest(t + h, whole + x(c1, first) + x(c3, third))
+        return np.asarray(whole + x(d1, first) + x(d2, second + third) + x(d4, fourth))
+
+    def extrapolated(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+        """y(t + h) from two half steps and a whole one, order 5, and the difference that it rests on."""
+        first = self.rest(t, y)
+        whole = self.step(t, y, h, first)
+        middle = self.step(t, y, h / 2, first)
+        twice = self.step(t + h / 2, middle, h / 2, self.rest(t + h / 2, middle))
+        difference = (twice - whole) / 15
+        return self.cleaned(twice + difference), difference
+
+    def cleaned(self, y: np.ndarray) -> np.ndarray:
+        """What rounding has added is taken away: waves of the wrong parity, and those that a constraint forbids."""
+        if any(self.waves.mirrored):
+            values = self.waves.backward(y)
+            fields = [self.problem.unknowns.index(name) for name, _ in self.system.evolving]
+            y = self.waves.forward(
+                np.stack([self.waves.continued(one, f) for one, f in zip(values, fields, strict=True)])
+            )
+        return y if self.project is None else self.times(self.projection, y)
+
+    # ---- what comes out
+
+    def start(self) -> np.ndarray:
+        values = beginning(self.problem, self.waves)
+        return self.cleaned(self.waves.forward(values))
+
+    def unknowns(self, t: float, y: np.ndarray) -> np.ndarray:
+        """All unknowns along modes, in their order: those of y, and a."""
+        if not self.system.algebraic:
+            return np.asarray(y[self.places])
+        if self.follow is not None:
+            a = self.times(_first(self.follow), y)
+        else:
+            forces = self.times(_first(self._pressed), y) + self._unprojected(t, y)
+            a = -self.times(_first(self._inverse), forces)
+        for place, name in enumerate(self.system.algebraic):
+            if condition := pinned(self.problem, name):
+                a[place][(0,) * len(self.waves.shape)] += self._missed(condition, t, a[place])
+        return np.concatenate([y, a])[self.places]
+
+    def _unprojected(self, t: float, y: np.ndarray) -> np.ndarray:
+        project, self.project = self.project, None
+        try:
+            return self.rest(t, y)
+        finally:
+            self.project = project
+
+    def _missed(self, condition: Condition, t: float, waves: np.ndarray) -> float:
+        """g(t) − p(x₀) of a condition p(x₀, t) = g."""
+        ((symbol, jet),) = condition.jets.items()
+        at: Any = 1.0
+        for place, axis, k, length in zip(
+            jet.place, self.waves.axes, self.waves.indices, self.waves.lengths, strict=False
+        ):
+            x = float(self.problem.value(sp.sympify(place)))
+            at = at * np.exp(2j * np.pi * k * (x - axis.lo) / length)
+        twice = np.where(self.waves.indices[-1] > 0, 2.0, 1.0)
+        value = float(np.sum(twice * (waves * at).real))
+        slope = float(self.problem.value(condition.coefficient(symbol)))
+        given = evaluate(self.problem.value(condition.source), {self.problem.axes[-1].symbol: t}, np)
+        return float(given) / slope - value
+
+
+def _first(matrices: np.ndarray) -> np.ndarray:
+    """The axes of small matrices, or of vectors, moved before those of the modes."""
+    return np.ascontiguousarray(np.moveaxis(matrices, (-2, -1), (0, 1)))
+
+
+def beginning(problem: Problem, waves: Waves) -> np.ndarray:
+    """The initial values on a grid, continued by parity."""
+    system, symbols = semilinear(problem), [axis.symbol for axis in problem.axes[:-1]]
+    found = []
+    for (name, _), expression in zip(system.evolving, system.start, strict=True):
+        with np.errstate(all="ignore"):
+            values = evaluate(expression, dict(zip(symbols, waves.coordinates, strict=True)), np)
+        whole = np.broadcast_to(np.asarray(values, dtype=float), waves.shape)
+        found.append(waves.continued(whole, problem.unknowns.index(name)))
+    return np.stack(found)
+
+
+def pinned(problem: Problem, name: str) -> Condition | None:
+    """The condition that fixes the constant of an unknown, if there is one."""
+    for condition in problem.conditions:
+        fields = {jet.field for jet in condition.jets.values()}
+        if is_pin(condition, len(problem.axes) - 1) and fields == {name} and not condition.initial:
+            return condition
+    return None
+
+
+def places_of(problem: Problem, system: Semilinear) -> list[int]:
+    """Where each unknown itself is among y and then a."""
+    parts = [*system.evolving, *((name, 0) for name in system.algebraic)]
+    return [parts.index((name, 0)) for name in problem.unknowns]
+
+
+def check_pins(problem: Problem) -> None:
+    """Raise unless every condition is initial, on a whole face, or a pin of an unknown without time derivative."""
+    system = semilinear(problem)
+    for condition in problem.conditions:
+        whole = len(condition.free) == len(problem.axes) - 1
+        fields = {jet.field for jet in condition.jets.values()}
+        simple = (
+            condition.linear
+            and len(condition.jets) == 1
+            and not any(sum(jet.orders) for jet in condition.jets.values())
+        )
+        if not (
+            whole or (is_pin(condition, len(problem.axes) - 1) and simple and fields <= set(system.algebraic))
+        ):
+            raise SafeNetError(f"the condition {condition.text} does not hold on a whole side")

@@ -1,0 +1,315 @@
+"""Smooth solutions on boxes that repeat, or that parity continues: Fourier grids and exponential steps.
+
+A first run finds the modes, from the tail of the spectrum, and the steps, from the error of each. A second has half of
+each step and more modes. Its error is the difference of the two divided by 2⁵ − 1, as the steps are of order 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import SafeNetError
+from ...problem import Problem
+from ...problem.facts.agreement import clashes
+from ...problem.facts.fact import fact
+from ...problem.facts.semilinear import semilinear
+from ...problem.facts.structure import axis_kinds, breaks
+from ...run.budget import Budget
+from ...run.progress import Monitor
+from ..bases import first_modes
+from ..ending import failure
+from ..state import Direct
+from ..thresholds import (
+    EARLY_COST,
+    FIRST_LEVEL_OF_STEPS,
+    FOURIER_AGAIN,
+    FOURIER_MORE,
+    FOURIER_SAFER,
+    FOURIER_SPLITS,
+    FOURIER_TAIL,
+    FOURIER_WIDER,
+    LAST_LEVEL_OF_STEPS,
+    MORE_DIGITS,
+    ROUGH_FIRST,
+    SNAPSHOTS,
+    WIDEST,
+)
+from .exponential import Evolution, beginning, check_pins
+from .recorder import Recorder
+from .waves import Waves
+
+GAIN = 2**5 - 1  # by halving the steps
+
+
+@dataclass(frozen=True)
+class Fourier:
+    """Steps whose estimated error is below `tolerance` of each unknown, on at most `points` of a grid.
+
+    Given up where it would cost more than `work` (points of the grid times evaluations), and where the spectrum does
+    not decay.
+    """
+
+    name: ClassVar[str] = "fourier"
+    marches: ClassVar[bool] = False
+    tolerance: float = 1e-8
+    points: int = 2**21
+    work: float = 8e9
+    only_above: float = 0.0
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why a problem is not one of smooth waves, or None if it is."""
+        try:
+            semilinear(problem)
+            check_pins(problem)
+        except SafeNetError as refusal:
+            return refusal.message
+        kinds = axis_kinds(problem).values()
+        if len(problem.axes) < 2 or any("general" in own[:-1] for own in kinds):
+            return "it is not periodic, odd or even along each axis of space"
+        if any(breaks(problem)) or clashes(problem):
+            return "its formulas or its initial values are not smooth"
+        if first_waves(problem, self.tolerance, self.points) is None:
+            return "its initial values are not smooth, or too fine for a grid"
+        return None
+
+    def passes(self, problem: Problem) -> tuple[Fourier, ...]:
+        return (self,)
+
+    def within(self, work: float) -> Fourier:
+        return self
+
+    def run(
+        self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
+    ) -> Iterator[Direct]:
+        """A state for each run; a resumed one begins again. In a plane and in space a rough solution comes first."""
+        best: Direct | None = None
+        rough = len(problem.axes) > 2 and self.tolerance < ROUGH_FIRST
+        tolerances = (ROUGH_FIRST, self.tolerance) if rough else (self.tolerance,)
+        for tolerance in tolerances:
+            work = self.work if best is None else MORE_DIGITS * self.work
+            march = _March(replace(self, tolerance=tolerance, work=work), problem, monitor, budget)
+            for one in self._level(march):
+                if one.given_up and best is not None:
+                    yield replace(
+                        best, done=True, final=True, reason=f"{best.reason}; more digits {one.reason}"
+                    )
+                    return
+                if one.done and not one.given_up and tolerance != tolerances[-1]:
+                    best = one
+                    one = replace(one, done=False, final=False)
+                yield one
+
+    def _level(self, march: _March) -> Iterator[Direct]:
+        """Runs with halved steps until the difference between two is small enough."""
+        trail = march.explore()
+        iterations = len(trail.steps)
+        if trail.ended:
+            yield march.end(trail, None)
+            return
+        kept = Direct(trail.form, iterations=iterations, evaluations=march.evaluations)
+        yield kept
+        for split in range(1, FOURIER_SPLITS + 1):
+            finer = march.repeat(trail, 2**split)
+            iterations += len(trail.steps) * 2**split
+            if finer.ended:
+                yield march.end(finer, kept)
+                return
+            error = np.hypot(finer.differences(trail) / GAIN, max(finer.represented, finer.tail))
+            done = float(error.max()) < march.solver.tolerance or split == FOURIER_SPLITS
+            trail = finer
+            found = replace(trail.form, error=error)
+            kept = Direct(
+                found,
+                float(error[-1]),
+                iterations,
+                march.evaluations,
+                done=done,
+                final=done,
+                reason=f"reached t = {march.axis.hi:g} in {2**split * len(trail.steps)} steps",
+            )
+            march.monitor.level(found.parameters, float(error[-1]))
+            yield kept
+            if done:
+                return
+
+
+@fact
+def first_waves(problem: Problem, tolerance: float, most: int) -> Waves | None:
+    """The fewest modes that resolve the initial values; None if no grid of so many points does."""
+    kinds = tuple(tuple(axis_kinds(problem)[name][:-1]) for name in problem.unknowns)
+    modes = [max(8, m) for m in first_modes(problem, 8)[:-1]]
+    while True:
+        waves = Waves(problem.axes[:-1], kinds, tuple(modes))
+        if waves.points > most or max(waves.shape) > WIDEST:
+            return None
+        values = beginning(problem, waves)
+        if not np.isfinite(values).all():
+            return None
+        tails = waves.tails(waves.forward(values))
+        rough = tails > FOURIER_TAIL * tolerance
+        if not rough.any():
+            return waves
+        modes = [math.ceil(FOURIER_MORE * m) if more else m for m, more in zip(modes, rough, strict=True)]
+
+
+@dataclass
+class Trail:
+    """A run: its steps, its modes at the end, its states at some of the steps, and what was recorded."""
+
+    steps: list[tuple[float, float]]  # beginning and length
+    waves: Waves
+    form: Any = None
+    snapshots: dict[int, tuple[Waves, np.ndarray]] = field(default_factory=dict)
+    represented: float = 0.0
+    tail: float = 0.0
+    ended: str = ""  # why it did not reach the end: "stopped", "cost", "modes", "failed"
+    t: float = 0.0
+
+    def differences(self, rougher: Trail) -> np.ndarray:
+        """The relative difference of the unknowns between two runs, over their snapshots: of each, and of all."""
+        apart, sizes = 0.0, 0.0
+        for index, (waves, state) in self.snapshots.items():
+            other_waves, other = rougher.snapshots[index]
+            space = tuple(range(1, state.ndim))
+            apart = apart + np.sum(np.abs(state - other_waves.onto(waves, other)) ** 2, axis=space)
+            sizes = sizes + np.sum(np.abs(state) ** 2, axis=space)
+        apart, sizes = np.asarray(apart), np.asarray(sizes)
+        scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
+        return np.sqrt([*(apart / scale), apart.sum() / max(float(sizes.sum()), 1e-300)])
+
+
+class _March:
+    """The runs of one problem, and what they have cost."""
+
+    def __init__(self, solver: Fourier, problem: Problem, monitor: Monitor, budget: Budget) -> None:
+        self.solver, self.problem, self.monitor, self.budget = solver, problem, monitor, budget
+        self.axis = problem.axes[-1]
+        self.evaluations, self.cost = 0, 0.0
+
+    def explore(self) -> Trail:
+        """The first run: steps T/2^j, longer or shorter as their errors say; more modes where the tail is large."""
+        waves = first_waves(self.problem, self.solver.tolerance, self.solver.points)
+        assert waves is not None
+        evolution = Evolution(self.problem, waves)
+        y, unit, place = evolution.start(), 2**LAST_LEVEL_OF_STEPS, 0
+        trail, recorder = Trail([], waves, t=self.axis.lo), Recorder(self.solver.tolerance)
+        recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
+        level, sizes, stride = FIRST_LEVEL_OF_STEPS, np.zeros(len(y)), 1
+        while place < unit:
+            t = self.axis.lo + self.axis.length * place / unit
+            h = self.axis.length / 2**level
+            if len(trail.steps) % 8 == 0:
+                limit = evolution.longest(t, y)
+                while h > limit and level < LAST_LEVEL_OF_STEPS:
+                    level, h = level + 1, h / 2
+            self._show(t, waves)
+            with np.errstate(all="ignore"):
+                after, difference = evolution.extrapolated(t, y, h)
+            error, sizes = _error(y, difference, sizes)
+            if not error < self.solver.tolerance:
+                level += 1
+                if level > LAST_LEVEL_OF_STEPS:
+                    return self._ended(trail, recorder, "failed", t)
+                continue
+            tails = waves.tails(after)
+            if (tails > FOURIER_TAIL * self.solver.tolerance).any():
+                wider = self._wider(waves, tails)
+                if wider.points > self.solver.points or max(wider.shape) > WIDEST:
+                    return self._ended(trail, recorder, "modes", t)
+                y, waves, self.evaluations = (
+                    waves.onto(wider, y),
+                    wider,
+                    self.evaluations + evolution.evaluations,
+                )
+                evolution = Evolution(self.problem, waves)
+                continue
+            y, place = after, place + unit // 2**level
+            trail.steps.append((t, h))
+            state = evolution.unknowns(t + h, y)
+            recorder.add(t + h, state, waves)
+            if len(trail.steps) % stride == 0:
+                trail.snapshots[len(trail.steps)] = waves, state
+                if len(trail.snapshots) > SNAPSHOTS:
+                    stride *= 2
+                    trail.snapshots = {n: one for n, one in trail.snapshots.items() if n % stride == 0}
+            if stop := self._over(evolution, (t + h - self.axis.lo) / self.axis.length):
+                return self._ended(trail, recorder, stop, t + h)
+            longer = level > FIRST_LEVEL_OF_STEPS and place % (unit // 2 ** (level - 1)) == 0
+            if longer and FOURIER_SAFER * error < self.solver.tolerance:
+                level -= 1
+        self.evaluations += evolution.evaluations
+        trail.waves, trail.snapshots[len(trail.steps)] = waves, (waves, evolution.unknowns(self.axis.hi, y))
+        trail.form = recorder.form()
+        return trail
+
+    def _wider(self, waves: Waves, tails: np.ndarray) -> Waves:
+        rough = tails > FOURIER_TAIL * self.solver.tolerance
+        modes = (
+            math.ceil(FOURIER_WIDER * m) if more else m for m, more in zip(waves.modes, rough, strict=True)
+        )
+        return replace(waves, modes=tuple(modes))
+
+    def repeat(self, rough: Trail, parts: int) -> Trail:
+        """The steps of the first run in so many parts each, with more modes from the beginning."""
+        waves = replace(rough.waves, modes=tuple(math.ceil(FOURIER_AGAIN * m) for m in rough.waves.modes))
+        evolution = Evolution(self.problem, waves)
+        y = evolution.start()
+        trail = Trail(rough.steps, waves, t=self.axis.lo)
+        recorder = Recorder(0.1 * self.solver.tolerance)
+        recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
+        for number, (t, h) in enumerate(rough.steps, 1):
+            self._show(t, waves)
+            for i in range(parts):
+                y, _ = evolution.extrapolated(t + i * h / parts, y, h / parts)
+                state = evolution.unknowns(t + (i + 1) * h / parts, y)
+                recorder.add(t + (i + 1) * h / parts, state, waves)
+            if number in rough.snapshots:
+                trail.snapshots[number] = waves, state
+            if not np.isfinite(y).all():
+                return self._ended(trail, recorder, "failed", t)
+            if self.budget.over():
+                return self._ended(trail, recorder, "stopped", t + h)
+        self.evaluations += evolution.evaluations
+        trail.form, trail.represented = recorder.form(), recorder.worst
+        trail.tail = float(waves.tails(y).max())
+        return trail
+
+    def _show(self, t: float, waves: Waves) -> None:
+        share = (t - self.axis.lo) / self.axis.length
+        self.monitor.phase(self.solver.name, f"t = {t:.4g}, {' × '.join(map(str, waves.modes))} modes", share)
+
+    def _over(self, evolution: Evolution, share: float) -> str:
+        if self.budget.over():
+            return "stopped"
+        self.cost = evolution.evaluations * evolution.waves.points
+        return "cost" if self.cost > self.solver.work * (share + EARLY_COST) else ""
+
+    def _ended(self, trail: Trail, recorder: Recorder, why: str, t: float) -> Trail:
+        trail.form = recorder.form()
+        trail.ended, trail.t = why, t
+        return trail
+
+    def end(self, trail: Trail, kept: Direct | None) -> Direct:
+        """The state behind a run that did not come to its end."""
+        if trail.ended == "stopped":
+            field = kept.field if kept is not None else trail.form
+            return Direct(field, stopped=True)
+        reasons = {
+            "cost": f"given up at t = {trail.t:.4g}: it would cost too much",
+            "modes": f"given up at t = {trail.t:.4g}: the solution becomes too steep for waves",
+        }
+        reason = reasons.get(trail.ended) or failure(self.problem, trail.form, trail.t)[0]
+        return Direct(None, done=True, given_up=True, reason=reason)
+
+
+def _error(y: np.ndarray, difference: np.ndarray, sizes: np.ndarray) -> tuple[float, np.ndarray]:
+    """The largest relative error of a step over the parts of y, and the sizes of these so far."""
+    space = tuple(range(1, y.ndim))
+    own, apart = (np.sqrt(np.sum(np.abs(one) ** 2, axis=space)) for one in (y, difference))
+    sizes = np.maximum(own, 0.99 * sizes)
+    return float(np.max(apart / np.maximum(sizes, 1e-3 * max(float(sizes.max()), 1e-300)))), sizes

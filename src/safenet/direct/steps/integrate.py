@@ -1,0 +1,284 @@
+"""y′ = f(t, y): a system without space, by SciPy's integrators, again and again with tighter tolerances.
+
+DOP853 as long as accuracy decides its steps; LSODA where stability would: h·|Re λ| of the Jacobian, which the symbols
+give, stays near DOP853's limit. The difference of two runs is the error of the looser one, and how fast it falls from
+run to run that of the tightest, whose steps are kept as polynomials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.integrate import DOP853, LSODA
+
+from ...errors import SafeNetError
+from ...fields.pieces import TimePieces, hermite
+from ...measure.heldout import interior_points
+from ...problem import Problem
+from ...problem.compiled import compiled
+from ...problem.facts.first_order import FirstOrder, first_order
+from ...problem.facts.structure import breaks
+from ...run.budget import Budget
+from ...run.progress import Monitor
+from ..ending import failure
+from ..state import Direct
+from ..thresholds import (
+    ATOL_QUANTILE,
+    ATOL_SHARE,
+    FEELING,
+    FIRST_ATOL,
+    HERMITE_MOST,
+    HERMITE_OPERATIONS,
+    LOOSE_TO_TIGHT,
+    LSODA_DEGREE,
+    STIFF_AHEAD,
+    STIFF_CHECK,
+    STIFF_LIMIT,
+    STIFF_TIGHTEST,
+    STIFF_TIMES,
+    TIGHTEST,
+)
+from .richardson import Tightening
+
+
+@dataclass(frozen=True)
+class Integrate:
+    """Runs whose relative tolerances fall to far below `tolerance`, and one more if the estimated error is above it;
+    given up after `steps`."""
+
+    name: ClassVar[str] = "integrate"
+    marches: ClassVar[bool] = False
+    tolerance: float = 1e-8
+    steps: int = 200_000
+    only_above: float = 0.0
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why a problem is not a system y′ = f(t, y), or None if it is."""
+        try:
+            first_order(problem)
+        except SafeNetError as refusal:
+            return refusal.message
+        return None
+
+    def passes(self, problem: Problem) -> tuple[Integrate, ...]:
+        return (self,)
+
+    def within(self, work: float) -> Integrate:
+        return self
+
+    def run(
+        self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
+    ) -> Iterator[Direct]:
+        """One state for each run; it takes seconds, so a resumed one begins again."""
+        system, state = System.of(problem), Direct()
+        tolerances = [max(self.tolerance * share, TIGHTEST) for share in LOOSE_TO_TIGHT]
+        times, tightening = interior_points(problem, 1024), Tightening()
+        atol, stiff = np.full(len(system.start), FIRST_ATOL * max(np.abs(system.start).max(), 1.0)), False
+        while tolerances:
+            rtol = tolerances.pop(0)
+            monitor.phase(self.name, f"{'LSODA' if stiff else 'DOP853'}, relative tolerance {rtol:.0e}")
+            track = system.track(rtol, rtol * atol, stiff, self.steps, budget)
+            stiff = track.stiff
+            if track.ended:
+                yield self._ended(problem, system, track, state)
+                return
+            found = system.form(track)
+            error = tightening.after(rtol, np.asarray(found.jets(times, [(0,)])[0,]))
+            atol = _scales(track.values)
+            if stiff and len(tightening.differences):
+                # Steps of an order of 5 and less: a digit at a time, and none that was not asked for.
+                tolerances = [rtol / 10] if error.max() > self.tolerance and rtol > STIFF_TIGHTEST else []
+            elif not tolerances and error.max() > self.tolerance and rtol > TIGHTEST:
+                tolerances = [TIGHTEST]
+            state = Direct(
+                field=system.form(track, error),
+                residual=float(error[-1]),
+                iterations=state.iterations + len(track.times) - 1,
+                evaluations=system.evaluations,
+                done=not tolerances,
+                reason=f"reached t = {problem.axes[-1].hi:g} in {len(track.times) - 1} steps",
+            )
+            monitor.level(found.parameters, float(error[-1]))
+            yield state
+
+    def _ended(self, problem: Problem, system: System, track: Track, state: Direct) -> Direct:
+        """A run that did not come to the end: out of time, out of steps, or at the end of the solution itself."""
+        kept = system.form(track) if len(track.times) > 1 else None
+        t = float(track.times[-1])
+        if track.ended == "stopped":
+            return Direct(field=state.field or kept, stopped=True)
+        reason, over = failure(problem, kept, t)
+        if track.ended == "steps":
+            reason, over = f"given up at t = {t:.4g} after {len(track.times)} steps", False
+        return Direct(field=kept, done=True, given_up=True, final=over, reason=reason)
+
+
+@dataclass
+class Track:
+    """The nodes of a run and the state there; for LSODA also the coefficients within each step."""
+
+    times: list[float]
+    values: list[np.ndarray]
+    inner: list[np.ndarray] = field(default_factory=list)
+    stiff: bool = False
+    ended: str = ""  # why it did not reach the end: "stopped", "steps", "failed"; "" if it did
+
+
+class System:
+    """f, its Jacobian and the derivatives along a solution, compiled from the symbols."""
+
+    def __init__(self, system: FirstOrder, span: tuple[float, ...]) -> None:
+        self.start, self.span, self.places = system.start, span, system.places
+        names = (system.time, *system.state)
+        self._rates = compiled(system.rates, names, scalar=True)
+        slopes = [rate.diff(y) for rate in system.rates for y in system.state]
+        self._slopes = compiled(slopes, names, scalar=True)
+        self._derivatives = _derivatives(system)
+        self.side = span[0], span[-1]  # at a break f is that of the side where the steps are
+        self.evaluations = 0
+
+    @staticmethod
+    def of(problem: Problem) -> System:
+        axis, (places,) = problem.axes[0], breaks(problem)
+        return System(first_order(problem), (axis.lo, *places, axis.hi))
+
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        self.evaluations += 1
+        low, high = self.side
+        return np.array(self._rates(min(max(t, low), high), *y.tolist()))
+
+    def jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
+        return np.array(self._slopes(t, *y.tolist())).reshape(len(y), len(y))
+
+    def track(self, rtol: float, atol: np.ndarray, stiff: bool, most: int, budget: Budget) -> Track:
+        """From break to break to the end; from the start again where it turns out to be stiff."""
+        track = Track([self.span[0]], [self.start], stiff=stiff)
+        for low, high in pairwise(self.span):
+            steps = self._stiff_steps if stiff else self._steps
+            self.side = float(np.nextafter(low, high)), float(np.nextafter(high, low))
+            solver = (LSODA if stiff else DOP853)(
+                self.rates, low, track.values[-1], high, rtol=rtol, atol=atol, **self._jac(stiff)
+            )
+            track.ended = steps(solver, track, most, budget)
+            if track.ended == "stiff":
+                return self.track(rtol, atol, True, most, budget)
+            if track.ended:
+                return track
+        return track
+
+    def _jac(self, stiff: bool) -> dict[str, Any]:
+        return {"jac": self.jacobian} if stiff else {}
+
+    def _steps(self, solver: Any, track: Track, most: int, budget: Budget) -> str:
+        limited = 0  # checks in a row at which stability decided the step
+        while solver.status == "running":
+            with np.errstate(all="ignore"):
+                solver.step()
+            if solver.status == "failed":
+                return "failed"
+            track.times.append(solver.t)
+            track.values.append(solver.y.copy())
+            if len(track.times) % STIFF_CHECK == 0:
+                limited = limited + 1 if self._at_limit(solver) else 0
+                if limited >= STIFF_TIMES:
+                    return "stiff"
+                if budget.over():
+                    return "stopped"
+            if len(track.times) > most:
+                return "steps"
+        return ""
+
+    def _at_limit(self, solver: Any) -> bool:
+        """Whether h·|Re λ| is near the limit of stability, and the rest would take many such steps."""
+        h = solver.step_size
+        if (solver.t_bound - solver.t) / h < STIFF_AHEAD:
+            return False
+        slopes = self.jacobian(solver.t, solver.y)
+        return bool(np.isfinite(slopes).all() and -h * np.linalg.eigvals(slopes).real.min() > STIFF_LIMIT)
+
+    def _stiff_steps(self, solver: Any, track: Track, most: int, budget: Budget) -> str:
+        nodes = np.cos(np.pi * np.arange(LSODA_DEGREE + 1) / LSODA_DEGREE)
+        inverse = np.linalg.inv(np.polynomial.chebyshev.chebvander(nodes, LSODA_DEGREE))
+        while solver.status == "running":
+            with np.errstate(all="ignore"):
+                solver.step()
+            if solver.status == "failed" or not np.isfinite(solver.y).all():
+                return "failed"
+            if solver.t == solver.t_old:
+                return "failed"
+            within = solver.dense_output()((solver.t + solver.t_old + solver.step_size * nodes) / 2)
+            track.inner.append(within @ inverse.T)
+            track.times.append(solver.t)
+            track.values.append(solver.y.copy())
+            if len(track.times) % STIFF_CHECK == 0 and budget.over():
+                return "stopped"
+            if len(track.times) > most:
+                return "steps"
+        return ""
+
+    def form(self, track: Track, error: np.ndarray | None = None) -> TimePieces:
+        """The steps as polynomials: Hermite's from the derivatives that the symbols give, or LSODA's own."""
+        times, fields = np.array(track.times), len(self.places)
+        if track.inner:
+            inner = np.stack(track.inner)[:, list(self.places)]
+        else:
+            kept = _thinned(times, self.span)
+            times = times[kept]
+            inner = self._hermite(times, np.array(track.values)[kept])
+        unknown = np.full(fields + 1, np.nan) if error is None else error
+        return TimePieces(tuple(inner[:, f] for f in range(fields)), times, unknown, ((),) * fields)
+
+    def _hermite(self, times: np.ndarray, values: np.ndarray) -> np.ndarray:
+        halves, pieces = np.diff(times) / 2, []
+        joints = {0, *np.flatnonzero(np.isin(times, self.span)).tolist(), len(times) - 1}
+        for low, high in pairwise(sorted(joints)):
+            part = slice(low, high + 1)
+            # At a break the derivatives are those of this side.
+            at = np.clip(times[part], np.nextafter(times[low], np.inf), np.nextafter(times[high], -np.inf))
+            with np.errstate(all="ignore"):
+                ends = self._derivatives(at, values[part])
+            pieces.append(hermite(ends, halves[low:high]))
+        return np.concatenate(pieces)
+
+
+def _derivatives(system: FirstOrder) -> Any:
+    """(times, states) → u, u′, …, u^(m) of each field at every node, (nodes, fields, m + 1)."""
+    fields = [[system.state[place]] for place in system.places]
+    while len(fields[0]) <= HERMITE_MOST:
+        further = [system.derivative(known[-1]) for known in fields]
+        if sum(expression.count_ops() for expression in further) > HERMITE_OPERATIONS and len(fields[0]) > 2:
+            break
+        fields = [[*known, expression] for known, expression in zip(fields, further, strict=True)]
+    function = compiled([e for known in fields for e in known], (system.time, *system.state))
+    shape = (len(fields), len(fields[0]))
+
+    def derivatives(times: np.ndarray, values: np.ndarray) -> np.ndarray:
+        found = function(times, *values.T)
+        return np.stack([np.broadcast_to(one, times.shape) for one in found], axis=-1).reshape(-1, *shape)
+
+    return derivatives
+
+
+def _thinned(times: np.ndarray, breaks: tuple[float, ...]) -> np.ndarray:
+    """The nodes without those that make a piece far shorter than the next: the first steps of an integrator feel
+    their way, and differences between neighbours divided by them are rounding."""
+    kept, length = [len(times) - 1], 0.0
+    for i in range(len(times) - 2, -1, -1):
+        own = times[kept[-1]] - times[i]
+        before = own if i == 0 else times[i] - times[i - 1]
+        if i == 0 or times[i] in breaks or (own >= FEELING * length and before >= FEELING**2 * own):
+            length = own
+            kept.append(i)
+    return np.array(kept[::-1])
+
+
+def _scales(values: list[np.ndarray]) -> np.ndarray:
+    """What counts as small of each component: a share of a value that it hardly ever falls below."""
+    sizes = np.abs(np.array(values))
+    low, largest = np.quantile(sizes, ATOL_QUANTILE, axis=0), sizes.max(axis=0)
+    scales = ATOL_SHARE * np.where(low > 0, low, FIRST_ATOL * np.where(largest > 0, largest, sizes.max()))
+    return np.asarray(np.maximum(scales, 1e-300))

@@ -1,0 +1,106 @@
+"""y(t₀), y(t₁), … → polynomials of degree 8 in as few pieces of time as their accuracy allows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...fields.pieces import TimePieces
+from .waves import Waves
+
+DEGREE = 8
+LEAST, MOST = 10, 80  # steps in a piece
+MEMORY = 2**25  # numbers that wait to be fitted
+
+
+class Recorder:
+    """Takes the states of a run one by one; `worst` is the largest error of a fit, relative to each field."""
+
+    def __init__(self, allowed: float) -> None:
+        self.allowed, self.worst = allowed, 0.0
+        self.times: list[float] = []
+        self.states: list[np.ndarray] = []
+        self.waves: Waves | None = None
+        self.sizes = np.zeros(1)
+        self.ends: list[float] = []
+        self.pieces: list[tuple[Waves, list[np.ndarray]]] = []
+
+    def add(self, t: float, state: np.ndarray, waves: Waves) -> None:
+        """The unknowns along modes at the next time; a grid only ever gets finer."""
+        if self.waves is not None and self.waves is not waves:
+            self.states = [self.waves.onto(waves, one) for one in self.states]
+        self.waves = waves
+        self.times.append(t)
+        self.states.append(state)
+        space = tuple(range(1, state.ndim))
+        self.sizes = np.maximum(self.sizes, np.sqrt(np.sum(np.abs(state) ** 2, axis=space)))
+        most = int(np.clip(MEMORY // (4 * state.size), LEAST, MOST))
+        if len(self.times) > 2 * most:
+            self._flush(0, most)
+            self.times, self.states = self.times[most:], self.states[most:]
+
+    def _flush(self, low: int, high: int) -> None:
+        """The nodes low … high as one piece, or as two halves where that is not accurate enough."""
+        t, states = np.array(self.times[low : high + 1]), np.array(self.states[low : high + 1])
+        z = (2 * t - t[0] - t[-1]) / (t[-1] - t[0])
+        fit = _fitting(z)
+        coefficients = np.tensordot(fit, states, axes=1)
+        table = np.polynomial.chebyshev.chebvander(z, len(fit) - 1)
+        left = np.sum(
+            np.abs(np.tensordot(table, coefficients, axes=1) - states) ** 2, axis=tuple(range(2, states.ndim))
+        )
+        error = float(np.max(np.sqrt(left.mean(axis=0)) / np.maximum(self.sizes, 1e-3 * self.sizes.max())))
+        if error > self.allowed and high - low >= 2 * LEAST:
+            middle = (low + high) // 2
+            self._flush(low, middle)
+            self._flush(middle, high)
+            return
+        self.worst = max(self.worst, error)
+        assert self.waves is not None
+        whole = np.zeros((DEGREE + 1, *coefficients.shape[1:]), complex)
+        whole[: len(coefficients)] = coefficients
+        fields = [np.moveaxis(self.waves.coefficients(whole[:, f], f), 0, -1) for f in range(whole.shape[1])]
+        self.ends = self.ends or [float(t[0])]
+        self.ends.append(float(t[-1]))
+        self.pieces.append((self.waves, fields))
+
+    def form(self, error: np.ndarray | None = None) -> TimePieces | None:
+        """What has been recorded so far; nothing of it is recorded again."""
+        if len(self.times) > 1:
+            self._flush(0, len(self.times) - 1)
+            self.times, self.states = self.times[-1:], self.states[-1:]
+        if self.waves is None or not self.pieces:
+            return None
+        count = len(self.waves.kinds)
+        bases = tuple(self.waves.bases(f) for f in range(count))
+        coefficients = tuple(
+            np.stack([_widened(fields[f], waves, self.waves, f) for waves, fields in self.pieces])
+            for f in range(count)
+        )
+        unknown = np.full(count + 1, np.nan) if error is None else error
+        return TimePieces(coefficients, np.array(self.ends), unknown, bases)
+
+
+def _fitting(z: np.ndarray) -> np.ndarray:
+    """Values at nodes z in [−1, 1] → Chebyshev coefficients: least squares, exact at both ends."""
+    degree = min(DEGREE, len(z) - 1)
+    table = np.polynomial.chebyshev.chebvander(z, degree)
+    ends = table[[0, -1]]
+    # Lagrange's equations of min ‖Tc − y‖ with the ends fixed.
+    system = np.block([[table.T @ table, ends.T], [ends, np.zeros((2, 2))]])
+    right = np.vstack([table.T, np.eye(len(z))[[0, -1]]])
+    return np.asarray(np.linalg.solve(system, right)[: degree + 1])
+
+
+def _widened(values: np.ndarray, old: Waves, new: Waves, field: int) -> np.ndarray:
+    """Coefficients with zeros for the modes that a later grid has more."""
+    for axis, (kind, m, more) in enumerate(zip(new.kinds[field], old.modes, new.modes, strict=True)):
+        if m == more:
+            continue
+        line = np.moveaxis(values, axis, 0)
+        cosines = 0 if kind == "sine" else m + 1
+        gap = np.zeros((more - m, *line.shape[1:]))
+        parts = ([line[:cosines], gap] if cosines else []) + (
+            [line[cosines:], gap] if kind != "cosine" else []
+        )
+        values = np.moveaxis(np.concatenate(parts), 0, axis)
+    return values

@@ -1,0 +1,46 @@
+"""e ≈ d₂²/d₁: the error of the last of several runs, each tighter than the one before, from how they differ.
+
+d₁ and d₂ are the differences between runs that follow each other. The difference is the error of the looser one; that
+of the last, which nothing tighter tells, is smaller by the factor by which the differences fell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..thresholds import GAIN, SLACK
+
+EPS = float(np.finfo(float).eps)
+
+
+def relative(difference: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """‖difference‖/‖values‖ of each field, then of all together; a field that is zero is measured by the largest."""
+    sizes, errors = np.linalg.norm(values, axis=0), np.linalg.norm(difference, axis=0)
+    scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
+    together = np.linalg.norm(difference) / max(float(np.linalg.norm(values)), 1e-300)
+    return np.asarray([*(errors / scale), together])
+
+
+@dataclass
+class Tightening:
+    """The values of the runs so far at some points, (points, fields), and what they say about the last."""
+
+    rtol: float = 0.0
+    values: np.ndarray | None = None
+    differences: list[np.ndarray] = field(default_factory=list)
+
+    def after(self, rtol: float, values: np.ndarray) -> np.ndarray:
+        """The relative error of the run with these values, of each field and of all; nan for the first."""
+        before, loose, self.rtol, self.values = self.values, self.rtol, rtol, values
+        if before is None:
+            return np.full(values.shape[1] + 1, np.nan)
+        found = np.maximum(relative(values - before, values), EPS)
+        self.differences.append(found)
+        fall = np.full_like(found, (rtol / loose) ** GAIN)
+        if len(self.differences) > 1:
+            fall = np.clip(found / self.differences[-2], rtol / loose, 1.0)
+        # Rounding is magnified as the error of the looser run was.
+        rounding = SLACK * EPS * np.maximum(found / loose, 1.0)
+        return np.asarray(np.maximum(found * fall, rounding))

@@ -1,0 +1,137 @@
+"""u(x, t) = Σ_k Σ_m a_km^(p) φ_k(x) T_m(t) for t in piece p: series in space, polynomials in many pieces of time.
+
+All pieces have the same functions, so that a thousand of them are one array. Without space it is what an integrator
+of ordinary differential equations leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..problem import Problem
+from .basis import AxisBasis
+from .derivatives import Orders
+from .field import volume
+from .series import BLOCK, SCATTERED, Bases, contract
+
+
+class TimePieces(eqx.Module):
+    """Coefficients (pieces, functions of each space axis …, degree + 1) of each field; beyond the last break nan.
+
+    `error` is what the solver found out about itself: the relative error of each field, then of all; nan if unknown.
+    """
+
+    coefficients: tuple[Float[Array | np.ndarray, ...], ...]
+    breaks: Float[Array | np.ndarray, " ends"]
+    error: Float[Array | np.ndarray, " fields_and_all"]
+    space: Bases = eqx.field(static=True)
+
+    @property
+    def parameters(self) -> int:
+        return sum(int(np.size(own)) for own in self.coefficients)
+
+    @property
+    def degree(self) -> int:
+        return int(np.shape(self.coefficients[0])[-1]) - 1
+
+    @property
+    def _unit(self) -> AxisBasis:
+        return AxisBasis("chebyshev", self.degree, -1.0, 1.0)
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+        breaks, t = jnp.asarray(self.breaks, point.dtype), point[-1]
+        which = jnp.searchsorted(breaks[1:-1], t, side="right")
+        low, high = breaks[which], breaks[which + 1]
+        within = self._unit((2 * t - low - high) / (high - low), 0, jnp)
+        values = []
+        for own, bases in zip(self.coefficients, self.space, strict=True):
+            value = jnp.asarray(own, point.dtype)[which] @ within
+            for axis, basis in enumerate(bases):
+                value = jnp.tensordot(basis(point[axis], 0, jnp), value, axes=1)
+            values.append(value)
+        return jnp.where(t <= breaks[-1], jnp.stack(values), jnp.nan)
+
+    def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
+        points, breaks = np.asarray(points, dtype=float), np.asarray(self.breaks)
+        found = {order: np.empty((len(points), len(self.space))) for order in orders}
+        for start in range(0, len(points), BLOCK):
+            block = points[start : start + BLOCK]
+            which = np.searchsorted(breaks[1:-1], block[:, -1], side="right")
+            length = breaks[which + 1] - breaks[which]
+            z = (2 * block[:, -1] - breaks[which] - breaks[which + 1]) / length
+            times = {
+                k: self._unit(z, k) * ((2 / length) ** k)[:, None] for k in {order[-1] for order in orders}
+            }
+            unknown = block[:, -1] > breaks[-1]
+            for order in orders:
+                values = self._block(block, which, order, times[order[-1]])
+                values[unknown] = np.nan
+                found[order][start : start + BLOCK] = values
+        return found
+
+    def _block(self, points: np.ndarray, which: np.ndarray, order: Orders, times: np.ndarray) -> np.ndarray:
+        values = np.empty((len(points), len(self.space)))
+        for f, (own, bases) in enumerate(zip(self.coefficients, self.space, strict=True)):
+            own = np.asarray(own)
+            if not bases:
+                values[:, f] = np.einsum("pk,pk->p", own[which], times)
+                continue
+            tables = [basis(points[:, i], order[i]) for i, basis in enumerate(bases)]
+            for piece in np.unique(which):
+                here = which == piece
+                values[here, f] = contract(own[piece], [*(table[here] for table in tables), times[here]])
+        return values
+
+    def jump_integrals(
+        self, problem: Problem, axis: int, orders: int, points: np.ndarray
+    ) -> np.ndarray | None:
+        """At every break in time, by the mean over some of the points."""
+        if axis != problem.time:
+            return None
+        ends = [self._unit(np.array([-1.0, 1.0]), k) for k in range(orders)]
+        half = np.diff(np.asarray(self.breaks)) / 2
+        totals = np.zeros((orders, len(self.space)))
+        for f, (own, bases) in enumerate(zip(self.coefficients, self.space, strict=True)):
+            tables = [basis(points[:SCATTERED, i]) for i, basis in enumerate(bases)]
+            for k, (first, last) in enumerate(ends):
+                rates = (half**-k).reshape(-1, *[1] * len(bases))
+                jump = ((np.asarray(own) @ last) * rates)[:-1] - ((np.asarray(own) @ first) * rates)[1:]
+                sizes = [np.mean(np.abs(contract(one, tables))) for one in jump] if bases else np.abs(jump)
+                totals[k, f] = np.sum(sizes)
+        return totals * volume(problem) / problem.axes[axis].length
+
+    def spec(self) -> dict[str, Any]:
+        return {
+            "kind": "time-pieces",
+            "pieces": len(self.breaks) - 1,
+            "degree": self.degree,
+            "space": [[asdict(b) for b in bases] for bases in self.space],
+        }
+
+
+def pieces_skeleton(spec: dict[str, Any]) -> TimePieces:
+    """Time pieces of the structure `spec` describes, all numbers zero."""
+    space = tuple(tuple(AxisBasis(**basis) for basis in axes) for axes in spec["space"])
+    count, width = spec["pieces"], spec["degree"] + 1
+    coefficients = tuple(np.zeros((count, *(basis.size for basis in axes), width)) for axes in space)
+    return TimePieces(coefficients, np.zeros(count + 1), np.zeros(len(space) + 1), space)
+
+
+def hermite(ends: np.ndarray, halves: np.ndarray) -> np.ndarray:
+    """Chebyshev coefficients of the polynomials with given derivatives 0, 1, …, m at both ends of each piece.
+
+    `ends` is (breaks, fields, m + 1), `halves` half of each piece's length; the result (pieces, fields, 2m + 2).
+    """
+    known = ends.shape[-1]
+    unit = AxisBasis("chebyshev", 2 * known - 1, -1.0, 1.0)
+    rows = np.concatenate([unit(np.array([-1.0, 1.0]), k) for k in range(known)])
+    scaled = halves[:, None, None] ** np.arange(known)
+    both = np.stack([ends[:-1] * scaled, ends[1:] * scaled], axis=-1)
+    return np.asarray(both.reshape(*both.shape[:2], -1) @ np.linalg.inv(rows).T)

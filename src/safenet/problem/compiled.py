@@ -1,0 +1,138 @@
+"""(expr₁, expr₂, …)(symbols) as one Python function: what an integrator asks for thousands of times.
+
+`evaluate` walks the tree at every call; here it is walked once and written as a list of assignments, each shared part
+once. The text holds numbered variables, operators and names of this module: nothing that a user wrote.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .evaluate import COMPOSED, UNARY, constant
+from .language.where import Where
+
+LONGEST_POWER = 64  # an integer power below this is a product: exact for negative bases
+
+
+def compiled(
+    expressions: Sequence[sp.Expr], symbols: Sequence[sp.Symbol], scalar: bool = False
+) -> Callable[..., tuple[Any, ...]]:
+    """A function of the symbols' values that returns all expressions, for arrays or, faster, for Python floats.
+
+    Of floats, what has no value is nan and nothing is raised.
+    """
+    lines: list[str] = []
+    known: dict[sp.Basic, str] = {symbol: f"x{i}" for i, symbol in enumerate(symbols)}
+    results = [_written(expression, known, lines) for expression in expressions]
+    arguments = ", ".join(f"x{i}" for i in range(len(symbols)))
+    body = [f"def function({arguments}):", *lines, f"    return ({', '.join(results)},)"]
+    names: dict[str, Any] = {"f": SCALARS if scalar else ARRAYS, "nan": math.nan, "__builtins__": {}}
+    exec("\n".join(body), names)
+    function: Callable[..., tuple[Any, ...]] = names["function"]
+    return function
+
+
+def _written(node: sp.Basic, known: dict[sp.Basic, str], lines: list[str]) -> str:
+    """The name of a node's value, with the assignments that it needs appended to `lines`."""
+    if node in known:
+        return known[node]
+    if node.is_number:
+        known[node] = f"({constant(node)!r})"
+        return known[node]
+    parts = [_written(part, known, lines) for part in node.args]
+    known[node] = f"v{len(lines)}"
+    lines.append(f"    {known[node]} = {_operation(node, parts)}")
+    return known[node]
+
+
+def _operation(node: sp.Basic, parts: list[str]) -> str:
+    if isinstance(node, sp.Add):
+        return " + ".join(parts)
+    if isinstance(node, sp.Mul):
+        return "*".join(parts)
+    if isinstance(node, sp.Pow):
+        return _power(node, parts)
+    if isinstance(node, Where):
+        return f"f.where({', '.join(parts)})"
+    if isinstance(node, (sp.Max, sp.Min)):
+        name, text = "maximum" if isinstance(node, sp.Max) else "minimum", parts[0]
+        for part in parts[1:]:
+            text = f"f.{name}({text}, {part})"
+        return text
+    if type(node) in COMPOSED:
+        return f"f.{type(node).__name__}({parts[0]})"
+    names = {**UNARY, sp.atan2: "arctan2", sp.Heaviside: "heaviside"}
+    return f"f.{names[type(node)]}({', '.join(parts)})"
+
+
+def _power(node: sp.Pow, parts: list[str]) -> str:
+    base, exponent = node.args
+    if exponent.is_Integer and 1 <= abs(int(exponent)) <= LONGEST_POWER:
+        product = "*".join([parts[0]] * abs(int(exponent)))
+        return f"f.inverse({product})" if exponent.is_negative else product
+    if exponent == sp.Rational(1, 2):
+        return f"f.sqrt({parts[0]})"
+    if exponent == -sp.Rational(1, 2):
+        return f"f.inverse(f.sqrt({parts[0]}))"
+    if base == sp.E:
+        return f"f.exp({parts[1]})"
+    return f"f.power({parts[0]}, {parts[1]})"
+
+
+def _safe(function: Callable[..., float]) -> Callable[..., float]:
+    """nan where a function of floats has no value, as NumPy has it."""
+
+    def computed(*values: float) -> float:
+        try:
+            return function(*values)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return math.nan
+
+    return computed
+
+
+def _composed(xp: Any) -> dict[str, Callable[[Any], Any]]:
+    def of(rule: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+        return lambda z: rule(xp, z)
+
+    return {kind.__name__: of(rule) for kind, rule in COMPOSED.items()}
+
+
+_MATH = {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}
+_PLAIN: dict[str, Callable[..., Any]] = {
+    name: _safe(getattr(math, _MATH.get(name, name)))
+    for name in UNARY.values()
+    if hasattr(math, _MATH.get(name, name))
+}
+SCALARS = SimpleNamespace(
+    **_PLAIN,
+    **{name: _safe(rule) for name, rule in _composed(SimpleNamespace(**_PLAIN)).items()},
+    abs=abs,
+    sign=lambda z: math.copysign(1.0, z) if z else 0.0,
+    sqrt=_safe(math.sqrt),
+    power=_safe(math.pow),
+    inverse=_safe(lambda z: 1 / z),
+    arctan2=_safe(math.atan2),
+    maximum=max,
+    minimum=min,
+    heaviside=lambda z, middle: middle if z == 0 else float(z > 0),
+    where=lambda g, a, b: a if g > 0 else b,
+)
+ARRAYS = SimpleNamespace(
+    **{name: getattr(np, name) for name in UNARY.values()},
+    **_composed(np),
+    sqrt=np.sqrt,
+    power=np.power,
+    inverse=lambda z: 1 / z,
+    arctan2=np.arctan2,
+    maximum=np.maximum,
+    minimum=np.minimum,
+    heaviside=np.heaviside,
+    where=lambda g, a, b: np.where(g > 0, a, b),
+)

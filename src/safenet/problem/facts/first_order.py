@@ -1,0 +1,100 @@
+"""y′ = f(t, y), y(t₀) = y₀, with y = (u, u′, …, u^(q−1), v, …): any system without space, from its symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from ...errors import SafeNetError
+from ..evaluate import evaluate
+from ..jets import Jet
+from ..problem import Problem
+from .evolution import time_obstacle
+from .fact import fact
+
+COUPLED = 4  # highest derivatives that may be coupled by coefficients that vary
+
+
+@dataclass(frozen=True)
+class FirstOrder:
+    """The unknowns' derivatives as symbols, their rates and initial values; `places[f]` is where field f begins."""
+
+    time: sp.Symbol
+    state: tuple[sp.Symbol, ...]
+    rates: tuple[sp.Expr, ...]
+    start: np.ndarray
+    places: tuple[int, ...]
+
+    def derivative(self, expression: sp.Expr) -> sp.Expr:
+        """d/dt of an expression along a solution: ∂_t g + Σ ∂g/∂y · f, on either side of a jump."""
+        along = zip(self.state, self.rates, strict=True)
+        found = expression.diff(self.time) + sp.Add(*(expression.diff(y) * rate for y, rate in along))
+        return found.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
+
+
+@fact
+def first_order(problem: Problem) -> FirstOrder:
+    """The problem in this form, or a refusal that says why it has none."""
+    if obstacle := time_obstacle(problem):
+        raise SafeNetError(obstacle)
+    if len(problem.axes) > 1:
+        raise SafeNetError("it has axes of space")
+    if len(problem.equations) != len(problem.unknowns):
+        raise SafeNetError("it has not one equation for each unknown")
+    orders = {name: problem.time_order(name) for name in problem.unknowns}
+    for name, order in orders.items():
+        if order == 0:
+            raise SafeNetError(f"{name} has no time derivative")
+
+    def symbol(name: str, k: int) -> sp.Symbol:
+        return sp.Symbol(Jet(name, (k,), (None,)).text(problem.axis_names), real=True)
+
+    state = tuple(symbol(name, k) for name, order in orders.items() for k in range(order))
+    places = tuple(np.cumsum([0, *list(orders.values())[:-1]]).tolist())
+    highest = _solved(problem, [symbol(name, order) for name, order in orders.items()])
+    rates: list[sp.Expr] = []
+    for (name, order), top in zip(orders.items(), highest, strict=True):
+        rates += [*(symbol(name, k) for k in range(1, order)), top]
+    return FirstOrder(problem.axes[0].symbol, state, tuple(rates), _start(problem, orders), places)
+
+
+def _solved(problem: Problem, highest: list[sp.Symbol]) -> list[sp.Expr]:
+    """The equations solved for the highest derivatives, in which they have to be linear."""
+    residuals = [sp.expand_mul(problem.value(equation.residual)) for equation in problem.equations]
+    matrix = sp.Matrix([[residual.diff(top) for top in highest] for residual in residuals])
+    if matrix.free_symbols & set(highest):
+        raise SafeNetError("its highest derivatives do not appear linearly")
+    rest = sp.Matrix([-residual.xreplace(dict.fromkeys(highest, sp.Integer(0))) for residual in residuals])
+    if all(sum(bool(entry != 0) for entry in matrix.row(i)) == 1 for i in range(len(highest))):
+        # Each equation has one of them: no algebra that would open up what was written.
+        columns = [next(j for j in range(len(highest)) if matrix[i, j] != 0) for i in range(len(highest))]
+        if sorted(columns) == list(range(len(highest))):
+            found = {j: rest[i] / matrix[i, j] for i, j in enumerate(columns)}
+            return [found[j] for j in range(len(highest))]
+    if matrix.free_symbols and len(highest) > COUPLED:
+        raise SafeNetError("its highest derivatives are coupled")
+    if sp.simplify(matrix.det()) == 0:
+        raise SafeNetError("its equations do not fix all highest derivatives")
+    return list(matrix.inv(method="ADJ") * rest)
+
+
+def _start(problem: Problem, orders: dict[str, int]) -> np.ndarray:
+    """y₀ from the initial conditions, a linear system of numbers."""
+    columns = [(name, k) for name, order in orders.items() for k in range(order)]
+    matrix, right = np.zeros((len(problem.conditions), len(columns))), np.zeros(len(problem.conditions))
+    for i, condition in enumerate(problem.conditions):
+        if not condition.linear:
+            raise SafeNetError(f"the condition {condition.text} is not linear")
+        right[i] = float(evaluate(problem.value(condition.source), {}, np))
+        for jet_symbol, jet in condition.jets.items():
+            at = (jet.field, jet.orders[0])
+            if at not in columns:
+                raise SafeNetError(f"the condition {condition.text} has too high a derivative")
+            matrix[i, columns.index(at)] = float(
+                evaluate(problem.value(condition.coefficient(jet_symbol)), {}, np)
+            )
+    if matrix.shape[0] != matrix.shape[1] or np.linalg.cond(matrix) > 1e12:
+        raise SafeNetError("its conditions do not fix each initial value")
+    return np.linalg.solve(matrix, right)

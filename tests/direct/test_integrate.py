@@ -1,0 +1,146 @@
+"""Systems without space: against a Taylor series in extended precision, closed forms, and what stiffness must show."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import safenet as sn
+from safenet.direct.steps.integrate import Integrate, System
+from safenet.fields.saved import field_skeleton
+from safenet.problem.toml import loads
+from safenet.run.budget import Budget
+from safenet.run.checkpoint import fill, leaves
+from safenet.run.result import Outcome
+
+LORENZ = """
+unknowns = ["x", "y", "z"]
+equations = ["x_t = 10*(y - x)", "y_t = x*(28 - z) - y", "z_t = x*y - 8/3*z"]
+conditions = ["x(0) = 1", "y(0) = 1", "z(0) = 1"]
+[domain]
+t = [0, 20]
+"""
+ROBERTSON = """
+unknowns = ["a", "b", "c"]
+equations = ["a_t = -0.04*a + 1e4*b*c", "b_t = 0.04*a - 1e4*b*c - 3e7*b**2", "c_t = 3e7*b**2"]
+conditions = ["a(0) = 1", "b(0) = 0", "c(0) = 0"]
+[domain]
+t = [0, {end}]
+"""
+
+
+def ordinary(equation, *conditions, end=10):
+    listing = ", ".join(f'"{one}"' for one in conditions)
+    text = f'equations = ["{equation}"]\nunknowns = ["u"]\nconditions = [{listing}]\n[domain]\nt = [0, {end}]'
+    return loads(text)
+
+
+def solved(problem, solver="auto"):
+    return sn.solve(problem, solver, monitor=sn.Monitor())
+
+
+def lorenz_by_taylor(end, order=24, per_unit=40):
+    """Power series in 64-bit mantissas, restarted 40 times a unit of time: an error of 1e-19 · e^(0.9 t)."""
+    h, state, found = np.longdouble(1) / per_unit, np.ones(3, np.longdouble), []
+    powers, third = h ** np.arange(order + 1), np.longdouble(8) / 3
+    for _ in range(end * per_unit):
+        x, y, z = series = np.zeros((3, order + 1), np.longdouble)
+        series[:, 0] = state
+        for n in range(order):
+            xz, xy = x[: n + 1] @ z[n::-1], x[: n + 1] @ y[n::-1]
+            series[:, n + 1] = 10 * (y[n] - x[n]), 28 * x[n] - xz - y[n], xy - third * z[n]
+            series[:, n + 1] /= n + 1
+        state = series @ powers
+        found.append(state)
+    return np.arange(1, end * per_unit + 1) / per_unit, np.array(found, dtype=float)
+
+
+@pytest.mark.parametrize("end", [4, pytest.param(20, marks=pytest.mark.slow)])
+def test_lorenz_agrees_with_taylor_series_and_its_estimate_with_its_error(end):
+    sol = solved(loads(LORENZ.replace("20", str(end))))
+    times, truth = lorenz_by_taylor(end)
+    own = sol(t=times)
+    for i, name in enumerate("xyz"):
+        error = np.linalg.norm(own[name] - truth[:, i]) / np.linalg.norm(truth[:, i])
+        assert error < 1e-9
+        assert error / 10 < sol.result.estimate[name] < 10 * error
+    assert sol.result.outcome == Outcome.SOLVED
+    assert sol.plan.passes[0].name == "integrate"
+
+
+@pytest.mark.parametrize("end", ["1e4", "1e11"])
+def test_robertson_conserves_mass_and_ends_where_its_slow_manifold_says(end):
+    sol = solved(loads(ROBERTSON.format(end=end)))
+    a, b, c = (sol(t=float(end))[name] for name in "abc")
+    assert abs(a + b + c - 1) < 1e-9
+    # b follows a and c at once: 0.04 a = 1e4 b c + 3e7 b².
+    assert abs(0.04 * a - 1e4 * b * c - 3e7 * b**2) < 1e-4 * 0.04 * a
+    if end == "1e11":
+        assert abs(a / 2.0833e-8 - 1) < 1e-3  # Hairer and Wanner's printed value, to its digits
+    assert max(sol.result.estimate.values()) < 1e-8
+
+
+def test_stiffness_is_found_where_it_is_and_only_there():
+    def stiff(problem):
+        system = System.of(problem)
+        return system.track(1e-7, np.full(len(system.start), 1e-10), False, 100_000, Budget()).stiff
+
+    assert stiff(ordinary("u_t = -1e6*(u - cos(t))", "u(0) = 0"))
+    assert not stiff(ordinary("u_t = -(u - cos(t))", "u(0) = 0"))
+    assert not stiff(ordinary("u_tt = -1e4*u", "u(0) = 1", "u_t(0) = 0"))  # fast, but it has to be followed
+    assert not stiff(loads(LORENZ))
+
+
+def test_higher_orders_are_reduced_and_derivatives_are_the_polynomials_own():
+    sol = solved(ordinary("u_ttt = -u_t", "u(0) = 0", "u_t(0) = 1", "u_tt(0) = 0"))
+    t = np.linspace(0, 10, 37)
+    for order, exact in enumerate((np.sin(t), np.cos(t), -np.sin(t), -np.cos(t))):
+        assert np.abs(sol.diff("t", order)(t=t) - exact).max() < 1e-8
+
+
+def test_coupled_highest_derivatives_are_solved_for():
+    text = """
+    unknowns = ["u", "v"]
+    equations = ["2*u_t + v_t = cos(t)", "u_t - v_t = 2*cos(t)"]
+    conditions = ["u(0) = 0", "u(0) + v(0) = 1"]
+    [domain]
+    t = [0, 3]
+    """
+    sol = solved(loads(text))
+    t = np.linspace(0, 3, 11)
+    assert np.abs(sol(t=t)["u"] - np.sin(t)).max() < 1e-9
+    assert np.abs(sol(t=t)["v"] - (1 - np.sin(t))).max() < 1e-9
+
+
+def test_steps_end_at_breaks_in_time():
+    sol = solved(ordinary("u_tt = where(t < 1, 2, 0)", "u(0) = 0", "u_t(0) = 0", end=3))
+    t = np.linspace(0, 3, 61)
+    assert np.abs(sol(t=t) - np.where(t < 1, t**2, 2 * t - 1)).max() < 1e-12
+    assert 1.0 in np.asarray(sol.field.breaks)
+
+
+@pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")
+def test_blow_up_is_said_with_its_time():
+    sol = solved(ordinary("u_t = u**2", "u(0) = 1", end=2))
+    assert sol.result.outcome == Outcome.GIVEN_UP
+    assert "blow up near t = 1" in sol.result.stop_reason
+
+
+def test_a_field_of_pieces_is_saved_to_the_bit_and_knows_its_error(tmp_path):
+    problem = ordinary("u_t = -u", "u(0) = 1")
+    sol = sn.solve(problem, out=tmp_path / "run", monitor=sn.Monitor())
+    again = sn.load(tmp_path / "run")
+    t = np.linspace(0, 10, 13)
+    assert np.array_equal(sol(t=t), again(t=t))
+    assert again.estimate() == sol.estimate() == sol.result.estimate
+    assert 0 < sol.result.estimate < 1e-10
+    copy = fill(field_skeleton(problem, sol.field.spec()), leaves(sol.field))
+    assert np.allclose(np.asarray(copy(jnp.array([2.5]))), np.exp(-2.5), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("equation", "why"),
+    [("u_t**2 = u", "do not appear linearly"), ("u_t + u_tt*u_tt = 0", "do not appear linearly")],
+)
+def test_what_is_no_explicit_system_is_left_to_others(equation, why):
+    conditions = ["u(0) = 1", *(["u_t(0) = 0"] if "tt" in equation else [])]
+    assert why in Integrate().obstacle(ordinary(equation, *conditions))
