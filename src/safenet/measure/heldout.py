@@ -130,7 +130,7 @@ def interior_points(problem: Problem, count: int) -> np.ndarray:
 @fact
 def _features(problem: Problem) -> np.ndarray:
     points = narrow(problem).points
-    return points[problem.contains(points)]
+    return np.asarray(points[problem.contains(points)])
 
 
 @fact
