@@ -172,13 +172,12 @@ class Trail:
 
     def differences(self, rougher: Trail) -> np.ndarray:
         """The relative difference of the unknowns between two runs, over their snapshots: of each, and of all."""
-        apart, sizes = 0.0, 0.0
+        apart, sizes = np.zeros(1), np.zeros(1)
         for index, (waves, state) in self.snapshots.items():
             other_waves, other = rougher.snapshots[index]
             space = tuple(range(1, state.ndim))
             apart = apart + np.sum(np.abs(state - other_waves.onto(waves, other)) ** 2, axis=space)
             sizes = sizes + np.sum(np.abs(state) ** 2, axis=space)
-        apart, sizes = np.asarray(apart), np.asarray(sizes)
         scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
         return np.sqrt([*(apart / scale), apart.sum() / max(float(sizes.sum()), 1e-300)])
 
