@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from ..fields.saved import check_size, field_skeleton
@@ -23,6 +22,7 @@ from ..measure.heldout import HeldOut, held_out
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.checkpoint import SAVE_EVERY, fill, leaves, pack, unpack, write_checkpoint
+from ..run.device import process_index
 from ..run.folder import undamaged
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord, finite_or_none
@@ -166,7 +166,7 @@ class Passes:
     def save(self, force: bool = False) -> None:
         if self.folder is None or (not force and time.monotonic() - self.saved < SAVE_EVERY):
             return
-        if jax.process_index():
+        if process_index():
             return  # the first of several processes writes for all
         arrays: dict[str, Any] = {}
         facts: dict[str, Any] = {

@@ -10,28 +10,25 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from ..problem import Problem
+from ..trees import Tree, static
 from .basis import AxisBasis
-from .derivatives import Orders
-from .field import volume
+from .field import Orders, volume
 from .series import BLOCK, SCATTERED, Bases, contract
 
 
-class TimePieces(eqx.Module):
+class TimePieces(Tree):
     """Coefficients (pieces, functions of each space axis …, degree + 1) of each field; beyond the last break nan.
 
     `error` is what the solver found out about itself: the relative error of each field, then of all; nan if unknown.
     """
 
-    coefficients: tuple[Float[Array | np.ndarray, ...], ...]
-    breaks: Float[Array | np.ndarray, " ends"]
-    error: Float[Array | np.ndarray, " fields_and_all"]
-    space: Bases = eqx.field(static=True)
+    coefficients: tuple[Any, ...]  # arrays, also JAX's
+    breaks: Any
+    error: Any
+    space: Bases = static()
 
     @property
     def parameters(self) -> int:
@@ -45,7 +42,9 @@ class TimePieces(eqx.Module):
     def _unit(self) -> AxisBasis:
         return AxisBasis("chebyshev", self.degree, -1.0, 1.0)
 
-    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+    def __call__(self, point: Any) -> Any:
+        import jax.numpy as jnp
+
         breaks, t = jnp.asarray(self.breaks, point.dtype), point[-1]
         which = jnp.searchsorted(breaks[1:-1], t, side="right")
         low, high = breaks[which], breaks[which + 1]
