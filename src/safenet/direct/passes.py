@@ -89,7 +89,14 @@ class Passes:
         field = Unknown(len(self.problem.unknowns)) if self.best is None else self.best
         history = np.empty((0, 2))  # of losses: there are none
         return Carried(
-            field, self.residual, history, self.records, interrupted, self.stopped, winner=self.winner
+            field,
+            self.residual,
+            history,
+            self.records,
+            interrupted,
+            self.stopped,
+            winner=self.winner,
+            measured=self.measured,
         )
 
     def _over(self) -> bool:

@@ -69,24 +69,38 @@ class TimePieces(Tree):
                 k: self._unit(z, k) * ((2 / length) ** k)[:, None] for k in {order[-1] for order in orders}
             }
             unknown = block[:, -1] > breaks[-1]
-            for order in orders:
-                values = self._block(block, which, order, times[order[-1]])
-                values[unknown] = np.nan
-                found[order][start : start + BLOCK] = values
+            for f in range(len(self.space)):
+                for order, values in self._field(f, block, which, orders, times).items():
+                    values[unknown] = np.nan
+                    found[order][start : start + BLOCK, f] = values
         return found
 
-    def _block(self, points: np.ndarray, which: np.ndarray, order: Orders, times: np.ndarray) -> np.ndarray:
-        values = np.empty((len(points), len(self.space)))
-        for f, (own, bases) in enumerate(zip(self.coefficients, self.space, strict=True)):
-            own = np.asarray(own)
-            if not bases:
-                values[:, f] = np.einsum("pk,pk->p", own[which], times)
-                continue
-            tables = [basis(points[:, i], order[i]) for i, basis in enumerate(bases)]
-            for piece in np.unique(which):
-                here = which == piece
-                values[here, f] = contract(own[piece], [*(table[here] for table in tables), times[here]])
-        return values
+    def _field(
+        self,
+        f: int,
+        points: np.ndarray,
+        which: np.ndarray,
+        orders: Sequence[Orders],
+        times: dict[int, np.ndarray],
+    ) -> dict[Orders, np.ndarray]:
+        """One field at the points, which are in the pieces `which`; what derivatives share is contracted once."""
+        own, bases = np.asarray(self.coefficients[f]), self.space[f]
+        if not bases:
+            return {order: np.einsum("pk,pk->p", own[which], times[order[-1]]) for order in orders}
+        found = {order: np.empty(len(points)) for order in orders}
+        needed = {(i, order[i]) for order in orders for i in range(len(bases))}
+        tables = {(i, k): bases[i](points[:, i], k) for i, k in needed}
+        for piece in np.unique(which):
+            here = np.flatnonzero(which == piece)
+            first = {
+                k: np.tensordot(table[here], own[piece], axes=1) for (i, k), table in tables.items() if i == 0
+            }
+            for order in orders:
+                value = first[order[0]]
+                for i in range(1, len(bases)):
+                    value = np.einsum("pk,pk...->p...", tables[i, order[i]][here], value)
+                found[order][here] = np.einsum("pk,pk->p", times[order[-1]][here], value)
+        return found
 
     def jump_integrals(
         self, problem: Problem, axis: int, orders: int, points: np.ndarray

@@ -251,7 +251,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
     plan, found = job.plan, carried.found or Found({})
     problem = job.problem.found(found.values) if found.values else job.problem
     field = carried.field
-    measured = errors(problem, field)
+    measured = errors(problem, field, measured=carried.measured)
     l2re = errors_json(measured, len(problem.unknowns))
     own = getattr(field, "parameters", None)
     result = Result(
