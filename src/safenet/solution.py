@@ -22,12 +22,11 @@ import numpy as np
 from . import library
 from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
-from .fields.derivatives import Orders, jets
+from .fields.field import Orders, jets
 from .fields.saved import check_map, check_size
 from .inverse.plan import FitPlan
 from .measure.estimate import estimated_error
 from .measure.heldout import HeldOut, grid, held_out
-from .networks.saved import OWN
 from .problem import Problem
 from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
@@ -35,12 +34,12 @@ from .run.checkpoint import contents, fill, leaves, pack, unpack, write_atomical
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
 from .run.found import FoundNumber
 from .run.result import Result
-from .train.plan import Plan
-from .train.solver import factory_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import Dataset
+
+    from .train.plan import Plan
 
 GRIDS = {1: (1001,), 2: (257, 101), 3: (101, 101, 21)}  # the evaluation grids of the protocol
 PLANE = (401, 201)  # and for a steady problem in the plane
@@ -219,7 +218,11 @@ class Solution:
         """
         self._check_undifferentiated("saved", "save the solution itself, and call .diff after loading it")
         folder, plan = Path(folder), self.plan
-        if isinstance(plan, Plan) and plan.method == OWN and (factory is not None or not plan.factory):
+        if (
+            not isinstance(plan, DirectPlan)
+            and plan.own_network
+            and (factory is not None or not plan.factory)
+        ):
             plan = replace(plan, factory=_named(factory))
         files = {
             PROBLEM: dumps(self.problem).encode(),
@@ -243,6 +246,8 @@ class Solution:
 
 
 def _named(factory: Callable[[Any], Any] | None) -> str:
+    from .train.solver import factory_name
+
     name = factory_name(factory)
     if not name:
         raise SafeNetError(
@@ -299,8 +304,11 @@ def read_plan(folder: Path) -> DirectPlan | Plan:
     with undamaged(folder / PLAN):
         text = contents(folder / PLAN).decode()
         known = json.loads(text)
-        kind = Plan if "passes" not in known else FitPlan if known["solver"] == FitPlan.solver else DirectPlan
-        return kind.from_json(text)
+        if "passes" in known:
+            return (FitPlan if known["solver"] == FitPlan.solver else DirectPlan).from_json(text)
+        from .train.plan import Plan
+
+        return Plan.from_json(text)
 
 
 def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.ndarray:
@@ -312,9 +320,9 @@ def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.nda
     return np.concatenate(blocks)
 
 
-def errors(problem: Problem, network: Any, orders: Orders = ()) -> Errors:
+def errors(problem: Problem, network: Any, orders: Orders = (), measured: HeldOut | None = None) -> Errors:
     """L2RE and largest error of ∂^orders u on the protocol's grid; the exact solution is read here and nowhere else."""
-    measured = held_out(problem, network)
+    measured = measured or held_out(problem, network)
     if not problem.has_reference:
         return Errors(None, None, {}, None, measured)
     points, truth = reference_values(problem, orders)

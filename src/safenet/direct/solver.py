@@ -20,6 +20,7 @@ __all__ = [
     "DESCRIPTIONS",
     "SOLVERS",
     "Cells",
+    "Fourier",
     "Integrate",
     "LeastSquares",
     "March",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ..measure.thresholds import UNLIKELY
 from ..problem import Problem
@@ -75,7 +75,7 @@ def _spread(r: np.ndarray, numbers: int, known: bool) -> float:
         return 1.0
     inflated = float(np.sqrt(chi2 / freedom))
     if known:
-        return inflated if stats.chi2.sf(chi2, freedom) < UNLIKELY else 1.0
+        return inflated if scipy.stats.chi2.sf(chi2, freedom) < UNLIKELY else 1.0
     return inflated
 
 

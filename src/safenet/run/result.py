@@ -183,6 +183,7 @@ class Carried:
     stopped: bool = False  # by the clock
     winner: int = -1
     found: Found | None = None  # of an inverse problem
+    measured: Any = None  # the held-out residuals of the field, where they are known
 
     @property
     def ending(self) -> Ending:

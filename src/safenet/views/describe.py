@@ -6,9 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..features import domain_expressions, fourier_products
 from ..measure.thresholds import ROUGH
-from ..networks.methods import METHODS, build
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
 from ..problem.facts.structure import axis_kinds, named_frequencies
@@ -18,13 +16,16 @@ from ..problem.numbers import Number
 from ..run.result import Outcome, Result, pooled
 from ..solution import POOLED, Solution, l2re_text
 from ..solving.plans import plan_for
-from ..train.solver import Train
 
 
 def describe(problem: Problem) -> dict[str, Any]:
     """Everything the symbols say, as data."""
     import jax
     import numpy as np
+
+    from ..features import domain_expressions, fourier_products
+    from ..networks.methods import METHODS, build
+    from ..train.solver import Train
 
     plan = plan_for(problem if problem.data else problem.forward())
     literal = build(problem, METHODS["safe-net-literal"], key=jax.random.key(0))
