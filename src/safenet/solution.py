@@ -228,7 +228,7 @@ class Solution:
                 {**leaves(self.field), "history": self.history}, {"network": plan.spec(self.field)}
             ),
             RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
-            **{data.file: data.text.encode() for data in self.problem.data},
+            **{name: one.text.encode() for name, one in self.problem.files.items()},
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
