@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,10 @@ class Curve(Number):
     @cached_property
     def shape(self) -> tuple[int, ...]:
         return (self.cells + 3,) * len(self.of)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
 
     def table(self, name: str, domain: Domain) -> Table:
         """The function as it is now: what was found, or the start."""

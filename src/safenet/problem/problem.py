@@ -193,7 +193,10 @@ class Problem(Domain):
         """The same statement, with the values that were found in the place of its unknown numbers."""
         if not self.unknown:
             return self
-        numbers = {name: replace(number, value=values[name]) for name, number in self.unknown.items()}
+        numbers = {
+            name: replace(number, value=values[name] if name in self.curves else float(values[name]))
+            for name, number in self.unknown.items()
+        }
         return self._copy(unknown=numbers)
 
     def _copy(self, **changes: Any) -> Problem:

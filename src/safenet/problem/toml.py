@@ -142,7 +142,7 @@ def _document(text: str) -> dict[str, Any]:
     except RecursionError:
         raise SafeNetError("brackets nested too deeply", "the format has at most two levels") from None
     for key in document:
-        if key not in KEYS:
+        if key not in KEYS or (key == "unknown" and isinstance(document[key], list)):
             _wrong((key,), f"unknown key {key[:40]!r}", nearest(key[:40], KEYS))
     return document
 
