@@ -32,7 +32,7 @@ from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
 from .run.checkpoint import contents, fill, leaves, pack, unpack, write_atomically
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
-from .run.found import FoundNumber
+from .run.found import FoundFunction, FoundNumber
 from .run.result import Result
 
 if TYPE_CHECKING:
@@ -148,13 +148,19 @@ class Solution:
         return np.stack(inside, axis=1), arrays[0].shape
 
     @property
-    def found(self) -> dict[str, FoundNumber]:
-        """The unknown numbers of an inverse problem: `sol.found["nu"]`, with its standard error as `.error`."""
-        return {
-            name: FoundNumber(one["value"], one["error"])
-            for name, one in self.result.found.items()
-            if one["value"] is not None
-        }
+    def found(self) -> dict[str, Any]:
+        """What an inverse problem has found: `sol.found["nu"]` is a number, with its standard error as `.error`, and
+        `sol.found["k"](x=0.3)` a function, with `.error(x=0.3)`."""
+        found: dict[str, Any] = {}
+        for name, one in self.result.found.items():
+            if name in self.problem.curves:
+                spline = self.problem.functions[name].spline
+                errors = one["error"] and replace(spline, coefficients=np.array(one["error"]))
+                of = self.problem.curves[name].of
+                found[name] = FoundFunction(name, of, spline, errors or None, one.get("determined"))
+            elif one["value"] is not None:
+                found[name] = FoundNumber(one["value"], one["error"])
+        return found
 
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
@@ -231,7 +237,7 @@ class Solution:
                 {**leaves(self.field), "history": self.history}, {"network": plan.spec(self.field)}
             ),
             RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
-            **{data.file: data.text.encode() for data in self.problem.data},
+            **{name: one.text.encode() for name, one in self.problem.files.items()},
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -282,7 +288,7 @@ def load(
     result = former_result(folder)
     if result is None:
         raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")
-    values = {name: float(one["value"] or 0) for name, one in result.found.items()}
+    values = {name: np.array(one["value"] or 0, float) for name, one in result.found.items()}
     problem = problem.found(values) if values else problem
     return Solution(problem, field, plan, history, result, folder=folder, factory=factory)
 
