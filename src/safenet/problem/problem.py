@@ -25,16 +25,19 @@ from .language.names import check_names, check_titles
 from .numbers import check_unknown, numbers_of, with_unknown
 from .pieces import On
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
+from .texts import read_texts
 
 
 class Problem(Domain):
-    """Equations on a box with conditions: `Problem(Eq(u_t, u_xx), on={x: (0, 1), t: (0, 1)}, where=[…])`.
+    """Equations with conditions: `Problem("u_t = u_xx", on={"x": (0, 1), "t": (0, 1)}, where=["u(0, t) = 0", …])`.
 
-    `equations`   one `Eq` (or expression meant to be zero), or a list of them
+    `equations`   one equation, or a list of them: text as in a problem file, or SymPy's `Eq` (or an expression that is
+                  zero)
     `on`          axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time; for a steady
                   problem in the plane also a shape: `on=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
-    `where`       conditions, each placed by its arguments: `Eq(u(0, t), 0)`, `Eq(u(0, t), u(1, t))`, …, or on a
-                  named piece of the boundary: `On("walls", Eq(u(x, y), 0))`
+    `where`       conditions, each placed by its arguments: `"u(0, t) = 0"`, `Eq(u(0, t), u(1, t))`, …, or on a
+                  named piece of the boundary: `"u = 0 on walls"`, `On("walls", Eq(u(x, y), 0))`
+    `unknowns`    their names and order; left out, they are those that the equations differentiate
     `shape`       the region of the plane, where it is not the whole box: `Disc((0, 0), 1)`, sums and differences
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
@@ -70,6 +73,9 @@ class Problem(Domain):
         self._reference = reference
         self.unknown = numbers_of(unknown)
         super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown))
+        equations, where, unknowns = read_texts(
+            equations, where, unknowns, self.axis_names, [symbol.name for symbol in self.parameters]
+        )
         statements = equation_statements(equations)
         conditions = condition_statements(where)
         self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements)

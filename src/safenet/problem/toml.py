@@ -28,11 +28,12 @@ from .jets import JetTable, coordinate
 from .language import lines
 from .language.names import Names, as_name
 from .language.notation import written
-from .language.text import parse_expression, parse_relation
+from .language.text import parse_expression
 from .numbers import Number
-from .pieces import On, normal_names, split_piece
+from .pieces import On
 from .problem import Problem
 from .relation import Relation
+from .texts import read_statement
 
 # A problem file is a page; a mebibyte is a mistake or an attack.
 MAX_BYTES = 2**20
@@ -266,9 +267,7 @@ def _relations(document: Mapping[str, Any], key: str, names: Names) -> list[On]:
     relations = []
     for index, text in enumerate(_texts(document, key, required=key == "equations")):
         with about(key, index):
-            statement, piece = split_piece(text) if key == "conditions" else (text, "")
-            here = replace(names, normals=normal_names(names.axes)) if piece else names
-            relations.append(On(piece, parse_relation(statement, here, f"{key[:-1]} {index + 1}")))
+            relations.append(read_statement(text, names, key, index))
     return relations
 
 

@@ -27,6 +27,7 @@ from ..inverse.plan import FitPlan, left_open
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
+from ..measure.scores import errors, errors_json, field_errors_json
 from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
@@ -38,7 +39,7 @@ from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.found import Found
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
-from ..solution import Solution, errors, errors_json, field_errors_json, read_plan, read_problem
+from ..solution import Solution, read_plan, read_problem
 from ..train import candidates
 from ..train.plan import OWN
 from ..train.solver import Own, Train

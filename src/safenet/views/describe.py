@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..features import domain_expressions, fourier_products
+from ..measure.scores import POOLED, l2re_text
 from ..measure.thresholds import ROUGH
 from ..networks.methods import METHODS, build
 from ..problem import Problem
@@ -16,7 +17,7 @@ from ..problem.facts.verify import proven
 from ..problem.language.notation import written
 from ..problem.numbers import Number
 from ..run.result import Outcome, Result, pooled
-from ..solution import POOLED, Solution, l2re_text
+from ..solution import Solution
 from ..solving.plans import plan_for
 from ..train.solver import Train
 
