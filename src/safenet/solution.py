@@ -33,7 +33,7 @@ from .problem.toml import dumps, read
 from .run.checkpoint import contents, fill, leaves, pack, unpack, write_atomically
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
 from .run.found import FoundNumber
-from .run.result import Result
+from .run.result import Result, pooled
 from .train.plan import Plan
 from .train.solver import factory_name
 
@@ -51,7 +51,7 @@ class OutsideError(SafeNetError):
     """A point outside the intervals of the axes, where nothing is known."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Solution:
     """A field (a network, series, cells or modes), its problem, the plan that led to it, and where it is saved."""
 
@@ -85,6 +85,25 @@ class Solution:
                 stacklevel=2,
             )
         return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
+
+    def __repr__(self) -> str:
+        """Solution(wave: u(x, t), solved, estimated error 2e-15)"""
+        problem, result = self.problem, self.result
+        axes = ", ".join(problem.axis_names)
+        parts = [", ".join(f"{name}({axes})" for name in problem.unknowns)]
+        if any(self.orders):
+            parts.append(
+                "∂" + "".join(f"{a}^{n}" for a, n in zip(problem.axis_names, self.orders, strict=True) if n)
+            )
+        elif result.problem:
+            estimate = pooled(result.estimate)
+            parts += [str(result.outcome), *([] if estimate is None else [f"estimated error {estimate:.0e}"])]
+        return f"Solution({problem.name}: {', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from .views.notebook import solution_html
+
+        return solution_html(self)
 
     def _in_order(self, places: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
         """0.3, 0.5 → {"x": 0.3, "t": 0.5}"""

@@ -193,7 +193,7 @@ def plot(
         check_picture(output)
     solution = load(run)
     what = [*(field or ()), *(derivative or ())]
-    held = held_at(at or [])
+    held: dict[str, Any] = dict(held_at(at or []))
     if film:
         solution.animate(*what, frames=frames, style=style, **held).save(output, dpi=dpi)
     else:

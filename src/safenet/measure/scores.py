@@ -11,6 +11,7 @@ import numpy as np
 from ..fields.derivatives import Orders, jets
 from ..problem import Problem
 from ..problem.facts.verify import exact_values
+from ..run.notebook import table
 from .heldout import HeldOut, grid, held_out
 
 GRIDS = {1: (1001,), 2: (257, 101), 3: (101, 101, 21)}  # the evaluation grids of the protocol
@@ -39,6 +40,12 @@ class Errors:
         if self.l2re is None:
             return f"no reference; {residual}"
         return f"L2RE {self.l2re_text}, largest error {self.max_error:.2e}, {residual}"
+
+    def _repr_html_(self) -> str:
+        known = [] if self.l2re is None else [("relative L² error", self.l2re_text)]
+        largest = [] if self.max_error is None else [("largest error", f"{self.max_error:.2e}")]
+        residual = ("residual", f"{self.held_out.worst:.2e} (relative, on unseen points)")
+        return table("Error", [*known, *largest, residual])
 
     @property
     def mean(self) -> float | None:

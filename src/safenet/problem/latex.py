@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 class _Writer(LatexPrinter):  # type: ignore[misc, unused-ignore]  # SymPy has no types
-    """SymPy's LaTeX, with pieces as cases and sin²x without brackets around the power."""
+    """SymPy's LaTeX, with pieces as cases and names of several letters upright."""
+
+    def _print_Symbol(self, symbol: sp.Symbol, style: str = "plain") -> str:  # noqa: N802
+        spelt = self._settings["symbol_names"].get(symbol)
+        return str(spelt if spelt is not None else latex_name(symbol.name))
 
     def _print_Where(self, expression: sp.Expr) -> str:  # noqa: N802
         g, a, b = (self._print(part) for part in expression.args)
@@ -25,10 +29,12 @@ class _Writer(LatexPrinter):  # type: ignore[misc, unused-ignore]  # SymPy has n
 def latex_name(name: str, suffix: str = "") -> str:
     r"""rho → \rho, u with the suffix xx → u_{xx}."""
     stem = str(sp.latex(sp.Symbol(name)))
+    if len(stem) > 1 and stem.isalpha():
+        stem = rf"\mathrm{{{stem}}}"
     if not suffix:
         return stem
     # A name with an index of its own: u_1 with x is u_{1,x}.
-    return f"{stem[:-1]},{suffix}}}" if stem.endswith("}") and "_{" in stem else f"{stem}_{{{suffix}}}"
+    return f"{stem[:-1]},{suffix}}}" if "_{" in stem else f"{stem}_{{{suffix}}}"
 
 
 def latex(expression: sp.Expr, symbols: dict[sp.Symbol, str] | None = None) -> str:

@@ -250,3 +250,12 @@ class Problem(Domain):
     def __repr__(self) -> str:
         domain = ", ".join(f"{axis.name} ∈ [{axis.lower}, {axis.upper}]" for axis in self.axes)
         return f"Problem({self.name}: {'; '.join(e.text for e in self.equations)}; {domain})"
+
+    def latex(self) -> str:
+        """The problem in LaTeX: equations, conditions, domain and parameters as one aligned block."""
+        from .latex import latex_problem
+
+        return latex_problem(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"

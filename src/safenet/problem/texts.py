@@ -61,6 +61,15 @@ def read_texts(
     return equations, where, names.unknowns
 
 
+def unknowns_in(
+    equations: Sequence[str], conditions: Sequence[str], axes: Sequence[str], parameters: Sequence[str]
+) -> tuple[str, ...]:
+    """The unknowns that texts differentiate, in the order in which they appear."""
+    texts = [(("equations", i), text) for i, text in enumerate(equations)]
+    texts += [(("conditions", i), text) for i, text in enumerate(conditions)]
+    return _named(texts, axes, parameters)
+
+
 def _named(
     texts: Sequence[tuple[tuple[str, int], str]], axes: Sequence[str], parameters: Sequence[str]
 ) -> tuple[str, ...]:

@@ -32,6 +32,9 @@ class Monitor:
     def network(self, current: Callable[[], Any]) -> None:
         """`current()` is the network as it stands, for whoever wants to look: nothing steers by it."""
 
+    def ended(self) -> None:
+        """The solve has ended, by whatever result."""
+
 
 class Both(Monitor):
     """Several watchers of one run."""
@@ -62,6 +65,10 @@ class Both(Monitor):
     def gradient(self, norm: float) -> None:
         for monitor in self.monitors:
             monitor.gradient(norm)
+
+    def ended(self) -> None:
+        for monitor in self.monitors:
+            monitor.ended()
 
 
 class Lines(Monitor):

@@ -37,6 +37,7 @@ from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
 from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.found import Found
+from ..run.notebook import NotebookMonitor, in_notebook
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
 from ..solution import Solution, read_plan, read_problem
@@ -170,7 +171,9 @@ def _watcher(monitor: Monitor | None) -> Monitor:
     """Who is told of the progress: of several processes only the first speaks unasked."""
     if monitor is not None:
         return monitor
-    return Monitor() if jax.process_index() else Lines()
+    if jax.process_index():
+        return Monitor()
+    return NotebookMonitor() if in_notebook() else Lines()
 
 
 def _examine(problem: Problem) -> None:
@@ -216,6 +219,7 @@ def carry_out(
             except SafeNetError as obstacle:  # a full disk: what was found is still worth more than nothing
                 solution.result.warnings.append(f"the run is not saved: {obstacle.message}")
         solutions.append(solution)
+    monitor.ended()
     return solutions
 
 
