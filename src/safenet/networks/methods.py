@@ -49,6 +49,10 @@ class Method:
 
     Every field is an option of `method` and of `solve`, so that an ablation is a line; a field that is not read by the
     chosen embedding or weighting has no effect.
+
+    Examples:
+        >>> method = sn.Method(features=64, width=32, depth=3)
+        >>> training = sn.Train(method, "paper-1")
     """
 
     # Features: how many (0: the coordinates themselves), of which kind, and what joins them.
