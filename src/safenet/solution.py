@@ -53,7 +53,17 @@ class OutsideError(SafeNetError):
 
 @dataclass(repr=False)
 class Solution:
-    """A field (a network, series, cells or modes), its problem, the plan that led to it, and where it is saved."""
+    """A field (a network, series, cells or modes), its problem, the plan that led to it, and where it is saved.
+
+    Examples:
+        >>> round(float(solution(t=1.0)), 6)  # exp(-1)
+        0.367879
+        >>> round(float(solution.diff("t")(t=0.0)), 6)
+        -1.0
+        >>> solution.estimate() < 1e-8
+        True
+        >>> figure = solution.plot()
+    """
 
     problem: Problem
     field: Any
@@ -267,6 +277,11 @@ def load(
     """The solution saved in `folder`, to the bit. A library problem gets its reference back by its name.
 
     `factory`: for a network of your own, the function that made it, if its module is not imported yet.
+
+    Examples:
+        >>> folder = solution.save("runs/decay")
+        >>> bool(sn.load(folder)(t=0.5) == solution(t=0.5))
+        True
     """
     folder = Path(folder)
     problem = problem or read_problem(folder)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .. import listed
 from ..errors import SafeNetError, nearest
 
 if TYPE_CHECKING:
@@ -14,9 +15,21 @@ if TYPE_CHECKING:
 
 DEVICES = {"cpu": "cpu", "gpu": "cuda"}  # ours → JAX's name
 
-ProblemName = Annotated[str, typer.Argument(metavar="P", help="a library problem or a .toml file")]
+
+def _known_problems(incomplete: str) -> list[str]:
+    """For the shell's completion: problems of the library, and problem files here."""
+    names = [*listed.PROBLEMS, *map(str, Path().glob("*.toml"))]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+A_PROBLEM = typer.Argument(
+    metavar="P", help="a library problem or a .toml file", autocompletion=_known_problems
+)
+ProblemName = Annotated[str, A_PROBLEM]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="a folder made by `safenet solve --out`")]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON on standard output, progress elsewhere")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="print JSON on standard output, progress on standard error")
+]
 Parameter = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)"),
@@ -24,7 +37,13 @@ Parameter = Annotated[
 
 MethodOption = Annotated[
     list[str] | None,
-    typer.Option("--option", "-O", metavar="NAME=VALUE", help="any other option of a method, e.g. -O k=L"),
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="NAME=VALUE",
+        help="any other option of a method, e.g. -O k=L",
+        rich_help_panel="Network",
+    ),
 ]
 
 

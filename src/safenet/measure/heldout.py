@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from scipy.stats import qmc
 
 from ..fields.derivatives import Orders, jets
 from ..fields.field import InPieces, volume
@@ -151,6 +150,8 @@ def driven(problem: Problem) -> float:
 
 
 def scattered(points: int, columns: int) -> np.ndarray:
+    from scipy.stats import qmc
+
     sobol = qmc.Sobol(columns, rng=np.random.default_rng(SEED))
     return np.asarray(sobol.random_base2(int(np.ceil(np.log2(points)))))
 

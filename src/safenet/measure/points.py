@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
 
 from ..errors import SafeNetError, nearest
 from ..problem import Condition, Problem
@@ -18,13 +17,21 @@ Draw = Callable[[int, int], np.ndarray]
 
 SAMPLERS: dict[str, Sampler] = {
     "uniform": lambda count, axes, random: random.random((count, axes)),
-    "latin": lambda count, axes, random: qmc.LatinHypercube(axes, rng=random).random(count),
+    "latin": lambda count, axes, random: _latin(count, axes, random),
     "sobol": lambda count, axes, random: _sobol(count, axes, random),
 }
 
 
+def _latin(count: int, axes: int, random: np.random.Generator) -> np.ndarray:
+    from scipy.stats import qmc  # half a second, which `safenet show` need not wait for
+
+    return np.asarray(qmc.LatinHypercube(axes, rng=random).random(count))
+
+
 def _sobol(count: int, axes: int, random: np.random.Generator) -> np.ndarray:
     """The first `count` of 2^m scrambled Sobol points: a whole power of two keeps the sequence balanced."""
+    from scipy.stats import qmc
+
     power = max(0, int(np.ceil(np.log2(max(count, 1)))))
     return np.asarray(qmc.Sobol(axes, rng=random).random_base2(power)[:count])
 

@@ -46,6 +46,18 @@ class Problem(Domain):
     `data`        what was measured: `Data(…)`, a file's name, or several of them
     `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
     `reference`   a callable of coordinates by keyword, used only to score
+
+    Examples:
+        >>> from sympy import Eq, Function, exp, pi, sin, symbols
+        >>> x, t = symbols("x t")
+        >>> u = Function("u")(x, t)
+        >>> heat = sn.Problem(
+        ...     Eq(u.diff(t), u.diff(x, 2) / 10),
+        ...     on={x: (0, 1), t: (0, 1)},
+        ...     where=[Eq(u.subs(x, 0), 0), Eq(u.subs(x, 1), 0), Eq(u.subs(t, 0), sin(pi * x))],
+        ... )
+        >>> heat.linear
+        True
     """
 
     def __init__(

@@ -71,7 +71,14 @@ class Literal(str):
 
 
 def read(path: str | Path) -> Problem:
-    """The problem in a file."""
+    """The problem in a file.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> _ = Path("decay.toml").write_text(sn.dumps(decay))
+        >>> sn.read("decay.toml") == decay
+        True
+    """
     try:
         with Path(path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -101,7 +108,18 @@ def read(path: str | Path) -> Problem:
 def loads(
     text: str, source: str = "problem.toml", files: Callable[[str], Data | None] | None = None
 ) -> Problem:
-    """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`."""
+    """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`.
+
+    Examples:
+        >>> problem = sn.loads('''
+        ... unknowns = ["u"]
+        ... equations = ["u_t = u_xx/10"]
+        ... conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+        ... domain = { x = [0, 1], t = [0, 1] }
+        ... ''')
+        >>> problem.axis_names
+        ('x', 't')
+    """
     if len(text) > MAX_BYTES:
         raise SafeNetError(f"{source} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
     try:
@@ -310,7 +328,12 @@ def write(problem: Problem, path: str | Path) -> None:
 
 @fact
 def dumps(problem: Problem) -> str:
-    """The text of a problem file. A numerical reference is not part of the statement and is not written."""
+    """The text of a problem file. A numerical reference is not part of the statement and is not written.
+
+    Examples:
+        >>> print(sn.dumps(decay).splitlines()[0])
+        name = "decay"
+    """
     table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns)
 
     def relations(key: str, group: tuple[Relation, ...]) -> str:

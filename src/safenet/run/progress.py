@@ -12,7 +12,11 @@ FIRST_LINE = 2.0  # seconds before the first of them: a solve that takes less sa
 
 
 class Monitor:
-    """A silent watcher; users may write their own."""
+    """A silent watcher; users may write their own.
+
+    Examples:
+        >>> solution = sn.solve(decay, monitor=sn.Monitor())  # without lines of progress
+    """
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         """A phase (or a part of it) begins; `fraction` of the phase is done."""

@@ -74,6 +74,11 @@ def solve(
     progress: by default lines on standard error after two seconds, `Monitor()` is silent.
 
     After `jax.distributed.initialize` all processes call it alike: their devices share the points, the first writes.
+
+    Examples:
+        >>> solution = sn.solve(decay, out="runs/first")
+        >>> solution.result.outcome
+        <Outcome.SOLVED: 'solved'>
     """
     clock = _clock(budget)
     stated = problem_of(problem)
@@ -101,6 +106,11 @@ def solve_many(
     numbers only, such as problems in the values of their parameters, where the recipe is of Adam and L-BFGS; by default
     on a GPU, and one after another on a CPU, where that is faster. With `out` each has a run folder: out/0, out/1, … in
     the order of the solutions, each to be loaded or resumed alone.
+
+    Examples:
+        >>> family = [decay.with_parameters(k=value) for value in (1, 2)]
+        >>> [round(float(each(t=1.0)), 4) for each in sn.solve_many(family)]
+        [0.3679, 0.1353]
     """
     stated = [problem_of(p) for p in ([problems] if isinstance(problems, (Problem, str, Path)) else problems)]
     for problem in stated:
@@ -120,6 +130,11 @@ def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor 
     """Go on with an interrupted run: the result is that of a run that was never interrupted.
 
     `solver`: where the run was given code of your own (a network, terms, an optax optimiser), the same again.
+
+    Examples:
+        >>> stopped = sn.solve(decay, out="runs/stopped", budget="60s")
+        >>> sn.resume("runs/stopped").result.outcome
+        <Outcome.SOLVED: 'solved'>
     """
     folder = Path(folder)
     problem, plan = read_problem(folder), read_plan(folder)

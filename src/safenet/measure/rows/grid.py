@@ -17,7 +17,6 @@ from functools import reduce
 
 import numpy as np
 import sympy as sp
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from ...fields.basis import AxisBasis
@@ -277,6 +276,8 @@ class TensorRows:
             for jet in equation.jets.values():
                 f = unknowns.index(jet.field)
                 score[e, f] = max(score[e, f], 100 * jet.orders[-1] + sum(jet.orders))
+        from scipy.optimize import linear_sum_assignment
+
         return [int(f) for f in linear_sum_assignment(-score)[1]]
 
     def _symbol(self, means: list[dict[sp.Symbol, float]]) -> np.ndarray:

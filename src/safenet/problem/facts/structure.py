@@ -15,7 +15,6 @@ from types import MappingProxyType
 
 import numpy as np
 import sympy as sp
-from scipy.optimize import brentq
 
 from ..evaluate import KINKS, evaluate
 from ..problem import Problem
@@ -213,5 +212,7 @@ def _zeros(expression: sp.Expr, symbol: sp.Symbol, low: float, high: float) -> s
     nodes = np.concatenate([[low], nodes + 1e-3 * np.pi * (nodes[1] - nodes[0]), [high]])
     values = value(nodes)
     turns = np.flatnonzero(values[:-1] * values[1:] < 0)
+    from scipy.optimize import brentq
+
     found = (float(brentq(lambda x: float(value(x)), nodes[i], nodes[i + 1], xtol=1e-14)) for i in turns)
     return {x for x in found if low < x < high}
