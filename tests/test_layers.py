@@ -12,7 +12,7 @@ import safenet
 ROOT = Path(safenet.__file__).parent
 # From the statement to the screen. Those of one line do not know each other, but for what comes before in it.
 ORDER = [
-    *("lazily", "errors", "problem", "reference", "library"),
+    *("lazily", "listed", "errors", "problem", "reference", "library"),
     *("backend", "trees", "fields", "features", "networks", "run", "measure"),
     *("direct", "inverse", "train", "solution", "solving", "views", "analysis"),
     *("bench", "report", "paper", "commands", "cli"),
@@ -158,6 +158,9 @@ value = jax.jit(lambda field, t: field(t))(sol.field, jax.numpy.array([0.5]))
 assert value.dtype == "float64" and abs(value[0] - sol(t=0.5)) < 1e-14
 """
     finished = subprocess.run(
-        [sys.executable, "-c", program], env={"PYTHONPATH": str(ROOT.parent)}, capture_output=True, check=False
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(ROOT.parent)},
+        capture_output=True,
+        check=False,
     )
     assert finished.returncode == 0, finished.stderr

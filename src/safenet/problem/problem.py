@@ -26,16 +26,19 @@ from .language.names import check_names, check_titles
 from .numbers import Curve, check_unknown, curves_of, numbers_of, with_unknown
 from .pieces import On
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
+from .texts import read_texts
 
 
 class Problem(Domain):
-    """Equations on a box with conditions: `Problem(Eq(u_t, u_xx), on={x: (0, 1), t: (0, 1)}, where=[…])`.
+    """Equations with conditions: `Problem("u_t = u_xx", on={"x": (0, 1), "t": (0, 1)}, where=["u(0, t) = 0", …])`.
 
-    `equations`   one `Eq` (or expression meant to be zero), or a list of them
+    `equations`   one equation, or a list of them: text as in a problem file, or SymPy's `Eq` (or an expression that is
+                  zero)
     `on`          axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time; for a steady
                   problem in the plane also a shape: `on=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
-    `where`       conditions, each placed by its arguments: `Eq(u(0, t), 0)`, `Eq(u(0, t), u(1, t))`, …, or on a
-                  named piece of the boundary: `On("walls", Eq(u(x, y), 0))`
+    `where`       conditions, each placed by its arguments: `"u(0, t) = 0"`, `Eq(u(0, t), u(1, t))`, …, or on a
+                  named piece of the boundary: `"u = 0 on walls"`, `On("walls", Eq(u(x, y), 0))`
+    `unknowns`    their names and order; left out, they are those that the equations differentiate
     `shape`       the region of the plane, where it is not the whole box: `Disc((0, 0), 1)`, sums and differences
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
@@ -46,6 +49,18 @@ class Problem(Domain):
     `data`        what was measured: `Data(…)`, a file's name, or several of them
     `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
     `reference`   a callable of coordinates by keyword, used only to score
+
+    Examples:
+        >>> from sympy import Eq, Function, exp, pi, sin, symbols
+        >>> x, t = symbols("x t")
+        >>> u = Function("u")(x, t)
+        >>> heat = sn.Problem(
+        ...     Eq(u.diff(t), u.diff(x, 2) / 10),
+        ...     on={x: (0, 1), t: (0, 1)},
+        ...     where=[Eq(u.subs(x, 0), 0), Eq(u.subs(x, 1), 0), Eq(u.subs(t, 0), sin(pi * x))],
+        ... )
+        >>> heat.linear
+        True
     """
 
     def __init__(
@@ -77,10 +92,13 @@ class Problem(Domain):
         self.tables = tables_of(tables)
         check_tables(self, self.tables)
         self.functions = self.tables | curves_of(self, self.unknown)
+        parameters_named = [symbol.name for symbol in self.parameters]
+        equations, where, unknowns = read_texts(
+            equations, where, unknowns, self.axis_names, parameters_named, self.function_names
+        )
         statements = equation_statements(equations)
         conditions = condition_statements(where)
         self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements, self.functions)
-        parameters_named = [symbol.name for symbol in self.parameters]
         check_names(self.axis_names, self.unknowns, parameters_named, [*self.functions])
         self.equations = equations_of(self, statements)
         self.conditions = conditions_of(self, conditions)
@@ -275,3 +293,12 @@ class Problem(Domain):
     def __repr__(self) -> str:
         domain = ", ".join(f"{axis.name} ∈ [{axis.lower}, {axis.upper}]" for axis in self.axes)
         return f"Problem({self.name}: {'; '.join(e.text for e in self.equations)}; {domain})"
+
+    def latex(self) -> str:
+        """The problem in LaTeX: equations, conditions, domain and parameters as one aligned block."""
+        from .latex import latex_problem
+
+        return latex_problem(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"

@@ -23,9 +23,10 @@ from .geometry.shapes import Shape
 from .jets import coordinate
 from .language import lines
 from .language.names import Names, as_name
-from .language.text import parse_expression, parse_relation
-from .pieces import On, normal_names, split_piece
+from .language.text import parse_expression
+from .pieces import On
 from .problem import Problem
+from .texts import read_statement
 from .writing import dumps, write
 
 __all__ = ["dumps", "loads", "read", "write"]
@@ -67,7 +68,14 @@ class Literal(str):
 
 
 def read(path: str | Path) -> Problem:
-    """The problem in a file."""
+    """The problem in a file.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> _ = Path("decay.toml").write_text(sn.dumps(decay))
+        >>> sn.read("decay.toml") == decay
+        True
+    """
     try:
         with Path(path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -102,7 +110,18 @@ def loads(
 ) -> Problem:
     """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`.
 
-    `tables`: more functions given by numbers, as `Problem` takes them."""
+    `tables`: more functions given by numbers, as `Problem` takes them.
+
+    Examples:
+        >>> problem = sn.loads('''
+        ... unknowns = ["u"]
+        ... equations = ["u_t = u_xx/10"]
+        ... conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+        ... domain = { x = [0, 1], t = [0, 1] }
+        ... ''')
+        >>> problem.axis_names
+        ('x', 't')
+    """
     if len(text) > MAX_BYTES:
         raise SafeNetError(f"{source} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
     try:
@@ -295,9 +314,7 @@ def _relations(document: Mapping[str, Any], key: str, names: Names) -> list[On]:
     relations = []
     for index, text in enumerate(_texts(document, key, required=key == "equations")):
         with about(key, index):
-            statement, piece = split_piece(text) if key == "conditions" else (text, "")
-            here = replace(names, normals=normal_names(names.axes)) if piece else names
-            relations.append(On(piece, parse_relation(statement, here, f"{key[:-1]} {index + 1}")))
+            relations.append(read_statement(text, names, key, index))
     return relations
 
 

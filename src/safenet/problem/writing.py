@@ -32,7 +32,12 @@ def write(problem: Problem, path: str | Path) -> None:
 
 @fact
 def dumps(problem: Problem) -> str:
-    """The text of a problem file. A numerical reference is not part of the statement and is not written."""
+    """The text of a problem file. A numerical reference is not part of the statement and is not written.
+
+    Examples:
+        >>> print(sn.dumps(decay).splitlines()[0])
+        name = "decay"
+    """
     table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns, None, problem.functions)
 
     def relations(key: str, group: tuple[Relation, ...]) -> str:

@@ -41,7 +41,12 @@ MARCHED = {
 
 @dataclass(frozen=True)
 class Auto:
-    """Choose from the facts; `choice` says what and why."""
+    """Choose from the facts; `choice` says what and why.
+
+    Examples:
+        >>> sn.solve(decay, sn.Auto()).result.outcome
+        <Outcome.SOLVED: 'solved'>
+    """
 
     name: ClassVar[str] = "auto"
     tol: float | None = None  # the relative error to aim at; digits that cost nothing are kept
