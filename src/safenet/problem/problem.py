@@ -23,7 +23,6 @@ from .facts.beginning import check_beginning
 from .geometry.shapes import Shape
 from .language.names import check_names, check_titles
 from .numbers import check_unknown, numbers_of, with_unknown
-from .pieces import On
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
 
 
@@ -38,6 +37,7 @@ class Problem(Domain):
     `shape`       the region of the plane, where it is not the whole box: `Disc((0, 0), 1)`, sums and differences
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
+    `periodic`    axes at whose ends all unknowns agree, with as many derivatives as the equations ask for: `[x]`
     `parameters`  symbol → number
     `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
     `data`        what was measured: `Data(…)`, a file's name, or several of them
@@ -54,6 +54,7 @@ class Problem(Domain):
         shape: Shape | None = None,
         remove: Sequence[Shape] | Shape = (),
         pieces: Mapping[str, Any] | None = None,
+        periodic: Any = (),
         parameters: Mapping[Any, Any] | None = None,
         unknown: Any = None,
         data: Any = (),
@@ -69,13 +70,13 @@ class Problem(Domain):
         self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out
         self._reference = reference
         self.unknown = numbers_of(unknown)
-        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown))
+        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown), periodic)
         statements = equation_statements(equations)
-        conditions = condition_statements(where)
+        self.stated = tuple(condition_statements(where))
         self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements)
         check_names(self.axis_names, self.unknowns, [symbol.name for symbol in self.parameters])
         self.equations = equations_of(self, statements)
-        self.conditions = conditions_of(self, conditions)
+        self.conditions, self.completed = conditions_of(self, self.stated)
         check_agreement(self)
         if not (self.unknown or data):  # data may stand for initial values
             check_beginning(self)
@@ -190,10 +191,11 @@ class Problem(Domain):
         """The statement with some of its parts changed, read anew; a reference is not part of it."""
         given: dict[str, Any] = {
             "on": self.bounds,
-            "where": [On(condition.piece, condition.statement) for condition in self.conditions],
+            "where": self.stated,
             "shape": self.shape,
             "remove": self.remove,
             "pieces": self.pieces,
+            "periodic": self.periodic,
             "parameters": self.known,
             "unknown": self.unknown,
             "data": self.data,
@@ -222,7 +224,7 @@ class Problem(Domain):
             tuple((axis.symbol, axis.lower, axis.upper) for axis in self.axes),
             frozenset(up_to_sign(value(equation.residual)) for equation in self.equations),
             frozenset((up_to_sign(value(c.residual)), c.piece) for c in self.conditions),
-            (self.shape, self.remove, frozenset(self.pieces.items())),
+            (self.shape, self.remove, frozenset(self.pieces.items() if self.region else ())),
             frozenset((name, number.stated) for name, number in self.unknown.items()),
             tuple(data.key for data in self.data),
         )

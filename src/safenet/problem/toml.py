@@ -10,7 +10,7 @@ import json
 import operator
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import isfinite
@@ -45,11 +45,12 @@ MAX_DOTS = 200
 MAX_NUMBERS, MAX_FORMULAS = 1_000, 256
 
 TABLES = ("domain", "parameters", "pieces", "unknown")
-KEYS = ("name", "title", "unknowns", "equations", "conditions", "exact", *TABLES, "data")
+KEYS = ("name", "title", "unknowns", "equations", "conditions", "periodic", "exact", *TABLES, "data")
 _EXAMPLES = {
     "unknowns": 'unknowns = ["u"]',
     "equations": 'equations = ["u_t = u_xx"]',
     "conditions": 'conditions = ["u(0, t) = 0"]',
+    "periodic": 'periodic = ["x"]',
     "domain": "[domain]\n    x = [0, 1]\n    t = [0, 1]",
     "parameters": "[parameters]\n    c = 2",
     "pieces": '[pieces]\n    inlet = "x = 0"\n    walls = "rest"',
@@ -178,7 +179,8 @@ def _problem(document: dict[str, Any], default_name: str, data: list[Data]) -> P
     equations = [given.statement for given in _relations(document, "equations", names)]
     conditions = _relations(document, "conditions", names)
     for piece, text in pieces.items():
-        if not isinstance(text, str) or isinstance(text, Literal):
+        texts = text if isinstance(text, list) and text else [text]
+        if any(not isinstance(one, str) or isinstance(one, Literal) for one in texts):
             _wrong(("pieces", piece), f"the piece {piece} is not text", f"write {_EXAMPLES['pieces']}")
     name = _text(document, "name") or default_name
     title = _text(document, "title")
@@ -189,6 +191,7 @@ def _problem(document: dict[str, Any], default_name: str, data: list[Data]) -> P
         shape=reduce(operator.add, shapes["shape"]) if shapes["shape"] else None,
         remove=shapes["remove"],
         pieces=pieces,
+        periodic=_texts(document, "periodic"),
         parameters=parameters,
         unknown=unknown,
         data=data,
@@ -314,7 +317,7 @@ def dumps(problem: Problem) -> str:
     """The text of a problem file. A numerical reference is not part of the statement and is not written."""
     table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns)
 
-    def relations(key: str, group: tuple[Relation, ...]) -> str:
+    def relations(key: str, group: Sequence[Relation | On]) -> str:
         texts = ""
         for relation in group:
             statement, piece = relation.statement, getattr(relation, "piece", "")
@@ -327,8 +330,10 @@ def dumps(problem: Problem) -> str:
         parts.append(f"title = {_quoted(problem.title)}")
     parts.append(f"unknowns = [{', '.join(map(_quoted, problem.unknowns))}]")
     parts.append(relations("equations", problem.equations))
-    if problem.conditions:
-        parts.append(relations("conditions", problem.conditions))
+    if problem.stated:
+        parts.append(relations("conditions", problem.stated))
+    if problem.periodic:
+        parts.append(f"periodic = [{', '.join(map(_quoted, problem.periodic))}]")
     if problem.exact is not None:
         fields = (f"{_key(field)} = {_quoted(written(value))}" for field, value in problem.exact.items())
         parts.append(f"exact = {{ {', '.join(fields)} }}")
