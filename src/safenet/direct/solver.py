@@ -15,11 +15,13 @@ from .modes import Modes
 from .state import Direct
 from .steps.fourier import Fourier
 from .steps.integrate import Integrate
+from .volumes.conserve import Conserve
 
 __all__ = [
     "DESCRIPTIONS",
     "SOLVERS",
     "Cells",
+    "Conserve",
     "Integrate",
     "LeastSquares",
     "March",
@@ -75,6 +77,7 @@ SOLVERS: dict[str, type[Solver]] = {
     Cells.name: Cells,
     Integrate.name: Integrate,
     Fourier.name: Fourier,
+    Conserve.name: Conserve,
 }
 DESCRIPTIONS: dict[str, str] = {
     "modes": "a sum of exact solutions from the dispersion relation, coefficients from the conditions",
@@ -82,5 +85,6 @@ DESCRIPTIONS: dict[str, str] = {
     "march": "Newton on cells, on a grid or with series, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
     "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
+    "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
 }

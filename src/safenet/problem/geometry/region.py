@@ -307,7 +307,8 @@ def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> l
 
 def _selected(edge: Edge, selector: Selector, s: np.ndarray) -> np.ndarray:
     if isinstance(selector, tuple):
-        return np.any([_selected(edge, one, s) for one in selector], axis=0)
+        chosen: np.ndarray = np.any([_selected(edge, one, s) for one in selector], axis=0)
+        return chosen
     if isinstance(selector, str):
         return np.full(len(s), bool(edge.source) and fnmatchcase(edge.source, selector))
     answer = np.asarray(selector(edge.at(s)[0]))
