@@ -104,12 +104,12 @@ def _torn(problem: Problem) -> Choice | None:
     # On a line cells follow a viscous layer, and viscosity smooths a jump at the start.
     if (law.viscous and (len(problem.axes) == 2 or not law.nonlinear)) or not steepens(problem):
         return None
-    what = (
-        "the solution has layers thinner than a hundredth of the domain"
-        if law.viscous
-        else "the solution jumps"
+    what = "has layers thinner than a hundredth of the domain" if law.viscous else "jumps"
+    conserved = (
+        f"{', '.join(problem.unknowns)} are conserved" if len(problem.unknowns) > 1 else "a conservation law"
     )
-    return (Conserve(),), (f"a conservation law, and {what}: finite volumes, the error in the mean of |u|",)
+    reason = f"{conserved}, and the solution {what}: finite volumes, the error in the mean of |u|"
+    return (Conserve(),), (reason,)
 
 
 def _seamed(problem: Problem) -> Choice | None:
