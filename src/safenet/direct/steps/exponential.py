@@ -20,7 +20,7 @@ import sympy as sp
 
 from ...errors import SafeNetError
 from ...problem import Condition, Problem
-from ...problem.compiled import compiled
+from .compiled import compiled
 from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
 from .phi import phi, phi_matrices

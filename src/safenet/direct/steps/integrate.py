@@ -19,7 +19,7 @@ from ...errors import SafeNetError
 from ...fields.pieces import TimePieces, hermite
 from ...measure.heldout import interior_points
 from ...problem import Problem
-from ...problem.compiled import compiled
+from .compiled import compiled
 from ...problem.facts.first_order import FirstOrder, first_order
 from ...problem.facts.structure import breaks
 from ...run.budget import Budget
