@@ -158,6 +158,9 @@ value = jax.jit(lambda field, t: field(t))(sol.field, jax.numpy.array([0.5]))
 assert value.dtype == "float64" and abs(value[0] - sol(t=0.5)) < 1e-14
 """
     finished = subprocess.run(
-        [sys.executable, "-c", program], env={"PYTHONPATH": str(ROOT.parent)}, capture_output=True, check=False
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(ROOT.parent)},
+        capture_output=True,
+        check=False,
     )
     assert finished.returncode == 0, finished.stderr

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         views,
     )
     from .analysis import spectrum
-    from .direct.solver import Cells, Fourier, Integrate, LeastSquares, March, Modes
+    from .direct.solver import Cells, Elements, Fourier, Integrate, LeastSquares, March, Modes
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit
     from .networks import METHODS, Method
@@ -63,7 +63,7 @@ _NAMES = {
     "run.progress": ("Monitor",),
     "run.result": ("Outcome", "Result"),
     "inverse.plan": ("Fit",),
-    "direct.solver": ("Cells", "Fourier", "Integrate", "LeastSquares", "March", "Modes"),
+    "direct.solver": ("Cells", "Elements", "Fourier", "Integrate", "LeastSquares", "March", "Modes"),
     "train.solver": ("Train",),
     "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "Optax", "SSBroyden"),
     "train.recipes": ("RECIPES",),
@@ -101,6 +101,7 @@ __all__ = [
     "Cells",
     "Data",
     "Disc",
+    "Elements",
     "Fit",
     "Fourier",
     "Integrate",

@@ -8,6 +8,7 @@ from ..lazily import attributes
 
 if TYPE_CHECKING:
     from .cells import Cells
+    from .elements.solver import Elements
     from .least_squares import LeastSquares
     from .marches import March
     from .modes import Modes
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Cells": "cells",
+    "Elements": "elements.solver",
     "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",
@@ -35,6 +37,7 @@ __all__ = [
     "SOLVERS",
     "Cells",
     "DirectPlan",
+    "Elements",
     "Fourier",
     "Integrate",
     "LeastSquares",

@@ -9,6 +9,7 @@ from ..problem import Problem
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .cells import Cells
+from .elements.solver import Elements
 from .least_squares import LeastSquares
 from .marches import March
 from .modes import Modes
@@ -20,6 +21,7 @@ __all__ = [
     "DESCRIPTIONS",
     "SOLVERS",
     "Cells",
+    "Elements",
     "Fourier",
     "Integrate",
     "LeastSquares",
@@ -74,6 +76,7 @@ SOLVERS: dict[str, type[Solver]] = {
     LeastSquares.name: LeastSquares,
     March.name: March,
     Cells.name: Cells,
+    Elements.name: Elements,
     Integrate.name: Integrate,
     Fourier.name: Fourier,
 }
@@ -82,6 +85,7 @@ DESCRIPTIONS: dict[str, str] = {
     "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
     "march": "Newton on cells, on a grid or with series, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
+    "elements": "elements of high degree on rectangles, sparse, thinner at corners: steady, linear, second order",
     "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
 }
