@@ -12,7 +12,7 @@ import safenet
 ROOT = Path(safenet.__file__).parent
 # From the statement to the screen. Those of one line do not know each other, but for what comes before in it.
 ORDER = [
-    *("lazily", "errors", "problem", "reference", "library"),
+    *("lazily", "listed", "errors", "problem", "reference", "library"),
     *("backend", "trees", "fields", "features", "networks", "run", "measure"),
     *("direct", "inverse", "train", "solution", "solving", "views", "analysis"),
     *("bench", "report", "paper", "commands", "cli"),

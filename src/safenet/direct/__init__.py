@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from .solver import DESCRIPTIONS, SOLVERS
     from .steps.fourier import Fourier
     from .steps.integrate import Integrate
+    from .volumes.conserve import Conserve
 
 _HOMES = {
     "Cells": "cells",
+    "Conserve": "volumes.conserve",
     "Elements": "elements.solver",
     "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
@@ -36,6 +38,7 @@ __all__ = [
     "DESCRIPTIONS",
     "SOLVERS",
     "Cells",
+    "Conserve",
     "DirectPlan",
     "Elements",
     "Fourier",

@@ -22,6 +22,7 @@ from .modes import Modes
 from .solver import Pass, Solver
 from .steps.fourier import Fourier
 from .steps.integrate import Integrate
+from .volumes.conserve import Conserve
 
 PASSES: dict[str, Any] = {
     kind.__name__: kind
@@ -35,6 +36,7 @@ PASSES: dict[str, Any] = {
         MarchOnSeries,
         Integrate,
         Fourier,
+        Conserve,
     )
 }
 

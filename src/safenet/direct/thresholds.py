@@ -129,3 +129,15 @@ ELEMENTS_FALL = (
 ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
 ELEMENTS_STUCK = 3  # levels in a row that gain nothing
 ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to be tried
+
+# ---- finite volumes
+VOLUMES_ACROSS = 256  # stored cells along an axis of the plane, at most
+VOLUMES_SEEN = {1: (100, 200), 2: (64, 128)}  # axes of space → cells along each of the first two grids
+VOLUME_STORED = 6_000_000  # numbers in the snapshots of a solution
+VOLUME_POINTS = 4096  # where two grids are compared
+VOLUME_RATES = (
+    1.3,
+    4.0,
+)  # 2^p, p the rate at which errors fall: a third for a jump that is carried along, two if smooth
+SPAN_OF_A_JUMP = 0.1  # of all values: smaller steps between cells are no jumps
+JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved: smooth solutions keep half

@@ -77,8 +77,8 @@ def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None
 
 def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> Estimate | None:
     """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell."""
-    if (own := _known(field)) is not None:
-        return own
+    if (known := _known(field)) is not None:
+        return known
     (monitor or Monitor()).phase("estimating the error")
     corrected = correction(field, problem)
     if corrected is None:
@@ -221,7 +221,8 @@ def _chained(
 ) -> Shaking:
     """Slab after slab, each behind the one before and what that was shaken by; all at once where time is no axis."""
     steps, noise, seen = np.zeros_like(start), np.zeros_like(start), 1.0
-    before = shaken = None
+    before: Any = None
+    shaken: Any = None
     for span, indices in _slabs(problem, cells):
         here, own = [cells[i] for i in indices], start[indices]
         density = oversampling(problem) if span is None else ROWS_BEYOND
@@ -319,7 +320,7 @@ def _off(start: Start, ordinary: bool) -> Start:
 
     def off(field: int, k: int, nodes: Sequence[np.ndarray]) -> np.ndarray:
         value = np.asarray(start(field, k, nodes))
-        return value + OFF * (np.abs(value) + float(ordinary)) * rng.normal(size=value.shape)
+        return np.asarray(value + OFF * (np.abs(value) + float(ordinary)) * rng.normal(size=value.shape))
 
     return off
 

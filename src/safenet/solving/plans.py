@@ -59,6 +59,10 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
 
 
+def _noise_known(problem: Problem) -> bool:
+    return all(measured.sigma is not None for measured in problem.measured)
+
+
 def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
     """Gauss–Newton around a direct solver; a network where none can be inside."""
     asked = solver.solver if isinstance(solver, Fit) else solver
@@ -67,15 +71,30 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
         raise SafeNetError(
             f"{problem.name}: {obstacle}", 'add [[data]] with file = "…", or data=[sn.Data(…)]'
         )
-    inner = None if obstacle else plan_for(generic(problem), asked, budget)
-    numbers, values = len(problem.unknown), sum(len(m.values) for m in problem.measured)
-    task = f"{numbers} unknown number{'s' * (numbers != 1)}, {values} measured value{'s' * (values != 1)}"
+    inner: AnyPlan | None = None
+    if obstacle is None:
+        # Functions have cells of their own inside, those on which the equations are linearised.
+        inner = (
+            DirectPlan(FitPlan.solver, ()) if problem.curves else plan_for(generic(problem), asked, budget)
+        )
+    functions, values = len(problem.curves), sum(len(m.values) for m in problem.measured)
+    numbers = len(problem.unknown) - functions
+    counts = {"unknown number": numbers, "unknown function": functions, "measured value": values}
+    task = ", ".join(
+        f"{n} {what}{'s' * (n != 1)}" for what, n in counts.items() if n or what == "measured value"
+    )
     if isinstance(inner, DirectPlan):
         how = (
             "Gauss–Newton over the numbers, with a direct solver inside"
-            if numbers
+            if problem.unknown
             else "solved, then compared"
         )
+        if functions:
+            how = (
+                "Gauss–Newton, with the equations solved and linearised on cells; what the data do not tell "
+                "is smooth, by "
+                + ("the discrepancy principle" if _noise_known(problem) else "cross-validation")
+            )
         return FitPlan(FitPlan.solver, inner.passes, (f"{task}: {how}", *inner.reasons))
     if not isinstance(asked, Auto) and asked != "auto":
         raise SafeNetError(

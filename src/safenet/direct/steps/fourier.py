@@ -51,6 +51,11 @@ class Fourier:
 
     Given up where it would cost more than `work` (points of the grid times evaluations), and where the spectrum does
     not decay.
+
+    Examples:
+        >>> solver = sn.Fourier()
+        >>> print(solver.obstacle(decay) is None)
+        False
     """
 
     name: ClassVar[str] = "fourier"

@@ -77,16 +77,17 @@ class BlockCholesky:
         return pivots
 
     def solve(self, vector: np.ndarray) -> np.ndarray:
-        """A⁻¹ v for v of shape (cells, width)."""
+        """A⁻¹ v for v of shape (cells, width), or (cells, width, k): k of them."""
         found = vector.copy()
         for pivot in self.pivots:
             own = scipy.linalg.solve_triangular(
                 pivot.factor, found[pivot.cell], lower=True, check_finite=False
             )
             found[pivot.cell] = own
-            found[pivot.neighbours] -= (pivot.panel @ own).reshape(-1, vector.shape[1])
+            found[pivot.neighbours] -= (pivot.panel @ own).reshape(-1, *vector.shape[1:])
         for pivot in reversed(self.pivots):
-            own = found[pivot.cell] - pivot.panel.T @ found[pivot.neighbours].ravel()
+            others = found[pivot.neighbours].reshape(-1, *vector.shape[2:])
+            own = found[pivot.cell] - pivot.panel.T @ others
             found[pivot.cell] = scipy.linalg.solve_triangular(
                 pivot.factor, own, lower=True, trans="T", check_finite=False
             )

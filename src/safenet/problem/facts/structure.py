@@ -18,6 +18,7 @@ import scipy
 import sympy as sp
 
 from ..evaluate import KINKS, evaluate
+from ..language.tabulated import Tabulated
 from ..problem import Problem
 from ..relation import Condition, Relation
 from .fact import fact
@@ -198,6 +199,10 @@ def breaks(problem: Problem, conditions: bool = True) -> tuple[tuple[float, ...]
                 for bend in bends:
                     if bend.free_symbols == {axis.symbol}:
                         found[index] |= _zeros(bend, axis.symbol, axis.lo, axis.hi)
+        for node in relation.residual.atoms(Tabulated):
+            for index, axis in enumerate(problem.axes):
+                if axis.symbol in node.at:
+                    found[index] |= {c for c in node.table.breaks(axis.name) if axis.lo < c < axis.hi}
     return tuple(tuple(sorted(values)) for values in found)
 
 
