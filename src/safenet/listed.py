@@ -33,6 +33,7 @@ SOLVERS: dict[str, str] = {
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
     "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
+    "elements": "elements of high degree on rectangles, sparse, thinner at corners: steady, linear, second order",
     "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
 }
 METHODS: dict[str, str] = {

@@ -128,6 +128,18 @@ ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
 MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis
 
+# ---- elements on rectangles
+GRADED = 0.2  # of the one before: the thickness of the layers at a corner
+ELEMENTS_DEGREES = 4, 14  # the first, and the highest
+ELEMENTS_NEAR = 0.1  # tails within this factor of the largest are cut, too
+ELEMENTS_FALL = (
+    1e-3,
+    0.1,
+)  # a level never counts as more than so much better; the second where only corners were cut
+ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
+ELEMENTS_STUCK = 3  # levels in a row that gain nothing
+ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to be tried
+
 # ---- finite volumes
 VOLUMES_ACROSS = 256  # stored cells along an axis of the plane, at most
 VOLUMES_SEEN = {1: (100, 200), 2: (64, 128)}  # axes of space → cells along each of the first two grids
