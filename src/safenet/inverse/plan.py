@@ -18,7 +18,14 @@ GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and the plan must suit t
 
 @dataclass(frozen=True)
 class Fit:
-    """Find unknown numbers from data: Gauss–Newton, with a direct `solver` inside, by default Auto's choice."""
+    """Find unknown numbers from data: Gauss–Newton, with a direct `solver` inside, by default Auto's choice.
+
+    Examples:
+        >>> t = np.linspace(0, 1, 20)
+        >>> problem = decay.finding("k").with_data(sn.Data(t=t, u=np.exp(-0.7 * t)))
+        >>> round(float(sn.solve(problem, sn.Fit()).found["k"]), 6)
+        0.7
+    """
 
     solver: Any = "auto"
     name: ClassVar[str] = "fit"

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ..measure.thresholds import UNLIKELY
 from ..problem import Problem
@@ -132,7 +132,7 @@ def _spread(r: np.ndarray, numbers: int, known: bool) -> float:
         return 1.0
     inflated = float(np.sqrt(chi2 / freedom))
     if known:
-        return inflated if stats.chi2.sf(chi2, freedom) < UNLIKELY else 1.0
+        return inflated if scipy.stats.chi2.sf(chi2, freedom) < UNLIKELY else 1.0
     return inflated
 
 

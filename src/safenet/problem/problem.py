@@ -24,21 +24,24 @@ from .functions import Table, check_tables, tables_of, used_tables
 from .geometry.shapes import Shape
 from .language.names import check_names, check_titles
 from .numbers import Curve, check_unknown, curves_of, numbers_of, with_unknown
-from .pieces import On
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
+from .texts import read_texts
 
 
 class Problem(Domain):
-    """Equations on a box with conditions: `Problem(Eq(u_t, u_xx), on={x: (0, 1), t: (0, 1)}, where=[…])`.
+    """Equations with conditions: `Problem("u_t = u_xx", on={"x": (0, 1), "t": (0, 1)}, where=["u(0, t) = 0", …])`.
 
-    `equations`   one `Eq` (or expression meant to be zero), or a list of them
+    `equations`   one equation, or a list of them: text as in a problem file, or SymPy's `Eq` (or an expression that is
+                  zero)
     `on`          axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time; for a steady
                   problem in the plane also a shape: `on=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
-    `where`       conditions, each placed by its arguments: `Eq(u(0, t), 0)`, `Eq(u(0, t), u(1, t))`, …, or on a
-                  named piece of the boundary: `On("walls", Eq(u(x, y), 0))`
+    `where`       conditions, each placed by its arguments: `"u(0, t) = 0"`, `Eq(u(0, t), u(1, t))`, …, or on a
+                  named piece of the boundary: `"u = 0 on walls"`, `On("walls", Eq(u(x, y), 0))`
+    `unknowns`    their names and order; left out, they are those that the equations differentiate
     `shape`       the region of the plane, where it is not the whole box: `Disc((0, 0), 1)`, sums and differences
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
+    `periodic`    axes at whose ends all unknowns agree, with as many derivatives as the equations ask for: `[x]`
     `parameters`  symbol → number
     `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
                   at once, or with "of": ["x"] a function of some axes
@@ -46,6 +49,18 @@ class Problem(Domain):
     `data`        what was measured: `Data(…)`, a file's name, or several of them
     `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
     `reference`   a callable of coordinates by keyword, used only to score
+
+    Examples:
+        >>> from sympy import Eq, Function, exp, pi, sin, symbols
+        >>> x, t = symbols("x t")
+        >>> u = Function("u")(x, t)
+        >>> heat = sn.Problem(
+        ...     Eq(u.diff(t), u.diff(x, 2) / 10),
+        ...     on={x: (0, 1), t: (0, 1)},
+        ...     where=[Eq(u.subs(x, 0), 0), Eq(u.subs(x, 1), 0), Eq(u.subs(t, 0), sin(pi * x))],
+        ... )
+        >>> heat.linear
+        True
     """
 
     def __init__(
@@ -57,6 +72,7 @@ class Problem(Domain):
         shape: Shape | None = None,
         remove: Sequence[Shape] | Shape = (),
         pieces: Mapping[str, Any] | None = None,
+        periodic: Any = (),
         parameters: Mapping[Any, Any] | None = None,
         unknown: Any = None,
         tables: Any = None,
@@ -73,17 +89,20 @@ class Problem(Domain):
         self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out
         self._reference = reference
         self.unknown = numbers_of(unknown)
-        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown))
+        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown), periodic)
         self.tables = tables_of(tables)
         check_tables(self, self.tables)
         self.functions = self.tables | curves_of(self, self.unknown)
-        statements = equation_statements(equations)
-        conditions = condition_statements(where)
-        self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements, self.functions)
         parameters_named = [symbol.name for symbol in self.parameters]
+        equations, where, unknowns = read_texts(
+            equations, where, unknowns, self.axis_names, parameters_named, self.function_names
+        )
+        statements = equation_statements(equations)
+        self.stated = tuple(condition_statements(where))
+        self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements, self.functions)
         check_names(self.axis_names, self.unknowns, parameters_named, [*self.functions])
         self.equations = equations_of(self, statements)
-        self.conditions = conditions_of(self, conditions)
+        self.conditions, self.completed = conditions_of(self, self.stated)
         check_agreement(self)
         if not (self.unknown or data):  # data may stand for initial values
             check_beginning(self)
@@ -203,10 +222,11 @@ class Problem(Domain):
         """The statement with some of its parts changed, read anew; a reference is not part of it."""
         given: dict[str, Any] = {
             "on": self.bounds,
-            "where": [On(condition.piece, condition.statement) for condition in self.conditions],
+            "where": self.stated,
             "shape": self.shape,
             "remove": self.remove,
             "pieces": self.pieces,
+            "periodic": self.periodic,
             "parameters": self.known,
             "unknown": self.unknown,
             "tables": self.tables,
@@ -252,7 +272,7 @@ class Problem(Domain):
             tuple((axis.symbol, axis.lower, axis.upper) for axis in self.axes),
             frozenset(up_to_sign(value(equation.residual)) for equation in self.equations),
             frozenset((up_to_sign(value(c.residual)), c.piece) for c in self.conditions),
-            (self.shape, self.remove, frozenset(self.pieces.items())),
+            (self.shape, self.remove, frozenset(self.pieces.items() if self.region else ())),
             frozenset((name, number.stated) for name, number in self.unknown.items()),
             tuple(data.key for data in self.data),
             frozenset((name, table.of, table.key) for name, table in self.tables.items()),
@@ -275,3 +295,12 @@ class Problem(Domain):
     def __repr__(self) -> str:
         domain = ", ".join(f"{axis.name} ∈ [{axis.lower}, {axis.upper}]" for axis in self.axes)
         return f"Problem({self.name}: {'; '.join(e.text for e in self.equations)}; {domain})"
+
+    def latex(self) -> str:
+        """The problem in LaTeX: equations, conditions, domain and parameters as one aligned block."""
+        from .latex import latex_problem
+
+        return latex_problem(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"

@@ -23,9 +23,10 @@ from .geometry.shapes import Shape
 from .jets import coordinate
 from .language import lines
 from .language.names import Names, as_name
-from .language.text import parse_expression, parse_relation
-from .pieces import On, normal_names, split_piece
+from .language.text import parse_expression
+from .pieces import On
 from .problem import Problem
+from .texts import read_statement
 from .writing import dumps, write
 
 __all__ = ["dumps", "loads", "read", "write"]
@@ -41,11 +42,12 @@ MAX_DOTS = 200
 MAX_NUMBERS, MAX_FORMULAS = 1_000, 256
 
 TABLES = ("domain", "parameters", "pieces", "unknown", "tables")
-KEYS = ("name", "title", "unknowns", "equations", "conditions", "exact", *TABLES, "data")
+KEYS = ("name", "title", "unknowns", "equations", "conditions", "periodic", "exact", *TABLES, "data")
 _EXAMPLES = {
     "unknowns": 'unknowns = ["u"]',
     "equations": 'equations = ["u_t = u_xx"]',
     "conditions": 'conditions = ["u(0, t) = 0"]',
+    "periodic": 'periodic = ["x"]',
     "domain": "[domain]\n    x = [0, 1]\n    t = [0, 1]",
     "parameters": "[parameters]\n    c = 2",
     "pieces": '[pieces]\n    inlet = "x = 0"\n    walls = "rest"',
@@ -67,7 +69,14 @@ class Literal(str):
 
 
 def read(path: str | Path) -> Problem:
-    """The problem in a file."""
+    """The problem in a file.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> _ = Path("decay.toml").write_text(sn.dumps(decay))
+        >>> sn.read("decay.toml") == decay
+        True
+    """
     try:
         with Path(path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -102,7 +111,18 @@ def loads(
 ) -> Problem:
     """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`.
 
-    `tables`: more functions given by numbers, as `Problem` takes them."""
+    `tables`: more functions given by numbers, as `Problem` takes them.
+
+    Examples:
+        >>> problem = sn.loads('''
+        ... unknowns = ["u"]
+        ... equations = ["u_t = u_xx/10"]
+        ... conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+        ... domain = { x = [0, 1], t = [0, 1] }
+        ... ''')
+        >>> problem.axis_names
+        ('x', 't')
+    """
     if len(text) > MAX_BYTES:
         raise SafeNetError(f"{source} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
     try:
@@ -199,7 +219,8 @@ def _problem(
     equations = [given.statement for given in _relations(document, "equations", names)]
     conditions = _relations(document, "conditions", names)
     for piece, text in pieces.items():
-        if not isinstance(text, str) or isinstance(text, Literal):
+        texts = text if isinstance(text, list) and text else [text]
+        if any(not isinstance(one, str) or isinstance(one, Literal) for one in texts):
             _wrong(("pieces", piece), f"the piece {piece} is not text", f"write {_EXAMPLES['pieces']}")
     name = _text(document, "name") or default_name
     title = _text(document, "title")
@@ -210,6 +231,7 @@ def _problem(
         shape=reduce(operator.add, shapes["shape"]) if shapes["shape"] else None,
         remove=shapes["remove"],
         pieces=pieces,
+        periodic=_texts(document, "periodic"),
         parameters=parameters,
         unknown=unknown,
         tables=tables,
@@ -295,9 +317,7 @@ def _relations(document: Mapping[str, Any], key: str, names: Names) -> list[On]:
     relations = []
     for index, text in enumerate(_texts(document, key, required=key == "equations")):
         with about(key, index):
-            statement, piece = split_piece(text) if key == "conditions" else (text, "")
-            here = replace(names, normals=normal_names(names.axes)) if piece else names
-            relations.append(On(piece, parse_relation(statement, here, f"{key[:-1]} {index + 1}")))
+            relations.append(read_statement(text, names, key, index))
     return relations
 
 

@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from ...fields.cells import CellForm
 from ...run.threads import one_thread
@@ -78,7 +77,7 @@ class CellRows(CellGroups):
             block *= scale[i][:, None] * scale[j]
         try:
             return Factored(self, jacobian, BlockCholesky(gram, len(self.cells), RIDGE), scale)
-        except LinAlgError:
+        except np.linalg.LinAlgError:
             return None
 
     def handed_more(self, more: Handover) -> np.ndarray:

@@ -14,8 +14,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy.optimize import brentq
 
 from ..evaluate import KINKS, evaluate
 from ..language.tabulated import Tabulated
@@ -218,5 +218,5 @@ def _zeros(expression: sp.Expr, symbol: sp.Symbol, low: float, high: float) -> s
     nodes = np.concatenate([[low], nodes + 1e-3 * np.pi * (nodes[1] - nodes[0]), [high]])
     values = value(nodes)
     turns = np.flatnonzero(values[:-1] * values[1:] < 0)
-    found = (float(brentq(lambda x: float(value(x)), nodes[i], nodes[i + 1], xtol=1e-14)) for i in turns)
+    found = (float(scipy.optimize.brentq(value, nodes[i], nodes[i + 1], xtol=1e-14)) for i in turns)
     return {x for x in found if low < x < high}
