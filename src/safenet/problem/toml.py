@@ -70,7 +70,7 @@ class Literal(str):
 
 
 def read(path: str | Path) -> Problem:
-    """The problem in a file.
+    """Read a problem file.
 
     Examples:
         >>> from pathlib import Path
@@ -107,7 +107,7 @@ def read(path: str | Path) -> Problem:
 def loads(
     text: str, source: str = "problem.toml", files: Callable[[str], Data | None] | None = None
 ) -> Problem:
-    """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`.
+    """Read a problem from text. `source` is its name in messages; data files lie beside it or in `files`.
 
     Examples:
         >>> problem = sn.loads('''
@@ -329,7 +329,7 @@ def write(problem: Problem, path: str | Path) -> None:
 
 @fact
 def dumps(problem: Problem) -> str:
-    """The text of a problem file. A numerical reference is not part of the statement and is not written.
+    """Write a problem as the text of a problem file. A numerical reference is not part of it.
 
     Examples:
         >>> print(sn.dumps(decay).splitlines()[0])
