@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit
     from .networks import METHODS, Method
-    from .problem import Box, Data, Disc, On, Polygon, Problem
+    from .problem import Box, Data, Disc, On, Polygon, Problem, Table
     from .problem.toml import dumps, loads, read
     from .run.progress import Monitor
     from .run.result import Outcome, Result
@@ -57,7 +57,7 @@ __version__ = "0.2.0"
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {
-    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem"),
+    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem", "Table"),
     "problem.toml": ("dumps", "loads", "read"),
     "networks": ("METHODS", "Method"),
     "run.progress": ("Monitor",),
@@ -120,6 +120,7 @@ __all__ = [
     "SafeNetError",
     "SafeNetWarning",
     "Solution",
+    "Table",
     "Train",
     "analysis",
     "bench",

@@ -113,6 +113,15 @@ def point(text: str, option: str) -> dict[str, float]:
     return found
 
 
+def held_at(texts: list[str]) -> dict[str, list[float]]:
+    """--at t=0.5 --at t=0 → {"t": [0.0, 0.5]}"""
+    held: dict[str, set[float]] = {}
+    for text in texts:
+        for axis, value in point(text, "--at").items():
+            held.setdefault(axis, set()).add(value)
+    return {axis: sorted(values) for axis, values in held.items()}
+
+
 def use_device(device: str) -> None:
     """Tell JAX before it starts; a device that is not there is an error, not a fallback."""
     import os
@@ -134,9 +143,9 @@ def check_picture(path: Path) -> None:
         raise SafeNetError(f"cannot draw into {path}", "use a name that ends in .png, .pdf or .svg")
 
 
-def save_figure(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path, dpi: int = 150) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=dpi)
     except OSError as obstacle:
         raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None

@@ -21,6 +21,7 @@ __all__ = [
     "DESCRIPTIONS",
     "SOLVERS",
     "Cells",
+    "Fourier",
     "Integrate",
     "LeastSquares",
     "March",

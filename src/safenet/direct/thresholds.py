@@ -107,9 +107,8 @@ GAIN = 0.8  # a run with a tolerance smaller by r has an error smaller by r^0.8,
 SLACK = 4.0  # roundings in a row
 
 # ---- Fourier grids (steps)
-FOURIER_TAIL = 1e-2  # of the tolerance: the highest quarter of the modes kept may have this share
+FOURIER_TAIL = 0.1  # of the tolerance: the highest quarter of the modes kept may have this share
 FOURIER_MORE, FOURIER_WIDER = 1.5, 1.25  # times as many modes: for the initial values, and on the way
-FOURIER_AGAIN = 1.1  # and in a run that is compared with the one before
 FIRST_LEVEL_OF_STEPS, LAST_LEVEL_OF_STEPS = 4, 30  # steps T/2^j: never longer, and never shorter
 FOURIER_SAFER = 64.0  # a step twice as long has 32 times the error
 FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance

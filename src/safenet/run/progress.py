@@ -36,6 +36,9 @@ class Monitor:
     def network(self, current: Callable[[], Any]) -> None:
         """`current()` returns the present network. It is for display only."""
 
+    def ended(self) -> None:
+        """The solve has ended, by whatever result."""
+
 
 class Both(Monitor):
     """Several watchers of one run."""
@@ -66,6 +69,10 @@ class Both(Monitor):
     def gradient(self, norm: float) -> None:
         for monitor in self.monitors:
             monitor.gradient(norm)
+
+    def ended(self) -> None:
+        for monitor in self.monitors:
+            monitor.ended()
 
 
 class Lines(Monitor):

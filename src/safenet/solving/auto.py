@@ -24,7 +24,7 @@ from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities
 from ..run.result import SOLVED_BELOW
-from .thresholds import EXACT_ABOVE, FINER_ABOVE, RESIDUAL_SHARE
+from .thresholds import ASKED_FOR, EXACT_ABOVE, FINER_ABOVE, RESIDUAL_SHARE
 
 KINDS = {
     "periodic": "periodic in {}",
@@ -74,7 +74,9 @@ def _aimed(solver: Solver, tol: float | None) -> Solver:
     """The solver with what stops it set for a relative error; sums of exact solutions cost the same at any."""
     if tol is None:
         return solver
-    if isinstance(solver, (Fourier, Integrate)):
+    if isinstance(solver, Fourier):
+        return replace(solver, tolerance=tol, work=ASKED_FOR * solver.work)
+    if isinstance(solver, Integrate):
         return replace(solver, tolerance=tol)
     if isinstance(solver, March):
         return replace(solver, tail=tol)

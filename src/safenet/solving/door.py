@@ -13,12 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
-
-import jax
+from typing import TYPE_CHECKING, Any
 
 from .. import library
-from ..backend import device_name
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
@@ -27,22 +24,25 @@ from ..inverse.plan import FitPlan, left_open
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
+from ..measure.scores import errors, errors_json, field_errors_json
 from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
-from ..networks.perceptron import parameter_count
 from ..problem import Problem
 from ..problem.facts.posedness import doubts, left_free
 from ..problem.facts.undecided import undecided
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
+from ..run.device import device_name, process_index
 from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.found import Found
+from ..run.notebook import NotebookMonitor, in_notebook
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
-from ..solution import Solution, errors, errors_json, field_errors_json, read_plan, read_problem
-from ..train import candidates
-from ..train.plan import OWN
-from ..train.solver import Own, Train
-from .plans import AnyPlan, AnySolver, plan_for
+from ..solution import Solution, read_plan, read_problem
+from .plans import plan_for
+
+if TYPE_CHECKING:
+    from ..train.solver import Own, Train
+    from .plans import AnyPlan, AnySolver
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def solve(
     stated = problem_of(problem)
     _examine(stated)
     folder = None if out is None else Path(out)
-    with held(None if jax.process_index() else folder):
+    with held(None if process_index() else folder):
         job = _job(stated, solver, clock, folder, force)
         return _warned(carry_out([job], _watcher(monitor), clock)[0])
 
@@ -143,7 +143,7 @@ def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor 
             f"the run in {folder} has code of your own: {', '.join(missing)}",
             "give it again: sn.resume(folder, sn.Train(…))",
         )
-    with held(None if jax.process_index() else folder):
+    with held(None if process_index() else folder):
         check_checkpoints(folder)
         return _warned(carry_out([Job(problem, plan, folder, own)], _watcher(monitor))[0])
 
@@ -161,7 +161,7 @@ def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path 
     limited = None if clock.total == float("inf") else clock.total
     plan = plan_for(problem, solver, limited)
     own: Own | None = getattr(solver, "own", None)
-    if own is not None and folder is not None and plan.method == OWN and not _trained(plan).factory:
+    if own is not None and folder is not None and _trained(plan).own_network and not _trained(plan).factory:
         raise SafeNetError(
             "a network of your own is built again, when its run is loaded, by the function that made it",
             "give that function, defined in a module: sn.Train(network=make), make(key) → module; or leave out `out`",
@@ -177,14 +177,16 @@ def _trained(plan: AnyPlan) -> Any:
 
 
 def _prepared(folder: Path | None, job: Job, force: bool) -> Path | None:
-    return None if folder is None or jax.process_index() else prepare(folder, job.problem, job.plan, force)
+    return None if folder is None or process_index() else prepare(folder, job.problem, job.plan, force)
 
 
 def _watcher(monitor: Monitor | None) -> Monitor:
     """The monitor; by default, only the first of several processes prints progress."""
     if monitor is not None:
         return monitor
-    return Monitor() if jax.process_index() else Lines()
+    if process_index():
+        return Monitor()
+    return NotebookMonitor() if in_notebook() else Lines()
 
 
 def _examine(problem: Problem) -> None:
@@ -224,12 +226,13 @@ def carry_out(
         if estimate and settled and not (carried.interrupted or carried.stopped):
             decided = _estimate(solution, monitor, clock, former)
         _judge(solution, carried, clock, decided)
-        if job.folder is not None and jax.process_index() == 0:
+        if job.folder is not None and process_index() == 0:
             try:
                 solution.save(job.folder)
             except SafeNetError as obstacle:  # a full disk: what was found is still worth more than nothing
                 solution.result.warnings.append(f"the run is not saved: {obstacle.message}")
         solutions.append(solution)
+    monitor.ended()
     return solutions
 
 
@@ -253,6 +256,8 @@ def _carried(
         else:
             trained.append(i)
     if trained:
+        from ..train import candidates
+
         began = time.monotonic()
         queue = [candidates.Job(**vars(jobs[i])) for i in trained]
         results = candidates.carried_out(queue, monitor, together, clock)
@@ -266,7 +271,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
     plan, found = job.plan, carried.found or Found({})
     problem = job.problem.found(found.values) if found.values else job.problem
     field = carried.field
-    measured = errors(problem, field)
+    measured = errors(problem, field, measured=carried.measured)
     l2re = errors_json(measured, len(problem.unknowns))
     own = getattr(field, "parameters", None)
     result = Result(
@@ -281,7 +286,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         max_error=finite_or_none(measured.max_error),
         reference_accuracy=measured.floor,
         residual=finite_or_none(measured.held_out.worst),
-        parameters=own if isinstance(own, int) else parameter_count(field),
+        parameters=own if isinstance(own, int) else _parameter_count(field),
         iterations=sum(record.iterations for record in carried.records),
         evaluations=sum(record.evaluations for record in carried.records),
         seconds=round(sum(record.seconds for record in carried.records), 3),
@@ -299,6 +304,12 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
     )
     factory = job.own.factory if job.own is not None else None
     return Solution(problem, field, plan, carried.history, result, factory=factory)
+
+
+def _parameter_count(network: Any) -> int:
+    from ..networks.perceptron import parameter_count
+
+    return parameter_count(network)
 
 
 def _unfit(problem: Problem, carried: Carried) -> list[str]:

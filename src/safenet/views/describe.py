@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..features import domain_expressions, fourier_products
+from ..measure.scores import POOLED, l2re_text
 from ..measure.thresholds import ROUGH
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
@@ -15,12 +15,14 @@ from ..problem.facts.verify import proven
 from ..problem.language.notation import written
 from ..problem.numbers import Number
 from ..run.result import Outcome, Result, pooled
-from ..solution import POOLED, Solution, l2re_text
+from ..solution import Solution
 from ..solving.plans import plan_for
 
 
 def describe(problem: Problem, networks: bool = False) -> dict[str, Any]:
     """Everything the symbols say, as data; with `networks`, also the sizes of the networks, which are built for it."""
+    from ..features import domain_expressions
+
     plan = plan_for(problem if problem.data else problem.forward())
     return {
         "name": problem.name,
@@ -59,6 +61,7 @@ def _networks(problem: Problem) -> dict[str, Any]:
     import jax
     import numpy as np
 
+    from ..features import fourier_products
     from ..networks.methods import METHODS, build
     from ..train.solver import Train
 
