@@ -64,5 +64,5 @@ class _Follower(MetaPathFinder):
                 for action in self.actions:
                     action()
 
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign, assignment]
         return spec

@@ -117,3 +117,15 @@ EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
 ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
 MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis
+
+# ---- finite volumes
+VOLUMES_ACROSS = 256  # stored cells along an axis of the plane, at most
+VOLUMES_SEEN = {1: (100, 200), 2: (64, 128)}  # axes of space → cells along each of the first two grids
+VOLUME_STORED = 6_000_000  # numbers in the snapshots of a solution
+VOLUME_POINTS = 4096  # where two grids are compared
+VOLUME_RATES = (
+    1.3,
+    4.0,
+)  # 2^p, p the rate at which errors fall: a third for a jump that is carried along, two if smooth
+SPAN_OF_A_JUMP = 0.1  # of all values: smaller steps between cells are no jumps
+JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved: smooth solutions keep half

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import SafeNetError
 from ..problem import Problem
+from .averages import averages_skeleton
 from .basis import AxisBasis
 from .cells import cell_skeleton
 from .field import jets
@@ -42,6 +43,7 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "cells": lambda problem, spec: cell_skeleton(len(problem.unknowns), spec),
     "modes": lambda problem, spec: modal_skeleton(len(problem.axes), spec),
     "time-pieces": lambda problem, spec: pieces_skeleton(spec),
+    "averages": lambda problem, spec: averages_skeleton(spec),
     "unknown": lambda problem, spec: Unknown(len(problem.unknowns)),
 }
 

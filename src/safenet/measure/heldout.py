@@ -22,6 +22,7 @@ from ..problem.facts.narrow import narrow
 from ..problem.jets import Jet, coordinate
 from .points import inside, on_condition
 from .thresholds import ALIKE, SMOOTH, TRIVIAL
+from .weak import balances
 
 SEED = 20_231  # apart from every training seed: these points are never trained on
 EVEN = 4  # axes up to which multiples of irrational numbers fill the cube evenly
@@ -61,9 +62,11 @@ def held_out(
 ) -> HeldOut:
     """Measure `field` on `count` scattered points of the box (its time axis cut to `span` where given).
 
-    With a span that does not start at the beginning, initial conditions are not measured.
+    With a span that does not start at the beginning, initial conditions are not measured. Of a field with jumps, whose
+    derivatives mean nothing there, balances over boxes are measured instead.
     """
-
+    if getattr(field, "weak", False):
+        return HeldOut(*balances(problem, field))
     points = _interior_points(problem, count).copy()
     started, features = True, _features(problem)
     if span is not None and problem.time is not None:

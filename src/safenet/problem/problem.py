@@ -24,7 +24,6 @@ from .functions import Table, check_tables, tables_of, used_tables
 from .geometry.shapes import Shape
 from .language.names import check_names, check_titles
 from .numbers import Curve, check_unknown, curves_of, numbers_of, with_unknown
-from .pieces import On
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
 from .texts import read_texts
 
@@ -42,6 +41,7 @@ class Problem(Domain):
     `shape`       the region of the plane, where it is not the whole box: `Disc((0, 0), 1)`, sums and differences
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
+    `periodic`    axes at whose ends all unknowns agree, with as many derivatives as the equations ask for: `[x]`
     `parameters`  symbol → number
     `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
                   at once, or with "of": ["x"] a function of some axes
@@ -72,6 +72,7 @@ class Problem(Domain):
         shape: Shape | None = None,
         remove: Sequence[Shape] | Shape = (),
         pieces: Mapping[str, Any] | None = None,
+        periodic: Any = (),
         parameters: Mapping[Any, Any] | None = None,
         unknown: Any = None,
         tables: Any = None,
@@ -88,7 +89,7 @@ class Problem(Domain):
         self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out
         self._reference = reference
         self.unknown = numbers_of(unknown)
-        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown))
+        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown), periodic)
         self.tables = tables_of(tables)
         check_tables(self, self.tables)
         self.functions = self.tables | curves_of(self, self.unknown)
@@ -97,11 +98,11 @@ class Problem(Domain):
             equations, where, unknowns, self.axis_names, parameters_named, self.function_names
         )
         statements = equation_statements(equations)
-        conditions = condition_statements(where)
+        self.stated = tuple(condition_statements(where))
         self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements, self.functions)
         check_names(self.axis_names, self.unknowns, parameters_named, [*self.functions])
         self.equations = equations_of(self, statements)
-        self.conditions = conditions_of(self, conditions)
+        self.conditions, self.completed = conditions_of(self, self.stated)
         check_agreement(self)
         if not (self.unknown or data):  # data may stand for initial values
             check_beginning(self)
@@ -221,10 +222,11 @@ class Problem(Domain):
         """The statement with some of its parts changed, read anew; a reference is not part of it."""
         given: dict[str, Any] = {
             "on": self.bounds,
-            "where": [On(condition.piece, condition.statement) for condition in self.conditions],
+            "where": self.stated,
             "shape": self.shape,
             "remove": self.remove,
             "pieces": self.pieces,
+            "periodic": self.periodic,
             "parameters": self.known,
             "unknown": self.unknown,
             "tables": self.tables,
@@ -270,7 +272,7 @@ class Problem(Domain):
             tuple((axis.symbol, axis.lower, axis.upper) for axis in self.axes),
             frozenset(up_to_sign(value(equation.residual)) for equation in self.equations),
             frozenset((up_to_sign(value(c.residual)), c.piece) for c in self.conditions),
-            (self.shape, self.remove, frozenset(self.pieces.items())),
+            (self.shape, self.remove, frozenset(self.pieces.items() if self.region else ())),
             frozenset((name, number.stated) for name, number in self.unknown.items()),
             tuple(data.key for data in self.data),
             frozenset((name, table.of, table.key) for name, table in self.tables.items()),

@@ -42,11 +42,12 @@ MAX_DOTS = 200
 MAX_NUMBERS, MAX_FORMULAS = 1_000, 256
 
 TABLES = ("domain", "parameters", "pieces", "unknown", "tables")
-KEYS = ("name", "title", "unknowns", "equations", "conditions", "exact", *TABLES, "data")
+KEYS = ("name", "title", "unknowns", "equations", "conditions", "periodic", "exact", *TABLES, "data")
 _EXAMPLES = {
     "unknowns": 'unknowns = ["u"]',
     "equations": 'equations = ["u_t = u_xx"]',
     "conditions": 'conditions = ["u(0, t) = 0"]',
+    "periodic": 'periodic = ["x"]',
     "domain": "[domain]\n    x = [0, 1]\n    t = [0, 1]",
     "parameters": "[parameters]\n    c = 2",
     "pieces": '[pieces]\n    inlet = "x = 0"\n    walls = "rest"',
@@ -218,7 +219,8 @@ def _problem(
     equations = [given.statement for given in _relations(document, "equations", names)]
     conditions = _relations(document, "conditions", names)
     for piece, text in pieces.items():
-        if not isinstance(text, str) or isinstance(text, Literal):
+        texts = text if isinstance(text, list) and text else [text]
+        if any(not isinstance(one, str) or isinstance(one, Literal) for one in texts):
             _wrong(("pieces", piece), f"the piece {piece} is not text", f"write {_EXAMPLES['pieces']}")
     name = _text(document, "name") or default_name
     title = _text(document, "title")
@@ -229,6 +231,7 @@ def _problem(
         shape=reduce(operator.add, shapes["shape"]) if shapes["shape"] else None,
         remove=shapes["remove"],
         pieces=pieces,
+        periodic=_texts(document, "periodic"),
         parameters=parameters,
         unknown=unknown,
         tables=tables,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from .facts.fact import fact
 from .jets import JetTable
 from .language.notation import written
 from .numbers import Curve, Number
+from .pieces import On
 from .problem import Problem
 from .relation import Relation
 
@@ -40,7 +41,7 @@ def dumps(problem: Problem) -> str:
     """
     table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns, None, problem.functions)
 
-    def relations(key: str, group: tuple[Relation, ...]) -> str:
+    def relations(key: str, group: Sequence[Relation | On]) -> str:
         texts = ""
         for relation in group:
             statement, piece = relation.statement, getattr(relation, "piece", "")
@@ -53,8 +54,10 @@ def dumps(problem: Problem) -> str:
         parts.append(f"title = {_quoted(problem.title)}")
     parts.append(f"unknowns = [{', '.join(map(_quoted, problem.unknowns))}]")
     parts.append(relations("equations", problem.equations))
-    if problem.conditions:
-        parts.append(relations("conditions", problem.conditions))
+    if problem.stated:
+        parts.append(relations("conditions", problem.stated))
+    if problem.periodic:
+        parts.append(f"periodic = [{', '.join(map(_quoted, problem.periodic))}]")
     if problem.exact is not None:
         fields = (f"{_key(field)} = {_quoted(written(value))}" for field, value in problem.exact.items())
         parts.append(f"exact = {{ {', '.join(fields)} }}")

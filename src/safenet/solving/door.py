@@ -325,6 +325,9 @@ def _judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -
         return
     residual, estimate = result.residual, pooled(result.estimate)
     missed = residual is None or residual > SOLVED_BELOW
+    # Where u jumps only the error says whether it is solved, and that needs three grids.
+    unsure = getattr(solution.field, "weak", False) and estimate is None
+    missed = missed or unsure
     if carried.stopped:
         result.outcome = Outcome.OUT_OF_TIME
         kept = "the best is kept, and a run with a folder can be resumed"
@@ -344,7 +347,12 @@ def _judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -
             result.estimate_left or 0.0, 1.0
         )  # of so large a residual it explains nothing
     if missed and residual is not None and result.outcome != Outcome.GIVEN_UP:
-        result.warnings.append(f"not solved: residual {share(residual)} on unseen points")
+        why = (
+            "the error is not known, three grids are needed"
+            if unsure
+            else f"residual {share(residual)} on unseen points"
+        )
+        result.warnings.append(f"not solved: {why}")
 
 
 def share(value: float) -> str:
@@ -380,7 +388,7 @@ def _estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Resul
     known = getattr(solution.field, "error", None) is not None  # of a field that its own solver measured
     if result.residual is None or (last in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
         return True
-    if undecided(problem):
+    if undecided(problem) and not getattr(solution.field, "weak", False):
         return False  # the doubts have said why
     if clock.over():
         result.stop_reason += " The budget is spent: the error was not estimated."

@@ -57,7 +57,8 @@ class Process:
         """Begin a job; its events come into the queue."""
         if self.child is None or self.child.poll() is not None:
             self.start()
-        assert self.child is not None and self.child.stdin is not None
+        assert self.child is not None
+        assert self.child.stdin is not None
         self.busy = True
         job = {
             "problem": problem,
