@@ -88,7 +88,7 @@ def _check_free(folder: Path, force: bool) -> None:
     if not force:
         raise SafeNetError(
             f"{folder} holds a run already; nothing was changed",
-            f"go on with it by --resume {folder}, choose another --out, or overwrite it with --force",
+            f"continue it with --resume {folder}, choose another --out, or overwrite it with --force",
         )
 
 

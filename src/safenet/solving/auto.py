@@ -45,7 +45,9 @@ MARCHED = {
 
 @dataclass(frozen=True)
 class Auto:
-    """Choose from the facts; `choice` says what and why.
+    """Choose the solver from the detected structure of a problem; `result.reasons` says why.
+
+    `tol` is the relative error to aim at; without it, as small as it can be at a reasonable cost.
 
     Examples:
         >>> sn.solve(decay, sn.Auto()).result.outcome

@@ -57,8 +57,10 @@ A_FEW_ROUNDINGS = 16 * EPS
 
 @dataclass(frozen=True)
 class Integrate:
-    """Runs whose relative tolerances fall to far below `tolerance`, and one more if the estimated error is above it;
-    given up after `steps`.
+    """SciPy's DOP853 or LSODA for systems without space.
+
+    Runs with smaller and smaller relative tolerances, down to far below `tolerance`, and once more if the estimated
+    error is above it. Given up after `steps` steps.
 
     Examples:
         >>> solution = sn.solve(decay, sn.Integrate())
