@@ -42,18 +42,20 @@ class ResidualPlot:
         )
         plot.scatter("seconds", "residual", source=self.source, color=COLOURS[0], size=4)
         plot.line("seconds", "residual", source=self.source, color=COLOURS[0])
-        self.pane = pn.pane.Bokeh(plot, visible=False, sizing_mode="stretch_width")
+        self.plot = pn.pane.Bokeh(plot, sizing_mode="stretch_width")
+        self.pane = pn.Column(sizing_mode="stretch_width")
 
     def clear(self) -> None:
         self.began = time.monotonic()
-        self.pane.visible = False
-        changed(lambda: self.source.update(data={"seconds": [], "residual": []}), [self.pane])
+        self.pane.clear()
+        changed(lambda: self.source.update(data={"seconds": [], "residual": []}), [self.plot])
 
     def add(self, residual: float) -> None:
         if isfinite(residual) and residual > 0:
             new = {"seconds": [time.monotonic() - self.began], "residual": [residual]}
-            changed(lambda: self.source.stream(new), [self.pane])
-            self.pane.visible = True
+            changed(lambda: self.source.stream(new), [self.plot])
+            if not len(self.pane):
+                self.pane.append(self.plot)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ HELP = {
     "conditions": "one per line, placed by their arguments: u(0, t) = 0",
     "domain": "one axis per line: x = [0, 1]; an axis named t is time",
     "parameters": "one per line: c = 2",
+    "unknowns": "u, v (default: what the equations differentiate)",
     "more": "[pieces], [exact], [unknown], [[data]]",
 }
 TICK = 200  # milliseconds between two looks at the worker and the boxes
@@ -94,7 +95,7 @@ class Page:
                 placeholder=HELP[key],
                 auto_grow=True,
                 max_rows=14,
-                rows=1 if key in ("parameters", "more") else 2,
+                rows=1 if key in ("parameters", "unknowns", "more") else 2,
                 sizing_mode="stretch_width",
                 stylesheets=["textarea { font-family: ui-monospace, monospace; font-size: 13px; }"],
             )

@@ -22,7 +22,7 @@ POINTS = {1: 601, 2: 129}  # along each axis
 STEPS = 100  # of a slider
 FRAME = 120  # milliseconds between frames of the player
 KEPT = 256  # frames
-ROOM = {"flex": "1 1 280px", "min-width": "0", "max-width": "760px"}  # of the cross-sections beside the map
+ROOM = {"flex": "1 1 280px", "min-width": "0", "max-width": "640px"}  # side by side, or below each other
 
 
 class Explorer:
@@ -64,14 +64,16 @@ class Explorer:
         self.reading = pn.pane.HTML("", sizing_mode="stretch_width")
         self.across = 1 if len(self.drawn) == 2 and axes[self.drawn[1]].is_time else 0
         plots = self._plots()
-        self.panes = [pn.pane.Bokeh(plot) for plot in plots[: len(plots) - 2]]
-        self.panes += [pn.pane.Bokeh(plot, sizing_mode="stretch_width") for plot in plots[-2:]]
+        self.panes = [pn.pane.Bokeh(plot, sizing_mode="stretch_width") for plot in plots]
+        parts = (self.panes[: len(plots) - 2], self.panes[-2:])  # the map, and beside it the cross-sections
         self._draw()
         self.view = pn.Column(
             self.fields,
             *self.sliders.values(),
             *([self._player(pn)] if self.problem.time in self.sliders else []),
-            pn.FlexBox(*self.panes[: len(plots) - 2], pn.Column(*self.panes[-2:], styles=ROOM)),
+            pn.FlexBox(
+                *(pn.Column(*part, styles=ROOM) for part in parts if part), sizing_mode="stretch_width"
+            ),
             self.reading,
             sizing_mode="stretch_width",
         )
@@ -94,8 +96,9 @@ class Explorer:
             self.mapper = LinearColorMapper(palette="Viridis256", nan_color="#00000000")
             self.image = ColumnDataSource({"u": []})
             self.map: Any = figure(
-                width=430,
                 height=370,
+                max_width=560,
+                sizing_mode="stretch_width",
                 tools=tools,
                 x_range=(left, east),
                 y_range=(south, north),
@@ -145,7 +148,10 @@ class Explorer:
             interval=FRAME,
             loop_policy="once",
             show_loop_controls=False,
-            height=60,
+            visible_buttons=["first", "pause", "play", "last"],
+            width=260,
+            height=44,
+            stylesheets=["input[type=range] { display: none; }"],  # the slider above has the same, with units
         )
 
         def play(event: Any) -> None:
