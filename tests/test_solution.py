@@ -501,7 +501,7 @@ equations = ["u_t = u_xx/20 + u - u**3"]
 conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
 domain = { x = [0, 1], t = [0, 1] }
 """
-    solution = sn.solve(sn.loads(text), monitor=Ctrl_C(1))
+    solution = sn.solve(sn.loads(text), sn.March(), monitor=Ctrl_C(1))
     figure = drawn(solution, tmp_path)
     assert "interrupted" in figure.get_suptitle()
     picture = np.ma.filled(panels(figure)[0].images[0].get_array().astype(float), np.nan)

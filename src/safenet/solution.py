@@ -22,25 +22,23 @@ import numpy as np
 from . import library
 from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
-from .fields.derivatives import Orders
+from .fields.field import Orders
 from .fields.saved import check_map, check_size
 from .inverse.plan import FitPlan
 from .measure.estimate import estimated_error
 from .measure.scores import Errors, errors, evaluate_network
-from .networks.saved import OWN
 from .problem import Problem
 from .problem.toml import dumps, read
 from .run.checkpoint import contents, fill, leaves, pack, unpack, write_atomically
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
-from .run.found import FoundNumber
+from .run.found import FoundFunction, FoundNumber
 from .run.result import Result, pooled
-from .train.plan import Plan
-from .train.solver import factory_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import Dataset
 
+    from .train.plan import Plan
     from .views.animate import Film
     from .views.compare import Comparison
 
@@ -154,13 +152,19 @@ class Solution:
         return np.stack(inside, axis=1), arrays[0].shape
 
     @property
-    def found(self) -> dict[str, FoundNumber]:
-        """The unknown numbers of an inverse problem: `sol.found["nu"]`, with its standard error as `.error`."""
-        return {
-            name: FoundNumber(one["value"], one["error"])
-            for name, one in self.result.found.items()
-            if one["value"] is not None
-        }
+    def found(self) -> dict[str, Any]:
+        """What an inverse problem has found: `sol.found["nu"]` is a number, with its standard error as `.error`, and
+        `sol.found["k"](x=0.3)` a function, with `.error(x=0.3)`."""
+        found: dict[str, Any] = {}
+        for name, one in self.result.found.items():
+            if name in self.problem.curves:
+                spline = self.problem.functions[name].spline
+                errors = one["error"] and replace(spline, coefficients=np.array(one["error"]))
+                of = self.problem.curves[name].of
+                found[name] = FoundFunction(name, of, spline, errors or None, one.get("determined"))
+            elif one["value"] is not None:
+                found[name] = FoundNumber(one["value"], one["error"])
+        return found
 
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
@@ -246,7 +250,11 @@ class Solution:
         """
         self._check_undifferentiated("saved", "save the solution itself, and call .diff after loading it")
         folder, plan = Path(folder), self.plan
-        if isinstance(plan, Plan) and plan.method == OWN and (factory is not None or not plan.factory):
+        if (
+            not isinstance(plan, DirectPlan)
+            and plan.own_network
+            and (factory is not None or not plan.factory)
+        ):
             plan = replace(plan, factory=_named(factory))
         files = {
             PROBLEM: dumps(self.problem).encode(),
@@ -255,7 +263,7 @@ class Solution:
                 {**leaves(self.field), "history": self.history}, {"network": plan.spec(self.field)}
             ),
             RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
-            **{data.file: data.text.encode() for data in self.problem.data},
+            **{name: one.text.encode() for name, one in self.problem.files.items()},
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -270,6 +278,8 @@ class Solution:
 
 
 def _named(factory: Callable[[Any], Any] | None) -> str:
+    from .train.solver import factory_name
+
     name = factory_name(factory)
     if not name:
         raise SafeNetError(
@@ -309,7 +319,7 @@ def load(
     result = former_result(folder)
     if result is None:
         raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")
-    values = {name: float(one["value"] or 0) for name, one in result.found.items()}
+    values = {name: np.array(one["value"] or 0, float) for name, one in result.found.items()}
     problem = problem.found(values) if values else problem
     return Solution(problem, field, plan, history, result, folder=folder, factory=factory)
 
@@ -331,5 +341,8 @@ def read_plan(folder: Path) -> DirectPlan | Plan:
     with undamaged(folder / PLAN):
         text = contents(folder / PLAN).decode()
         known = json.loads(text)
-        kind = Plan if "passes" not in known else FitPlan if known["solver"] == FitPlan.solver else DirectPlan
-        return kind.from_json(text)
+        if "passes" in known:
+            return (FitPlan if known["solver"] == FitPlan.solver else DirectPlan).from_json(text)
+        from .train.plan import Plan
+
+        return Plan.from_json(text)

@@ -1,6 +1,7 @@
-"""A picture shows what it says: places, times, derivatives, errors whose colours one corner does not spoil; films too."""
+"""A picture shows what it says: places, times, derivatives, errors in colours that one corner does not spoil; films."""
 
 from io import BytesIO
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -150,7 +151,7 @@ def test_a_film_has_its_frames_and_they_differ(heat, tmp_path):
             film.seek(k)
             frames.append(np.asarray(film.convert("L"), dtype=int))
     assert len(frames) == 4
-    assert all(np.abs(a - b).max() > 50 for a, b in zip(frames, frames[1:], strict=False))
+    assert all(np.abs(a - b).max() > 50 for a, b in pairwise(frames))
 
 
 def test_a_film_is_of_something_that_moves(circle, heat, tmp_path):

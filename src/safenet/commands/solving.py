@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SafeNetError, SafeNetWarning
+from ..lazily import after_import
 from .arguments import A_PROBLEM, AsJson, MethodOption, method_options, problem_named, use_device
 
 if TYPE_CHECKING:
@@ -223,10 +224,9 @@ def _carry_out(
         raise SafeNetError("no problem was given", f"e.g. safenet {command} wave, or --resume RUN")
     if device is not None:
         use_device(device)
-    from ..backend import cache_compilations
     from ..views.describe import result_text
 
-    cache_compilations()
+    after_import("jax", _cache_compilations)
     warnings.simplefilter("ignore", SafeNetWarning)  # the result names them
     sink = None
     if track is not None:
@@ -248,6 +248,12 @@ def _carry_out(
         print(_coloured(verdict, solution.result.outcome), *rest, sep="\n")
     # On a full disk there is a result to read and no folder.
     raise typer.Exit(solution.result.outcome.exit_status or int(solution.folder is None))
+
+
+def _cache_compilations() -> None:
+    from ..backend import cache_compilations
+
+    cache_compilations()
 
 
 def _coloured(verdict: str, outcome: Outcome) -> str:

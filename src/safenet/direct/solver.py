@@ -16,11 +16,14 @@ from .modes import Modes
 from .state import Direct
 from .steps.fourier import Fourier
 from .steps.integrate import Integrate
+from .volumes.conserve import Conserve
 
 __all__ = [
     "DESCRIPTIONS",
     "SOLVERS",
     "Cells",
+    "Conserve",
+    "Fourier",
     "Integrate",
     "LeastSquares",
     "March",
@@ -76,5 +79,6 @@ SOLVERS: dict[str, type[Solver]] = {
     Cells.name: Cells,
     Integrate.name: Integrate,
     Fourier.name: Fourier,
+    Conserve.name: Conserve,
 }
 DESCRIPTIONS = listed.SOLVERS

@@ -11,6 +11,7 @@ from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.beginning import check_beginning
 from ..problem.facts.posedness import left_free
+from .linearised import obstacle as not_linearised
 
 GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and the plan must suit those beside it
 
@@ -33,6 +34,8 @@ class Fit:
         """Why it does not suit a problem, or None if it does."""
         if not problem.data:
             return "there are no data to find its numbers from"
+        if problem.curves and (why := not_linearised(problem)):
+            return why
         free = left_open(problem)
         return (
             f"only the data fix its solution, and a direct solver has no place for them ({free})"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..fields.cells import Cell, CellForm
-from ..fields.derivatives import Orders, jets
+from ..fields.field import Orders, jets
 from ..fields.series import LinearForm, Piecewise
 from ..problem import Problem
 from ..problem.evaluate import evaluate

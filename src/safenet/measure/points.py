@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from ..errors import SafeNetError, nearest
 from ..problem import Condition, Problem
@@ -23,17 +24,13 @@ SAMPLERS: dict[str, Sampler] = {
 
 
 def _latin(count: int, axes: int, random: np.random.Generator) -> np.ndarray:
-    from scipy.stats import qmc  # half a second, which `safenet show` need not wait for
-
-    return np.asarray(qmc.LatinHypercube(axes, rng=random).random(count))
+    return np.asarray(scipy.stats.qmc.LatinHypercube(axes, rng=random).random(count))
 
 
 def _sobol(count: int, axes: int, random: np.random.Generator) -> np.ndarray:
     """The first `count` of 2^m scrambled Sobol points: a whole power of two keeps the sequence balanced."""
-    from scipy.stats import qmc
-
     power = max(0, int(np.ceil(np.log2(max(count, 1)))))
-    return np.asarray(qmc.Sobol(axes, rng=random).random_base2(power)[:count])
+    return np.asarray(scipy.stats.qmc.Sobol(axes, rng=random).random_base2(power)[:count])
 
 
 @dataclass(frozen=True)

@@ -247,7 +247,7 @@ def _column(data: Data, measured: Sequence[str]) -> str:
 
 def _relation(problem: Problem, data: Data, column: str, text: str) -> Relation:
     parameters = tuple(symbol.name for symbol in problem.parameters)
-    names = Names(problem.axis_names, problem.unknowns, parameters)
+    names = Names(problem.axis_names, problem.unknowns, parameters, functions=problem.function_names)
     label = f"the value {text!r}" if data.value else f"the column {column!r}"
     try:
         expression = canonical(parse_expression(text, names, label, unknowns=True))

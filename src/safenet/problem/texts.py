@@ -29,7 +29,12 @@ def _on(piece: str, statement: Any, names: Names, label: str) -> On:
 
 
 def read_texts(
-    equations: Any, where: Any, unknowns: Sequence[str] | None, axes: Sequence[str], parameters: Sequence[str]
+    equations: Any,
+    where: Any,
+    unknowns: Sequence[str] | None,
+    axes: Sequence[str],
+    parameters: Sequence[str],
+    functions: tuple[tuple[str, tuple[str, ...]], ...] = (),
 ) -> tuple[Any, Any, Sequence[str] | None]:
     """Equations and conditions with every text parsed, and the unknowns; what is not text stays as it is."""
     equations, where = (list(g) if isinstance(g, (list, tuple)) else [g] for g in (equations, where))
@@ -44,10 +49,10 @@ def read_texts(
         return equations, where, unknowns
     symbols = [one for one in equations if not isinstance(one, str)]
     known = unknowns or [
-        *(unknowns_of(equation_statements(symbols)) if symbols else ()),
-        *_named(texts, axes, parameters),
+        *(unknowns_of(equation_statements(symbols), dict(functions)) if symbols else ()),
+        *_named(texts, axes, [*parameters, *dict(functions)]),
     ]
-    names = Names(tuple(axes), tuple(dict.fromkeys(known)), tuple(parameters))
+    names = Names(tuple(axes), tuple(dict.fromkeys(known)), tuple(parameters), functions=functions)
     for index, one in enumerate(equations):
         if isinstance(one, str):
             with about("equations", index):

@@ -117,7 +117,7 @@ class Result:
     phases: list[PhaseRecord] = field(default_factory=list)
     candidates: list[dict[str, Any]] = field(default_factory=list)
     # of an inverse problem: its unknown numbers, how they go together, and how well each kind of data is met
-    found: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    found: dict[str, dict[str, Any]] = field(default_factory=dict)
     correlations: dict[str, float] = field(default_factory=dict)
     fit: list[dict[str, Any]] = field(default_factory=list)
 
@@ -193,6 +193,7 @@ class Carried:
     stopped: bool = False  # by the clock
     winner: int = -1
     found: Found | None = None  # of an inverse problem
+    measured: Any = None  # the held-out residuals of the field, where they are known
 
     @property
     def ending(self) -> Ending:

@@ -13,12 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
-
-import jax
+from typing import TYPE_CHECKING, Any
 
 from .. import library
-from ..backend import device_name
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
@@ -29,22 +26,23 @@ from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
 from ..measure.scores import errors, errors_json, field_errors_json
 from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
-from ..networks.perceptron import parameter_count
 from ..problem import Problem
 from ..problem.facts.posedness import doubts, left_free
 from ..problem.facts.undecided import undecided
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
+from ..run.device import device_name, process_index
 from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.found import Found
 from ..run.notebook import NotebookMonitor, in_notebook
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
 from ..solution import Solution, read_plan, read_problem
-from ..train import candidates
-from ..train.plan import OWN
-from ..train.solver import Own, Train
-from .plans import AnyPlan, AnySolver, plan_for
+from .plans import plan_for
+
+if TYPE_CHECKING:
+    from ..train.solver import Own, Train
+    from .plans import AnyPlan, AnySolver
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def solve(
     stated = problem_of(problem)
     _examine(stated)
     folder = None if out is None else Path(out)
-    with held(None if jax.process_index() else folder):
+    with held(None if process_index() else folder):
         job = _job(stated, solver, clock, folder, force)
         return _warned(carry_out([job], _watcher(monitor), clock)[0])
 
@@ -145,7 +143,7 @@ def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor 
             f"the run in {folder} has code of your own: {', '.join(missing)}",
             "give it again: sn.resume(folder, sn.Train(…))",
         )
-    with held(None if jax.process_index() else folder):
+    with held(None if process_index() else folder):
         check_checkpoints(folder)
         return _warned(carry_out([Job(problem, plan, folder, own)], _watcher(monitor))[0])
 
@@ -163,7 +161,7 @@ def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path 
     limited = None if clock.total == float("inf") else clock.total
     plan = plan_for(problem, solver, limited)
     own: Own | None = getattr(solver, "own", None)
-    if own is not None and folder is not None and plan.method == OWN and not _trained(plan).factory:
+    if own is not None and folder is not None and _trained(plan).own_network and not _trained(plan).factory:
         raise SafeNetError(
             "a network of your own is built again, when its run is loaded, by the function that made it",
             "give that function, defined in a module: sn.Train(network=make), make(key) → module; or leave out `out`",
@@ -179,14 +177,14 @@ def _trained(plan: AnyPlan) -> Any:
 
 
 def _prepared(folder: Path | None, job: Job, force: bool) -> Path | None:
-    return None if folder is None or jax.process_index() else prepare(folder, job.problem, job.plan, force)
+    return None if folder is None or process_index() else prepare(folder, job.problem, job.plan, force)
 
 
 def _watcher(monitor: Monitor | None) -> Monitor:
     """Who is told of the progress: of several processes only the first speaks unasked."""
     if monitor is not None:
         return monitor
-    if jax.process_index():
+    if process_index():
         return Monitor()
     return NotebookMonitor() if in_notebook() else Lines()
 
@@ -228,7 +226,7 @@ def carry_out(
         if estimate and settled and not (carried.interrupted or carried.stopped):
             decided = _estimate(solution, monitor, clock, former)
         _judge(solution, carried, clock, decided)
-        if job.folder is not None and jax.process_index() == 0:
+        if job.folder is not None and process_index() == 0:
             try:
                 solution.save(job.folder)
             except SafeNetError as obstacle:  # a full disk: what was found is still worth more than nothing
@@ -258,6 +256,8 @@ def _carried(
         else:
             trained.append(i)
     if trained:
+        from ..train import candidates
+
         began = time.monotonic()
         queue = [candidates.Job(**vars(jobs[i])) for i in trained]
         results = candidates.carried_out(queue, monitor, together, clock)
@@ -271,7 +271,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
     plan, found = job.plan, carried.found or Found({})
     problem = job.problem.found(found.values) if found.values else job.problem
     field = carried.field
-    measured = errors(problem, field)
+    measured = errors(problem, field, measured=carried.measured)
     l2re = errors_json(measured, len(problem.unknowns))
     own = getattr(field, "parameters", None)
     result = Result(
@@ -286,7 +286,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         max_error=finite_or_none(measured.max_error),
         reference_accuracy=measured.floor,
         residual=finite_or_none(measured.held_out.worst),
-        parameters=own if isinstance(own, int) else parameter_count(field),
+        parameters=own if isinstance(own, int) else _parameter_count(field),
         iterations=sum(record.iterations for record in carried.records),
         evaluations=sum(record.evaluations for record in carried.records),
         seconds=round(sum(record.seconds for record in carried.records), 3),
@@ -306,6 +306,12 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
     return Solution(problem, field, plan, carried.history, result, factory=factory)
 
 
+def _parameter_count(network: Any) -> int:
+    from ..networks.perceptron import parameter_count
+
+    return parameter_count(network)
+
+
 def _unfit(problem: Problem, carried: Carried) -> list[str]:
     """What is wrong with the data, once the solution is known."""
     return complaints(problem, carried.field) if carried.residual < SOLVED_BELOW else []
@@ -319,6 +325,9 @@ def _judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -
         return
     residual, estimate = result.residual, pooled(result.estimate)
     missed = residual is None or residual > SOLVED_BELOW
+    # Where u jumps only the error says whether it is solved, and that needs three grids.
+    unsure = getattr(solution.field, "weak", False) and estimate is None
+    missed = missed or unsure
     if carried.stopped:
         result.outcome = Outcome.OUT_OF_TIME
         kept = "the best is kept, and a run with a folder can be resumed"
@@ -338,7 +347,12 @@ def _judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -
             result.estimate_left or 0.0, 1.0
         )  # of so large a residual it explains nothing
     if missed and residual is not None and result.outcome != Outcome.GIVEN_UP:
-        result.warnings.append(f"not solved: residual {share(residual)} on unseen points")
+        why = (
+            "the error is not known, three grids are needed"
+            if unsure
+            else f"residual {share(residual)} on unseen points"
+        )
+        result.warnings.append(f"not solved: {why}")
 
 
 def share(value: float) -> str:
@@ -374,7 +388,7 @@ def _estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Resul
     known = getattr(solution.field, "error", None) is not None  # of a field that its own solver measured
     if result.residual is None or (last in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
         return True
-    if undecided(problem):
+    if undecided(problem) and not getattr(solution.field, "weak", False):
         return False  # the doubts have said why
     if clock.over():
         result.stop_reason += " The budget is spent: the error was not estimated."

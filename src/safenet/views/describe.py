@@ -6,7 +6,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..features import domain_expressions, fourier_products
 from ..measure.scores import POOLED, l2re_text
 from ..measure.thresholds import ROUGH
 from ..problem import Problem
@@ -22,6 +21,8 @@ from ..solving.plans import plan_for
 
 def describe(problem: Problem, networks: bool = False) -> dict[str, Any]:
     """Everything the symbols say, as data; with `networks`, also the sizes of the networks, which are built for it."""
+    from ..features import domain_expressions
+
     plan = plan_for(problem if problem.data else problem.forward())
     return {
         "name": problem.name,
@@ -60,6 +61,7 @@ def _networks(problem: Problem) -> dict[str, Any]:
     import jax
     import numpy as np
 
+    from ..features import fourier_products
     from ..networks.methods import METHODS, build
     from ..train.solver import Train
 

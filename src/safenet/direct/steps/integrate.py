@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.integrate import DOP853, LSODA
+import scipy
 
 from ...errors import SafeNetError
 from ...fields.pieces import TimePieces, hermite
@@ -166,7 +166,7 @@ class System:
         for low, high in pairwise(self.span):
             steps = self._stiff_steps if stiff else self._steps
             self.side = float(np.nextafter(low, high)), float(np.nextafter(high, low))
-            solver = (LSODA if stiff else DOP853)(
+            solver = (scipy.integrate.LSODA if stiff else scipy.integrate.DOP853)(
                 self.rates, low, track.values[-1], high, rtol=rtol, atol=atol, **self._jac(stiff)
             )
             track.ended = steps(solver, track, most, budget)
