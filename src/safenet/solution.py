@@ -205,6 +205,14 @@ class Solution:
 
         return compare(self, other, style, **at)
 
+    def explore(self) -> Any:
+        """The fields to play with, in a notebook: sliders, a player for time, cross-sections where one clicks.
+
+        Needs Panel: pip install 'safenet[ui]'."""
+        from .views.explore import explore
+
+        return explore(self)
+
     def grid(self, **counts: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Ticks by axis and values by unknown on a grid over the box: `sol.grid(x=201, t=[0, 0.5, 1])`.
 
