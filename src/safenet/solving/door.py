@@ -226,6 +226,8 @@ def carry_out(
         if estimate and settled and not (carried.interrupted or carried.stopped):
             decided = _estimate(solution, monitor, clock, former)
         _judge(solution, carried, clock, decided)
+        if isinstance(job.plan, DirectPlan):  # of a training, the optimisers' own time is told apart
+            solution.result.seconds = solution.result.wall_seconds
         if job.folder is not None and process_index() == 0:
             try:
                 solution.save(job.folder)
