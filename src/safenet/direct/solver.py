@@ -9,6 +9,7 @@ from ..problem import Problem
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .cells import Cells
+from .evolve.evolve import Evolve
 from .least_squares import LeastSquares
 from .marches import March
 from .modes import Modes
@@ -22,6 +23,7 @@ __all__ = [
     "SOLVERS",
     "Cells",
     "Conserve",
+    "Evolve",
     "Integrate",
     "LeastSquares",
     "March",
@@ -78,6 +80,7 @@ SOLVERS: dict[str, type[Solver]] = {
     Integrate.name: Integrate,
     Fourier.name: Fourier,
     Conserve.name: Conserve,
+    Evolve.name: Evolve,
 }
 DESCRIPTIONS: dict[str, str] = {
     "modes": "a sum of exact solutions from the dispersion relation, coefficients from the conditions",
@@ -86,5 +89,6 @@ DESCRIPTIONS: dict[str, str] = {
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
     "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
     "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
+    "evolve": "quadratic triangles and Rosenbrock steps, for diffusion in time on regions of the plane",
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
 }

@@ -8,6 +8,7 @@ arcs and re-entrant corners.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.spatial import Delaunay, KDTree
@@ -106,7 +107,7 @@ def _outline(sizes: _Sizes) -> _Outline:
     for name, edge in [*parts, *(("", edge) for edge in region.unnamed)]:
         s = _shares(sizes, edge)
         numbers = [number(point) for point in edge.at(s)[0]]
-        for first, second in zip(numbers[:-1], numbers[1:], strict=True):
+        for first, second in pairwise(numbers):
             outline.segments.append((first, second))
             outline.homes.append((name, edge))
     return outline
