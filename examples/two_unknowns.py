@@ -23,7 +23,8 @@ box = sn.Problem(
         u: sin(pi * x) * cos(pi**2 * t) + sin(2 * pi * x) * cos(4 * pi**2 * t),
         v: -sin(pi * x) * sin(pi**2 * t) - sin(2 * pi * x) * sin(4 * pi**2 * t),
     },
-    name="particle-in-a-box", title="Particle in a box",
+    name="particle-in-a-box",
+    title="Particle in a box",
 )
 sol = sn.solve(box)
 error = sol.error()

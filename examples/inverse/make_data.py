@@ -1,4 +1,4 @@
-"""The data of the inverse examples: exact or independent solutions, with 1 % noise. Rewrites the .csv files beside it."""
+"""The data of the inverse examples: exact or independent solutions with 1 % noise. Rewrites the .csv files."""
 
 from pathlib import Path
 

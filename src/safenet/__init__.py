@@ -38,11 +38,21 @@ if TYPE_CHECKING:
         views,
     )
     from .analysis import spectrum
-    from .direct.solver import Cells, Conserve, Evolve, Fourier, Integrate, LeastSquares, March, Modes
+    from .direct.solver import (
+        Cells,
+        Conserve,
+        Elements,
+        Evolve,
+        Fourier,
+        Integrate,
+        LeastSquares,
+        March,
+        Modes,
+    )
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit
     from .networks import METHODS, Method
-    from .problem import Box, Data, Disc, On, Polygon, Problem
+    from .problem import Box, Data, Disc, On, Polygon, Problem, Table
     from .problem.toml import dumps, loads, read
     from .run.progress import Monitor
     from .run.result import Outcome, Result
@@ -57,7 +67,7 @@ __version__ = "0.2.0"
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {
-    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem"),
+    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem", "Table"),
     "problem.toml": ("dumps", "loads", "read"),
     "networks": ("METHODS", "Method"),
     "run.progress": ("Monitor",),
@@ -66,6 +76,7 @@ _NAMES = {
     "direct.solver": (
         "Cells",
         "Conserve",
+        "Elements",
         "Evolve",
         "Fourier",
         "Integrate",
@@ -111,6 +122,7 @@ __all__ = [
     "Conserve",
     "Data",
     "Disc",
+    "Elements",
     "Evolve",
     "Fit",
     "Fourier",
@@ -131,6 +143,7 @@ __all__ = [
     "SafeNetError",
     "SafeNetWarning",
     "Solution",
+    "Table",
     "Train",
     "analysis",
     "bench",

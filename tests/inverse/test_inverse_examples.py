@@ -28,9 +28,7 @@ def test_the_script_makes_the_data_that_are_there(tmp_path):
         assert filecmp.cmp(tmp_path / f"{name}.csv", EXAMPLES / f"{name}.csv", shallow=False)
 
 
-@pytest.mark.parametrize(
-    "name", ["diffusion", "reaction", pytest.param("lorenz", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", ["diffusion", "reaction", pytest.param("lorenz", marks=pytest.mark.slow)])
 def test_the_numbers_are_found(name):
     sol = sn.solve(sn.read(EXAMPLES / f"{name}.toml"))
     for key, truth in TRUTH[name].items():

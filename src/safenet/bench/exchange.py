@@ -79,8 +79,8 @@ def merge(store: Store, source: str | Path) -> int:
         raise SafeNetError(f"cannot read {path}: {obstacle.strerror}", "check the path") from None
     if refused and not rows:
         raise SafeNetError(f"{path} is not an export of a store: no line is a row", "export it again")
-    for where, error in refused:
-        left_out(where, error)
+    for where, why in refused:
+        left_out(where, why)
     return store.merge(rows)
 
 

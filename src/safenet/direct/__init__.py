@@ -8,6 +8,7 @@ from ..lazily import attributes
 
 if TYPE_CHECKING:
     from .cells import Cells
+    from .elements.solver import Elements
     from .evolve.evolve import Evolve
     from .least_squares import LeastSquares
     from .marches import March
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Cells": "cells",
     "Conserve": "volumes.conserve",
+    "Elements": "elements.solver",
     "Evolve": "evolve.evolve",
     "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
@@ -40,6 +42,7 @@ __all__ = [
     "Cells",
     "Conserve",
     "DirectPlan",
+    "Elements",
     "Evolve",
     "Fourier",
     "Integrate",

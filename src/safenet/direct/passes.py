@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from ..fields.saved import check_size, field_skeleton
@@ -23,6 +22,7 @@ from ..measure.heldout import HeldOut, held_out
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.checkpoint import SAVE_EVERY, fill, leaves, pack, unpack, write_checkpoint
+from ..run.device import process_index
 from ..run.folder import undamaged
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord, finite_or_none
@@ -89,7 +89,14 @@ class Passes:
         field = Unknown(len(self.problem.unknowns)) if self.best is None else self.best
         history = np.empty((0, 2))  # of losses: there are none
         return Carried(
-            field, self.residual, history, self.records, interrupted, self.stopped, winner=self.winner
+            field,
+            self.residual,
+            history,
+            self.records,
+            interrupted,
+            self.stopped,
+            winner=self.winner,
+            measured=self.measured,
         )
 
     def _over(self) -> bool:
@@ -140,7 +147,7 @@ class Passes:
         idle = state.given_up or state.residual > DIGIT * self.residual
         self.exhausted = each.marches and idle and not state.suspect
         if state.field is not None and (not state.given_up or self.best is None):
-            self._candidate(state.field)
+            self._candidate(state.field, state.final and getattr(state.field, "error", None) is not None)
 
     def _given_up(self, record: PhaseRecord, state: Direct) -> None:
         record.outcome, record.final, record.suspect = Ending.GIVEN_UP, state.final, state.suspect
@@ -152,11 +159,12 @@ class Passes:
             record.stop_reason = state.reason if reached > self.reached else before.stop_reason
         self.reached = reached
 
-    def _candidate(self, field: Any) -> None:
+    def _candidate(self, field: Any, certain: bool = False) -> None:
+        """The better of this and the best so far by the held-out residual; `certain`: its solver knows its error."""
         measured = held_out(self.problem, field)
         if self.best is not None and self.measured is None:  # of a resumed run
             self.measured = held_out(self.problem, self.best)
-        if self.measured is None or measured.better(self.measured):
+        if self.measured is None or certain or measured.better(self.measured):
             self.best, self.measured, self.residual = field, measured, measured.worst
             self.winner = len(self.records) - 1
         self.records[-1].residual = finite_or_none(measured.worst)
@@ -166,7 +174,7 @@ class Passes:
     def save(self, force: bool = False) -> None:
         if self.folder is None or (not force and time.monotonic() - self.saved < SAVE_EVERY):
             return
-        if jax.process_index():
+        if process_index():
             return  # the first of several processes writes for all
         arrays: dict[str, Any] = {}
         facts: dict[str, Any] = {

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
+from .. import listed
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .cells import Cells
+from .elements.solver import Elements
 from .evolve.evolve import Evolve
 from .least_squares import LeastSquares
 from .marches import March
@@ -23,7 +25,9 @@ __all__ = [
     "SOLVERS",
     "Cells",
     "Conserve",
+    "Elements",
     "Evolve",
+    "Fourier",
     "Integrate",
     "LeastSquares",
     "March",
@@ -77,18 +81,10 @@ SOLVERS: dict[str, type[Solver]] = {
     LeastSquares.name: LeastSquares,
     March.name: March,
     Cells.name: Cells,
+    Elements.name: Elements,
     Integrate.name: Integrate,
     Fourier.name: Fourier,
     Conserve.name: Conserve,
     Evolve.name: Evolve,
 }
-DESCRIPTIONS: dict[str, str] = {
-    "modes": "a sum of exact solutions from the dispersion relation, coefficients from the conditions",
-    "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
-    "march": "Newton on cells, on a grid or with series, in slabs of time",
-    "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
-    "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
-    "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
-    "evolve": "quadratic triangles and Rosenbrock steps, for diffusion in time on regions of the plane",
-    "integrate": "SciPy's DOP853 or LSODA, for systems without space",
-}
+DESCRIPTIONS = listed.SOLVERS

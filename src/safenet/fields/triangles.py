@@ -6,16 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
 from scipy.sparse import csr_matrix
 from scipy.spatial import KDTree
 
-from .derivatives import Orders
+from ..trees import Tree
+from .field import Orders
 
 NEAR = 12  # triangles that are looked at for each point, the nearest first
 NEWTON = 6  # steps to the coordinates in a bent triangle
@@ -45,25 +43,27 @@ def mapped(corners: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.einsum("nk,nki->ni", values, corners), np.einsum("nkj,nki->nij", slopes, corners)
 
 
-class Triangles(eqx.Module):
+class Triangles(Tree):
     """`values`: of each field (times, nodes), or (times, vertices) for a linear one; beyond the last time nan.
 
     `error` is what the solver found out about itself: the relative error of each field, then of all; nan if unknown.
     """
 
-    values: tuple[Float[Array | np.ndarray, "times _"], ...]
-    times: Float[Array | np.ndarray, " times"]
-    nodes: Float[Array | np.ndarray, "nodes 2"]
-    cells: Int[Array | np.ndarray, "cells 6"]
-    error: Float[Array | np.ndarray, " fields_and_all"]
+    rough: ClassVar[bool] = True  # residuals are those of second derivatives, far above the error of values
+
+    values: tuple[Any, ...]
+    times: Any
+    nodes: Any  # (nodes, 2)
+    cells: Any  # (cells, 6)
+    error: Any
 
     @property
     def parameters(self) -> int:
         return sum(int(np.size(own)) for own in self.values)
 
-    def __call__(self, point: Float[Array | np.ndarray, " axes"]) -> Float[Array, " fields"]:
+    def __call__(self, point: Any) -> Any:
         order = (0,) * len(point)
-        return jnp.asarray(self.jets(np.asarray(point)[None, :], [order])[order][0])
+        return self.jets(np.asarray(point)[None, :], [order])[order][0]
 
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
         """First derivatives are those of the functions, second ones those of slopes that are means at the nodes."""

@@ -11,6 +11,7 @@ from ..errors import Place, SafeNetError, about
 from .evaluate import JUMPS, computable
 from .jets import JetTable, coordinate
 from .language.notation import COMPLEX, written
+from .language.tabulated import Tabulated
 from .relation import Relation
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def _equation(problem: Problem, statement: sp.Eq, label: str) -> Relation:
 
 def relation_of(problem: Problem, statement: sp.Eq, label: str, normals: Sequence[str] = ()) -> Relation:
     """A statement as residual = 0 in coordinates and jets: real, finite, computable, of known symbols alone."""
-    table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns, problem.parameters)
+    symbols = [axis.symbol for axis in problem.axes]
+    table = JetTable(symbols, problem.unknowns, problem.parameters, problem.functions)
     left, right = table.rewrite(statement.lhs, label), table.rewrite(statement.rhs, label)
     residual, text = left - right, f"{written(left)} = {written(right)}"
     _check_real(residual, table, f"{label} ({text})")
@@ -66,6 +68,12 @@ def relation_of(problem: Problem, statement: sp.Eq, label: str, normals: Sequenc
         computable(residual)
     except SafeNetError as error:
         raise SafeNetError(f"{label}: {error.message}", error.remedy) from None
+    for node in sorted(residual.atoms(Tabulated), key=str):
+        if node.roughness > 1:
+            raise SafeNetError(
+                f"{label} ({text}) has {node}, the slope of a jump",
+                f'give {node.table.name} another interpolation, "linear" or "spline"; the product rule needs its slope',
+            )
     used = sorted(residual.free_symbols & table.jets.keys(), key=str)
     if residual.has(*JUMPS) and any(residual.diff(symbol).has(sp.DiracDelta) for symbol in used):
         raise SafeNetError(

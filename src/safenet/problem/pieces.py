@@ -40,7 +40,14 @@ ON_THE_LINE = 1e-9  # of the domain's size: how near «x = 0» is
 
 @dataclass(frozen=True)
 class On:
-    """`On("walls", Eq(u(x, y), 0))`: a condition that holds along a named piece of the boundary."""
+    """`On("walls", Eq(u(x, y), 0))`: a condition that holds along a named piece of the boundary.
+
+    Examples:
+        >>> from sympy import Eq, Function, symbols
+        >>> x, y = symbols("x y")
+        >>> u = Function("u")
+        >>> condition = sn.On("walls", Eq(u(x, y), 0))
+    """
 
     piece: str
     statement: Any

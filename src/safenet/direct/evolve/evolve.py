@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import SafeNetError
-from ...fields.derivatives import jets
+from ...fields.field import jets
 from ...fields.triangles import Triangles
 from ...measure.estimate import by_field
 from ...measure.heldout import held_out, interior_points

@@ -20,9 +20,9 @@ import sympy as sp
 
 from ...errors import SafeNetError
 from ...problem import Condition, Problem
-from ...problem.compiled import compiled
 from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
+from ...problem.language.compiled import compiled
 from .phi import phi, phi_matrices
 from .waves import Waves
 
@@ -90,7 +90,7 @@ class Evolution:
         """matrix · y for each mode; a matrix of numbers on the diagonal has one axis less."""
         if matrix.ndim == y.ndim:
             return np.asarray(matrix * y)
-        return np.einsum("ij...,j...->i...", matrix, y)
+        return np.asarray(np.einsum("ij...,j...->i...", matrix, y))
 
     # ---- the rest
 
