@@ -69,7 +69,7 @@ class Literal(str):
 
 
 def read(path: str | Path) -> Problem:
-    """The problem in a file.
+    """Read a problem file.
 
     Examples:
         >>> from pathlib import Path
@@ -109,7 +109,7 @@ def loads(
     files: Callable[[str], Any] | None = None,
     tables: Mapping[str, Any] | None = None,
 ) -> Problem:
-    """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`.
+    """Read a problem from text. `source` is its name in messages; data files lie beside it or in `files`.
 
     `tables`: more functions given by numbers, as `Problem` takes them.
 

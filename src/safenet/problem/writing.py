@@ -33,7 +33,7 @@ def write(problem: Problem, path: str | Path) -> None:
 
 @fact
 def dumps(problem: Problem) -> str:
-    """The text of a problem file. A numerical reference is not part of the statement and is not written.
+    """Write a problem as the text of a problem file. A numerical reference is not part of it.
 
     Examples:
         >>> print(sn.dumps(decay).splitlines()[0])

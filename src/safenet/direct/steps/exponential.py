@@ -20,9 +20,9 @@ import sympy as sp
 
 from ...errors import SafeNetError
 from ...problem import Condition, Problem
-from ...problem.compiled import compiled
 from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
+from .compiled import compiled
 from .phi import phi, phi_matrices
 from .waves import Waves
 
