@@ -20,6 +20,7 @@ from .domain import Domain
 from .equations import equations_of
 from .facts.agreement import check_agreement
 from .facts.beginning import check_beginning
+from .facts.jumping import check_jumps
 from .functions import Table, check_tables, tables_of, used_tables
 from .geometry.shapes import Shape
 from .language.names import check_names, check_titles
@@ -107,6 +108,7 @@ class Problem(Domain):
         check_agreement(self)
         if not (self.unknown or data):  # data may stand for initial values
             check_beginning(self)
+        check_jumps(self)
         check_unknown(self)
         self.tables = used_tables(self)
         self.data, self.measured = measured_of(self, data)
