@@ -138,6 +138,7 @@ ELEMENTS_FALL = (
     0.1,
 )  # a level never counts as more than so much better; the second where only corners were cut
 ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
+ELEMENTS_TORN = 1e-3  # error at which elements of a table of constants stop: singular at each of its corners
 ELEMENTS_STUCK = 3  # levels in a row that gain nothing
 ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to be tried
 

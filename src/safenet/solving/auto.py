@@ -27,6 +27,7 @@ from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.conservation import conservation
+from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..run.result import SOLVED_BELOW
 from .thresholds import (
@@ -112,6 +113,8 @@ def _rectangles(problem: Problem) -> Choice | None:
     """Sums of exact solutions before them, where there are any; least squares and cells if they give up."""
     if Elements().obstacle(problem) is not None:
         return None
+    if jumping(problem):
+        return (Elements(),), ("a coefficient jumps under a derivative: elements that end at its jumps",)
     reason = "steady, linear, of second order: elements of high degree on rectangles, thinner at corners"
     exact = problem.region is None and Modes().obstacle(problem) is None
     series = problem.region is None and LeastSquares().obstacle(problem) is None
