@@ -5,15 +5,20 @@ BIN := $(VENV)/bin
 # What is imported is compiled once, when it is first imported; not everything at the start, and not each time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: solve test test-all fuzz lint clean
+.PHONY: solve test test-all fuzz lint docs gallery dist clean
 .DEFAULT_GOAL := solve
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 
-$(VENV)/.ready: pyproject.toml constraints.txt
+$(VENV)/.solve: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(INSTALL) -e .
 	touch $@
 
-solve: $(VENV)/.ready  ## solve the wave equation: progress, error, picture
+$(VENV)/.ready: $(VENV)/.solve
+	$(INSTALL) -e '.[dev]'
+	touch $@
+
+solve: $(VENV)/.solve  ## solve the wave equation: progress, error, picture
 	$(BIN)/safenet solve wave --out runs/wave --force
 	$(BIN)/safenet plot runs/wave -o runs/wave.png
 
@@ -35,6 +40,21 @@ test-all: lint  ## everything, the long runs included
 
 fuzz: $(VENV)/.ready  ## 100,000 hostile and near-valid inputs for the parser
 	SAFENET_FUZZ=100000 $(BIN)/python -m pytest tests/problem/test_fuzz.py
+
+docs: $(VENV)/.ready  ## the documentation as a site in build/site; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo open build/site/index.html
+
+gallery: $(VENV)/.ready  ## draw the pictures of docs/gallery.md that are missing: minutes
+	$(BIN)/python docs/gallery/make.py
+
+# A package index shows the README alone: its links become absolute. make dist REPOSITORY=https://HOST/OWNER/NAME
+dist: $(VENV)/.ready  ## sdist and wheel of the last commit, in dist/
+	@test -n "$(REPOSITORY)" || { echo "give the address: make dist REPOSITORY=https://..."; exit 2; }
+	rm -rf build/release && mkdir -p build/release
+	git archive HEAD | tar x -C build/release
+	$(BIN)/python build/release/.ci/absolute_links.py build/release $(REPOSITORY)
+	$(BIN)/python -m build --outdir dist build/release
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build

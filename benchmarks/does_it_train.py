@@ -49,7 +49,7 @@ def run(case: dict[str, Any], scale: float, folder: Path) -> dict[str, Any]:
     import numpy as np
 
     import safenet as sn
-    from safenet.solution import errors
+    from safenet.measure.scores import errors
 
     problem = sn.library.problem(case["problem"])
     errors_file = folder / "errors.json"

@@ -43,10 +43,10 @@ from safenet.analysis import (
 )
 from safenet.backend import cache_compilations
 from safenet.measure.points import Points, sample
+from safenet.measure.scores import errors
 from safenet.networks.methods import Method, build
 from safenet.paper import tables
 from safenet.run.checkpoint import fill, leaves, pack, unpack, write_atomically
-from safenet.solution import errors
 from safenet.train.objective import PhysicsLoss, physics_loss, term_names
 from safenet.train.optimisers.adam import Adam, AdamState
 from safenet.train.optimisers.status import Status, sentence

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from safenet.fields.derivatives import jets
+from safenet.fields.field import jets
 from safenet.measure.heldout import grid
 from safenet.run.budget import Budget
 from safenet.run.progress import Monitor

@@ -9,7 +9,8 @@ import pytest
 from sympy import Eq, Function, exp, sin, symbols
 
 from safenet import library
-from safenet.fields.derivatives import _tree, jets, point_jets
+from safenet.fields.derivatives import _tree, point_jets
+from safenet.fields.field import jets
 from safenet.networks import METHODS, AxisBasis, LinearForm, Piecewise, build, method
 from safenet.problem import Problem
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from safenet.measure.scores import l2re_text
 from safenet.reference import Reference
-from safenet.solution import Solution, l2re_text
+from safenet.solution import Solution
 from safenet.views.describe import result_text
 from test_cli import DECAY, SOUND
 

@@ -12,8 +12,8 @@ import safenet
 ROOT = Path(safenet.__file__).parent
 # From the statement to the screen. Those of one line do not know each other, but for what comes before in it.
 ORDER = [
-    *("lazily", "errors", "problem", "reference", "library"),
-    *("backend", "fields", "features", "networks", "run", "measure"),
+    *("lazily", "listed", "errors", "problem", "reference", "library"),
+    *("backend", "trees", "fields", "features", "networks", "run", "measure"),
     *("direct", "inverse", "train", "solution", "solving", "views", "analysis"),
     *("bench", "report", "paper", "commands", "cli"),
 ]
@@ -144,3 +144,23 @@ def test_a_problem_is_stated_without_waiting_for_jax(module):
         [sys.executable, "-c", program], env={"PYTHONPATH": str(ROOT.parent)}, check=False
     )
     assert finished.returncode == 0
+
+
+def test_a_direct_solve_does_without_jax_which_knows_its_field_as_soon_as_it_is_loaded():
+    program = """
+import sys
+import safenet as sn
+text = 'unknowns = ["u"]\\nequations = ["u_t = -u"]\\nconditions = ["u(0) = 1"]\\ndomain = { t = [0, 1] }'
+sol = sn.solve(sn.loads(text), monitor=sn.Monitor())
+assert not {"jax", "equinox", "optax", "scipy.stats", "matplotlib"} & set(sys.modules)
+import jax
+value = jax.jit(lambda field, t: field(t))(sol.field, jax.numpy.array([0.5]))
+assert value.dtype == "float64" and abs(value[0] - sol(t=0.5)) < 1e-14
+"""
+    finished = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(ROOT.parent)},
+        capture_output=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr

@@ -10,8 +10,8 @@ import pytest
 import safenet as sn
 from safenet.direct.passes import carry_out
 from safenet.library import with_library_reference
+from safenet.measure.scores import errors
 from safenet.problem.facts.verify import proven
-from safenet.solution import errors
 from safenet.solving.plans import plan_for
 
 EXACT = [name for name in sn.library.names() if sn.library.problem(name).exact is not None]

@@ -10,9 +10,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import safenet as sn
+from safenet.measure.scores import GRIDS, Errors, errors_json
 from safenet.networks import AxisBasis, LinearForm, Piecewise, build
 from safenet.reference import Reference
-from safenet.solution import GRIDS, Errors, Solution, errors_json
+from safenet.solution import Solution
 from safenet.solving.plans import plan_for
 from test_cli import DECAY, SOUND
 
@@ -425,19 +426,19 @@ def titles(figure):
 
 def test_one_axis_is_a_line_over_its_reference_and_an_error(tmp_path):
     figure = drawn(sn.solve(sn.loads(DECAY)), tmp_path)
-    assert titles(figure) == ["u", "|u − reference|"]
+    assert titles(figure) == ["$u$", "error $|u - u^*|$"]
     line, reference = panels(figure)[0].lines
     np.testing.assert_allclose(line.get_ydata(), np.exp(-3 * line.get_xdata()), atol=1e-10)
     np.testing.assert_allclose(reference.get_ydata(), np.exp(-3 * line.get_xdata()), atol=1e-14)
     assert panels(figure)[1].get_yscale() == "log"
-    assert [axes.get_xlabel() for axes in panels(figure)] == ["t", "t"]
+    assert [axes.get_xlabel() for axes in panels(figure)] == ["$t$", "$t$"]
 
 
 def test_time_runs_to_the_right_and_space_upwards(wave, tmp_path):
     figure = drawn(wave, tmp_path)
-    assert titles(figure) == ["u", "u, reference", "|u − reference|"]
+    assert titles(figure) == ["$u$", "reference $u^*$", "error $|u - u^*|$ (rounding)"]
     field, reference, error = (axes.images[0] for axes in panels(figure))
-    assert (panels(figure)[0].get_xlabel(), panels(figure)[0].get_ylabel()) == ("t", "x")
+    assert (panels(figure)[0].get_xlabel(), panels(figure)[0].get_ylabel()) == ("$t$", "$x$")
     picture = field.get_array()
     x, t = np.linspace(0, 1, picture.shape[0])[:, None], np.linspace(0, 1, picture.shape[1])
     np.testing.assert_allclose(picture, exact(x, t), atol=1e-10)
@@ -450,7 +451,7 @@ def test_time_runs_to_the_right_and_space_upwards(wave, tmp_path):
 
 def test_a_plane_in_space_keeps_its_first_axis_to_the_right(tmp_path):
     axes = panels(drawn(sn.solve(sn.loads(PLATE)), tmp_path))[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("$x$", "$y$")
     assert axes.get_aspect() == 1
     picture = axes.images[0].get_array()
     x, y = np.linspace(0, 1, picture.shape[1]), np.linspace(0, 2, picture.shape[0])[:, None]
@@ -458,17 +459,23 @@ def test_a_plane_in_space_keeps_its_first_axis_to_the_right(tmp_path):
     assert axes.get_ylim() == (0, 2)
 
 
-def test_three_axes_are_drawn_at_the_last_time_that_is_known(tmp_path):
-    whole, part = drawn(pieces(until=1.0), tmp_path), drawn(pieces(until=0.5), tmp_path)
-    assert titles(whole)[0] == "u at t = 1"
-    assert titles(part) == ["u at t = 0.5", "u, reference at t = 0.5", "|u − reference| at t = 0.5"]
-    picture = panels(part)[0].images[0].get_array()
+def test_three_axes_are_drawn_at_several_times_up_to_the_last_that_is_known(tmp_path):
+    whole, part = drawn(pieces(until=1.0), tmp_path), drawn(pieces(until=0.6), tmp_path)
+    assert titles(whole)[:4] == [f"$u$ at $t$ = {t}" for t in ("0", "0.333", "0.667", "1")]
+    assert titles(part)[:4] == [f"$u$ at $t$ = {t}" for t in ("0", "0.2", "0.4", "0.6")]
+    assert all(title.startswith("error $|u - u^*|$") for title in titles(part)[4:])
+    assert len(titles(part)) == 8
+    part = drawn(pieces(until=0.5), tmp_path)
+    picture = panels(part)[3].images[0].get_array()
     assert np.max(picture) == pytest.approx(np.exp(-(np.pi**2) / 10), rel=1e-9)
 
 
 def test_two_unknowns_are_two_rows(sound, tmp_path):
     figure = drawn(sound, tmp_path)
-    assert titles(figure) == ["p", "p, reference", "|p − reference|", "v", "v, reference", "|v − reference|"]
+    assert [title.removesuffix(" (rounding)") for title in titles(figure)] == [
+        *("$p$", "reference $p^*$", "error $|p - p^*|$"),
+        *("$v$", "reference $v^*$", "error $|v - v^*|$"),
+    ]
     # 2 ≤ p ≤ 4 has no zero to show; v has.
     assert panels(figure)[0].images[0].get_cmap().name == "viridis"
     assert panels(figure)[3].images[0].get_cmap().name == "RdBu_r"
@@ -476,13 +483,13 @@ def test_two_unknowns_are_two_rows(sound, tmp_path):
 
 def test_without_a_reference_there_is_the_field_alone(tmp_path):
     figure = drawn(sn.solve(sn.loads(SOUND.replace("exact", "#"))), tmp_path)
-    assert titles(figure) == ["p", "v"]
+    assert titles(figure) == ["$p$", "$v$"]
     assert "estimated error" in figure.get_suptitle()
 
 
 def test_a_derivative_is_drawn_alone_under_its_own_name(wave, tmp_path):
     figure = drawn(wave.diff("x").diff("t"), tmp_path)
-    assert titles(figure) == ["u_xt"]
+    assert titles(figure) == ["$u_{xt}$"]
     assert "error" not in figure.get_suptitle()
 
 
@@ -494,7 +501,7 @@ equations = ["u_t = u_xx/20 + u - u**3"]
 conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
 domain = { x = [0, 1], t = [0, 1] }
 """
-    solution = sn.solve(sn.loads(text), monitor=Ctrl_C(1))
+    solution = sn.solve(sn.loads(text), sn.March(), monitor=Ctrl_C(1))
     figure = drawn(solution, tmp_path)
     assert "interrupted" in figure.get_suptitle()
     picture = np.ma.filled(panels(figure)[0].images[0].get_array().astype(float), np.nan)

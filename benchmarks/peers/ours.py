@@ -17,8 +17,8 @@ from work import PROBLEMS, Enough, Laps, Race, frequencies, layers, serve
 
 import safenet as sn
 from safenet.measure.points import Points
+from safenet.measure.scores import evaluate_network
 from safenet.networks import METHODS, build
-from safenet.solution import evaluate_network
 from safenet.train.objective import physics_loss
 from safenet.train.optimisers.adam import Adam
 from safenet.train.spread import everywhere

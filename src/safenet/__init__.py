@@ -38,11 +38,11 @@ if TYPE_CHECKING:
         views,
     )
     from .analysis import spectrum
-    from .direct.solver import Cells, Fourier, Integrate, LeastSquares, March, Modes
+    from .direct.solver import Cells, Conserve, Fourier, Integrate, LeastSquares, March, Modes
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit
     from .networks import METHODS, Method
-    from .problem import Box, Data, Disc, On, Polygon, Problem
+    from .problem import Box, Data, Disc, On, Polygon, Problem, Table
     from .problem.toml import dumps, loads, read
     from .run.progress import Monitor
     from .run.result import Outcome, Result
@@ -57,13 +57,13 @@ __version__ = "0.2.0"
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {
-    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem"),
+    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem", "Table"),
     "problem.toml": ("dumps", "loads", "read"),
     "networks": ("METHODS", "Method"),
     "run.progress": ("Monitor",),
     "run.result": ("Outcome", "Result"),
     "inverse.plan": ("Fit",),
-    "direct.solver": ("Cells", "Fourier", "Integrate", "LeastSquares", "March", "Modes"),
+    "direct.solver": ("Cells", "Conserve", "Fourier", "Integrate", "LeastSquares", "March", "Modes"),
     "train.solver": ("Train",),
     "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "Optax", "SSBroyden"),
     "train.recipes": ("RECIPES",),
@@ -99,6 +99,7 @@ __all__ = [
     "Auto",
     "Box",
     "Cells",
+    "Conserve",
     "Data",
     "Disc",
     "Fit",
@@ -120,6 +121,7 @@ __all__ = [
     "SafeNetError",
     "SafeNetWarning",
     "Solution",
+    "Table",
     "Train",
     "analysis",
     "bench",

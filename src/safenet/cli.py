@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import codecs
 import io
-import json
 import signal
 import sys
 import unicodedata
 import warnings
-from pathlib import Path
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
+import safenet
+
 from .bench.command import bench, store
-from .commands import runs, solving
-from .commands.arguments import (
-    AsJson,
-    Parameter,
-    ProblemName,
-    check_picture,
-    problem_named,
-    save_figure,
-)
+from .commands import listing, runs, solving
+from .commands.doctor import doctor
+from .commands.help import Panelled
+from .commands.new import new
+from .commands.past import past
 from .errors import SafeNetError, SafeNetWarning, printable
 from .paper.command import report
 
@@ -55,7 +52,7 @@ def _spelt_out(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(SPELT_OUT, _spelt_out)
 
 app = typer.Typer(
-    help="Solve a PDE from its symbols.\n\n"
+    help="Solve partial differential equations stated in symbols, directly or by a neural network.\n\n"
     "P is a problem of the library (safenet list) or a file such as\n\n"
     "\b\n"  # keeps the lines that follow as they are
     '    name = "heat"\n'
@@ -66,83 +63,50 @@ app = typer.Typer(
     "\b\n"
     "Try\n"
     "    safenet solve wave --out runs/wave\n"
-    "    safenet train wave --out runs/network\n"
     "    safenet plot runs/wave -o wave.png\n"
-    "    safenet export runs/wave -o wave.csv",
+    "    safenet export runs/wave -o wave.csv\n"
+    "    safenet train wave --out runs/network\n"
+    "    safenet new mine.toml",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-@app.command("list")
-def list_(as_json: AsJson = False) -> None:
-    """What there is: problems, solvers, methods of networks, recipes, suites."""
-    from . import library
-    from .bench import names, suite
-    from .direct.solver import DESCRIPTIONS as SOLVERS
-    from .networks.methods import DESCRIPTIONS as METHODS
-    from .train.recipes import DESCRIPTIONS as RECIPES
-
-    solvers = {
-        "auto": "chosen from the equations (the default)",
-        **SOLVERS,
-        "train": "a network (safenet train)",
-    }
-    if as_json:
-        listing = {
-            "problems": list(library.names()),
-            "solvers": list(solvers),
-            "methods": list(METHODS),
-            "recipes": list(RECIPES),
-            "suites": list(names()),
-        }
-        print(json.dumps(listing))
-        return
-    titles = {name: library.problem(name).title for name in library.names()}
-    suites = {name: suite(name).title for name in names()}
-    kinds = {"problems": titles, "solvers": solvers, "methods": METHODS, "recipes": RECIPES, "suites": suites}
-    for heading, entries in kinds.items():
-        print(heading)
-        for name, text in entries.items():
-            print(f"  {name:<20} {text}")
-        print()
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"safenet {safenet.__version__}")
+        raise typer.Exit
 
 
-@app.command()
-def show(
-    name: ProblemName,
-    settings: Parameter = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="F.png", help="draw the domain, its pieces and points"),
-    ] = None,
-    as_json: AsJson = False,
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
-    """Equations, conditions, what the symbols give away, and what would be done."""
-    from .views.describe import describe, description_text
-
-    if picture is not None:
-        check_picture(picture)
-    problem = problem_named(name, settings)
-    facts = describe(problem)
-    print(json.dumps(facts) if as_json else description_text(facts))
-    if picture is not None:
-        from .views.domain_picture import plot_domain
-
-        save_figure(plot_domain(problem), picture)
+    pass
 
 
-app.command("solve")(solving.solve)
-app.command("train")(solving.train)
-app.command("eval")(runs.evaluate)
-app.command("export")(runs.export)
-app.command("plot")(runs.plot)
-app.command("spectrum")(runs.spectrum)
-app.command("bench")(bench)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "list": listing.list_,
+    "show": listing.show,
+    "new": new,
+    "solve": solving.solve,
+    "train": solving.train,
+    "runs": past,
+    "eval": runs.evaluate,
+    "plot": runs.plot,
+    "export": runs.export,
+    "spectrum": runs.spectrum,
+    "bench": bench,
+    "report": report,
+    "doctor": doctor,
+}
+for _name, _command in COMMANDS.items():
+    app.command(_name, cls=Panelled)(_command)
 app.add_typer(store, name="store")
-app.command("report")(report)
 
 
 def _shown(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

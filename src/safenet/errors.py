@@ -25,7 +25,15 @@ class Place:
 
 
 class SafeNetError(Exception):
-    """`message` says what is wrong and where; `remedy` says what to try; `where` is the place for programs to read."""
+    """`message` says what is wrong and where; `remedy` says what to try; `where` is the place for programs to read.
+
+    Examples:
+        >>> try:
+        ...     sn.solve("wafe")
+        ... except sn.SafeNetError as error:
+        ...     print(error.message)
+        there is no problem 'wafe' in the library
+    """
 
     def __init__(self, message: str, remedy: str = "", where: Place | None = None) -> None:
         super().__init__(message if not remedy else f"{message}\n  → {remedy}")
@@ -49,7 +57,12 @@ def _harmless(character: str) -> str:
 
 
 class SafeNetWarning(UserWarning):
-    """A problem that can be solved but is probably misstated."""
+    """A problem that can be solved but is probably misstated.
+
+    Examples:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore", sn.SafeNetWarning)
+    """
 
 
 @contextmanager

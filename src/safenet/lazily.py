@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 
@@ -27,3 +31,38 @@ def attributes(
         return sorted([*vars(sys.modules[package]), *homes, *parts])
 
     return get, names
+
+
+def after_import(module: str, action: Callable[[], Any]) -> None:
+    """Do `action` as soon as `module` is imported, by whomever: at once if it is."""
+    if module in sys.modules:
+        action()
+        return
+    for finder in sys.meta_path:
+        if isinstance(finder, _Follower) and finder.module == module:
+            finder.actions.append(action)
+            return
+    sys.meta_path.insert(0, _Follower(module, [action]))
+
+
+class _Follower(MetaPathFinder):
+    """Finds a module as the other finders do, and acts behind its import."""
+
+    def __init__(self, module: str, actions: list[Callable[[], Any]]) -> None:
+        self.module, self.actions = module, actions
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != self.module:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(loaded: ModuleType) -> None:
+                execute(loaded)
+                for action in self.actions:
+                    action()
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign, assignment]
+        return spec

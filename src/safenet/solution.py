@@ -22,63 +22,25 @@ import numpy as np
 from . import library
 from .direct.plan import DirectPlan
 from .errors import SafeNetError, SafeNetWarning
-from .fields.derivatives import Orders, jets
+from .fields.field import Orders
 from .fields.saved import check_map, check_size
 from .inverse.plan import FitPlan
 from .measure.estimate import estimated_error
-from .measure.heldout import HeldOut, grid, held_out
-from .networks.saved import OWN
+from .measure.scores import Errors, errors, evaluate_network
 from .problem import Problem
-from .problem.facts.verify import exact_values
 from .problem.toml import dumps, read
 from .run.checkpoint import contents, fill, leaves, pack, unpack, write_atomically
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
-from .run.found import FoundNumber
-from .run.result import Result
-from .train.plan import Plan
-from .train.solver import factory_name
+from .run.found import FoundFunction, FoundNumber
+from .run.result import Result, pooled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import Dataset
 
-GRIDS = {1: (1001,), 2: (257, 101), 3: (101, 101, 21)}  # the evaluation grids of the protocol
-PLANE = (401, 201)  # and for a steady problem in the plane
-BLOCK = 32_768  # points evaluated at once
-
-
-@dataclass(frozen=True)
-class Errors:
-    """‖u − u*‖/‖u*‖ over the evaluation grid: `fields` each by itself, `l2re` pooled, `mean` their mean.
-
-    Pooled, all fields are one vector, and a field that is large in its units outweighs the others; in the mean, each
-    field counts the same. Of one field the three agree. Where u* = 0, the error is the root mean square of u.
-    `max_error` is the largest error at a point. All of them are None (`fields` empty) without a reference;
-    `floor` is the reference's own accuracy. `held_out` is known always.
-    """
-
-    l2re: float | None
-    max_error: float | None
-    fields: dict[str, float]
-    floor: float | None
-    held_out: HeldOut
-
-    def __str__(self) -> str:
-        residual = f"held-out residual {self.held_out.worst:.2e}"
-        if self.l2re is None:
-            return f"no reference; {residual}"
-        return f"L2RE {self.l2re_text}, largest error {self.max_error:.2e}, {residual}"
-
-    @property
-    def mean(self) -> float | None:
-        """The mean of the fields' errors."""
-        return float(np.mean(list(self.fields.values()))) if self.fields else None
-
-    @property
-    def l2re_text(self) -> str:
-        """The errors in words, as `l2re_text` says them."""
-        return l2re_text(errors_json(self, len(self.fields)), self.floor)
-
+    from .train.plan import Plan
+    from .views.animate import Film
+    from .views.compare import Comparison
 
 OUTSIDE = "a solution is known only inside its domain"
 
@@ -87,9 +49,19 @@ class OutsideError(SafeNetError):
     """A point outside the intervals of the axes, where nothing is known."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Solution:
-    """A field (a network, series, cells or modes), its problem, the plan that led to it, and where it is saved."""
+    """A field (a network, series, cells or modes), its problem, the plan that led to it, and where it is saved.
+
+    Examples:
+        >>> round(float(solution(t=1.0)), 6)  # exp(-1)
+        0.367879
+        >>> round(float(solution.diff("t")(t=0.0)), 6)
+        -1.0
+        >>> solution.estimate() < 1e-8
+        True
+        >>> figure = solution.plot()
+    """
 
     problem: Problem
     field: Any
@@ -100,13 +72,15 @@ class Solution:
     folder: Path | None = None
     factory: Callable[[Any], Any] | None = None  # what made a network of the user's own
 
-    def __call__(self, **coordinates: Any) -> Any:
-        """Fields at points given by axis name: an array of the broadcast shape, or a dict for several unknowns.
+    def __call__(self, *places: Any, **coordinates: Any) -> Any:
+        """Fields at points, by axis name or in the order of the axes: `sol(x=0.3, t=0.5)`, `sol(0.3, 0.5)`.
 
+        An array of the broadcast shape, or a dict of them for several unknowns.
         There is no extrapolation. As with SciPy's interpolators, a point outside the intervals of the axes is an
         error, and one between them that is not in the region is nan: with a warning, which `grid`, made to fill the
         box, does not give.
         """
+        coordinates |= self._in_order(places, coordinates)
         fields, outside = self.sampled(coordinates)
         if outside.any():
             first = np.argmax(outside)
@@ -119,6 +93,35 @@ class Solution:
                 stacklevel=2,
             )
         return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
+
+    def __repr__(self) -> str:
+        """Solution(wave: u(x, t), solved, estimated error 2e-15)"""
+        problem, result = self.problem, self.result
+        axes = ", ".join(problem.axis_names)
+        parts = [", ".join(f"{name}({axes})" for name in problem.unknowns)]
+        if any(self.orders):
+            parts.append(
+                "∂" + "".join(f"{a}^{n}" for a, n in zip(problem.axis_names, self.orders, strict=True) if n)
+            )
+        elif result.problem:
+            estimate = pooled(result.estimate)
+            parts += [str(result.outcome), *([] if estimate is None else [f"estimated error {estimate:.0e}"])]
+        return f"Solution({problem.name}: {', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from .views.notebook import solution_html
+
+        return solution_html(self)
+
+    def _in_order(self, places: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+        """0.3, 0.5 → {"x": 0.3, "t": 0.5}"""
+        axes = self.problem.axis_names
+        if len(places) > len(axes) or named.keys() & set(axes[: len(places)]):
+            raise SafeNetError(
+                f"{len(places) + len(named)} coordinates for the axes {', '.join(axes)}",
+                f"give each once, e.g. sol({', '.join(f'{axis}=…' for axis in axes)})",
+            )
+        return dict(zip(axes, places, strict=False))
 
     def sampled(self, coordinates: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Every field at the points, and which points are outside the region, where the fields are nan."""
@@ -149,13 +152,19 @@ class Solution:
         return np.stack(inside, axis=1), arrays[0].shape
 
     @property
-    def found(self) -> dict[str, FoundNumber]:
-        """The unknown numbers of an inverse problem: `sol.found["nu"]`, with its standard error as `.error`."""
-        return {
-            name: FoundNumber(one["value"], one["error"])
-            for name, one in self.result.found.items()
-            if one["value"] is not None
-        }
+    def found(self) -> dict[str, Any]:
+        """What an inverse problem has found: `sol.found["nu"]` is a number, with its standard error as `.error`, and
+        `sol.found["k"](x=0.3)` a function, with `.error(x=0.3)`."""
+        found: dict[str, Any] = {}
+        for name, one in self.result.found.items():
+            if name in self.problem.curves:
+                spline = self.problem.functions[name].spline
+                errors = one["error"] and replace(spline, coefficients=np.array(one["error"]))
+                of = self.problem.curves[name].of
+                found[name] = FoundFunction(name, of, spline, errors or None, one.get("determined"))
+            elif one["value"] is not None:
+                found[name] = FoundNumber(one["value"], one["error"])
+        return found
 
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
@@ -179,11 +188,25 @@ class Solution:
         self._check_undifferentiated("estimated", "call estimate() of the solution itself")
         return estimated_error(self.problem, self.field)
 
-    def plot(self) -> Figure:
-        """Field, reference and error where known, and the loss history."""
+    def plot(self, *what: str, style: str = "light", **at: Any) -> Figure:
+        """A picture of the fields, or of those in `what` ("u", "u_x"), held at `at`: `sol.plot("u", t=[0, 0.5, 1])`.
+
+        `style`: light, dark or transparent."""
         from .views.plot import plot
 
-        return plot(self)
+        return plot(self, *what, style=style, **at)
+
+    def animate(self, *what: str, frames: int = 60, fps: int = 20, style: str = "light", **at: Any) -> Film:
+        """The fields over time as a film: `sol.animate().save("wave.gif")`, or .mp4; in a notebook it plays."""
+        from .views.animate import animate
+
+        return animate(self, *what, frames=frames, fps=fps, style=style, **at)
+
+    def compare(self, other: Solution, style: str = "light", **at: Any) -> Comparison:
+        """‖u − v‖/‖v‖ of every field that both have, and a picture of both beside their difference."""
+        from .views.compare import compare
+
+        return compare(self, other, style, **at)
 
     def grid(self, **counts: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Ticks by axis and values by unknown on a grid over the box: `sol.grid(x=201, t=[0, 0.5, 1])`.
@@ -219,7 +242,11 @@ class Solution:
         """
         self._check_undifferentiated("saved", "save the solution itself, and call .diff after loading it")
         folder, plan = Path(folder), self.plan
-        if isinstance(plan, Plan) and plan.method == OWN and (factory is not None or not plan.factory):
+        if (
+            not isinstance(plan, DirectPlan)
+            and plan.own_network
+            and (factory is not None or not plan.factory)
+        ):
             plan = replace(plan, factory=_named(factory))
         files = {
             PROBLEM: dumps(self.problem).encode(),
@@ -228,7 +255,7 @@ class Solution:
                 {**leaves(self.field), "history": self.history}, {"network": plan.spec(self.field)}
             ),
             RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
-            **{data.file: data.text.encode() for data in self.problem.data},
+            **{name: one.text.encode() for name, one in self.problem.files.items()},
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -243,6 +270,8 @@ class Solution:
 
 
 def _named(factory: Callable[[Any], Any] | None) -> str:
+    from .train.solver import factory_name
+
     name = factory_name(factory)
     if not name:
         raise SafeNetError(
@@ -258,6 +287,11 @@ def load(
     """The solution saved in `folder`, to the bit. A library problem gets its reference back by its name.
 
     `factory`: for a network of your own, the function that made it, if its module is not imported yet.
+
+    Examples:
+        >>> folder = solution.save("runs/decay")
+        >>> bool(sn.load(folder)(t=0.5) == solution(t=0.5))
+        True
     """
     folder = Path(folder)
     problem = problem or read_problem(folder)
@@ -277,7 +311,7 @@ def load(
     result = former_result(folder)
     if result is None:
         raise SafeNetError(f"{folder / RESULT} is missing", "restore the file, or solve again with --force")
-    values = {name: float(one["value"] or 0) for name, one in result.found.items()}
+    values = {name: np.array(one["value"] or 0, float) for name, one in result.found.items()}
     problem = problem.found(values) if values else problem
     return Solution(problem, field, plan, history, result, folder=folder, factory=factory)
 
@@ -299,92 +333,8 @@ def read_plan(folder: Path) -> DirectPlan | Plan:
     with undamaged(folder / PLAN):
         text = contents(folder / PLAN).decode()
         known = json.loads(text)
-        kind = Plan if "passes" not in known else FitPlan if known["solver"] == FitPlan.solver else DirectPlan
-        return kind.from_json(text)
+        if "passes" in known:
+            return (FitPlan if known["solver"] == FitPlan.solver else DirectPlan).from_json(text)
+        from .train.plan import Plan
 
-
-def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.ndarray:
-    """∂^orders of every field at the points, (n, fields), a block at a time."""
-    blocks = []
-    for start in range(0, len(points), BLOCK):
-        block = points[start : start + BLOCK]
-        blocks.append(np.asarray(jets(network, block, [orders])[orders]))
-    return np.concatenate(blocks)
-
-
-def errors(problem: Problem, network: Any, orders: Orders = ()) -> Errors:
-    """L2RE and largest error of ∂^orders u on the protocol's grid; the exact solution is read here and nowhere else."""
-    measured = held_out(problem, network)
-    if not problem.has_reference:
-        return Errors(None, None, {}, None, measured)
-    points, truth = reference_values(problem, orders)
-    values = evaluate_network(network, points, orders or (0,) * points.shape[1])
-    fields = {name: relative_error(values[:, i], truth[:, i]) for i, name in enumerate(problem.unknowns)}
-    pooled, largest = relative_error(values, truth), float(np.abs(values - truth).max())
-    return Errors(pooled, largest, fields, 0.0 if any(orders) else problem.reference_accuracy, measured)
-
-
-def reference_values(problem: Problem, orders: Orders = ()) -> tuple[np.ndarray, np.ndarray]:
-    """The points of the protocol's grid and ∂^orders of the reference there, (n, fields), where it has a value."""
-    axes = len(problem.axes)
-    shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (9,) * axes
-    points = grid(problem, shape)
-    coordinates = dict(zip(problem.axis_names, points, strict=True))
-    found = exact_values(problem, coordinates, orders) if any(orders) else problem.reference(**coordinates)
-    exact = found if isinstance(found, dict) else {problem.unknowns[0]: found}
-    truth = np.stack([np.asarray(exact[name]).ravel() for name in problem.unknowns], axis=1)
-    # Where a solution has no value (a pressure at a corner), there is nothing to compare with.
-    known = np.isfinite(truth).all(axis=1)
-    return np.stack(points, axis=1)[known], truth[known]
-
-
-def relative_error(values: np.ndarray, truth: np.ndarray) -> float:
-    """‖u − u*‖/‖u*‖; where u* = 0, the root mean square of u."""
-    size = np.linalg.norm(truth)
-    return float(np.linalg.norm(values - truth) / (size if size > 0 else np.sqrt(truth.size)))
-
-
-POOLED, MEAN = "pooled", "mean"  # the keys of what is known of all fields together
-
-
-def field_key(name: str) -> str:
-    """The key of an unknown's error in result.json: its name, unless that means all of them together."""
-    return f"{name} (unknown)" if name in (POOLED, MEAN) else name
-
-
-def field_errors_json(unknowns: Sequence[str], over_all: float, fields: Sequence[float]) -> Any:
-    """An estimate as result.json states it: a number, or one for each field and `pooled`."""
-    if len(unknowns) == 1:
-        return over_all
-    return {
-        **{field_key(name): error for name, error in zip(unknowns, fields, strict=True)},
-        POOLED: over_all,
-    }
-
-
-def errors_json(measured: Errors, unknowns: int) -> Any:
-    """l2re as result.json states it: a number, a dict per field plus `pooled` and `mean`, or null."""
-    if measured.l2re is None or unknowns == 1:
-        return measured.l2re
-    fields = {field_key(name): error for name, error in measured.fields.items()}
-    return {**fields, POOLED: measured.l2re, MEAN: measured.mean}
-
-
-def l2re_text(l2re: float | Mapping[str, float | None] | None, floor: float | None) -> str:
-    """«2.30e-05», or «pooled 2.30e-05, mean 4.10e-05, p 1.20e-05, v 7.00e-05», of l2re as result.json states it.
-
-    Below the reference's own accuracy the digits are those of the reference: «≤ 1.0e-05» is all that is known.
-    """
-    reason = "the reference's own accuracy"
-    if not isinstance(l2re, Mapping):
-        text = _bounded(l2re, floor)
-        return f"{text} ({reason})" if text.startswith("≤") else text
-    summary = {name: l2re[name] for name in (POOLED, MEAN) if name in l2re}
-    text = ", ".join(f"{name} {_bounded(error, floor)}" for name, error in {**summary, **l2re}.items())
-    return f"{text} (≤: {reason})" if "≤" in text else text
-
-
-def _bounded(error: float | None, floor: float | None) -> str:
-    if error is None or not np.isfinite(error):
-        return "not known"
-    return f"≤ {floor:.1e}" if floor and error < floor else f"{error:.2e}"
+        return Plan.from_json(text)

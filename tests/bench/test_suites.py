@@ -2,12 +2,12 @@
 
 import dataclasses
 import random
+from pathlib import Path
 
 import pytest
 
 import safenet as sn
 from safenet import METHODS, SafeNetError, bench, library
-from safenet.bench import catalogue
 from safenet.bench.case import Case, planned
 from safenet.bench.catalogue import loads
 from safenet.run.plans import changed
@@ -110,7 +110,7 @@ def test_solvers_stand_in_place_of_methods_recipes_and_seeds(tmp_path):
 
 
 def test_the_suites_of_the_package_have_each_a_name_of_their_own():
-    files = sorted(path.stem for path in catalogue.ROOT.glob("*/suites/*.toml"))
+    files = sorted(path.stem for path in Path(sn.__file__).parent.glob("*/suites/*.toml"))
     assert list(bench.names()) == files
     assert {"smoke", "paper-main"} <= set(files)
 

@@ -10,7 +10,7 @@ from safenet.direct import Cells, March, carry_out, plan_of
 from safenet.direct.march_on_cells import MarchOnCells
 from safenet.direct.marches import CELL_MARCHES
 from safenet.direct.state import Direct
-from safenet.fields.derivatives import jets
+from safenet.fields.field import jets
 from safenet.measure.heldout import held_out
 from safenet.measure.rows.cells import CellRows
 from safenet.measure.rows.newton import newton

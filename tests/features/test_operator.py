@@ -8,7 +8,7 @@ import pytest
 
 from safenet import library
 from safenet.features import Coordinates, box, operator_features
-from safenet.fields.derivatives import jets
+from safenet.fields.field import jets
 from safenet.networks import build, method
 from safenet.problem import loads
 

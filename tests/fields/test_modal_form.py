@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from safenet import library
-from safenet.fields.derivatives import jets
+from safenet.fields.field import jets
 from safenet.fields.modes import ModalForm, waves
 from safenet.fields.saved import field_skeleton
 from safenet.problem import loads

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import safenet as sn
-from safenet.fields.derivatives import jets
+from safenet.fields.field import jets
 from safenet.measure.heldout import held_out
 from safenet.networks import Perceptron, build, method
 from safenet.networks.constrained import Constrained, hard_form

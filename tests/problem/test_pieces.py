@@ -11,6 +11,7 @@ import sympy as sp
 from safenet.errors import SafeNetError
 from safenet.problem import Problem, dumps, loads
 from safenet.problem.facts.posedness import left_free
+from safenet.problem.facts.structure import axis_kinds
 from safenet.problem.geometry.shapes import Box, Disc, Polygon
 from safenet.problem.pieces import On, split_piece
 
@@ -32,6 +33,9 @@ inlet = "x = 0"
 outlet = "x = 4"
 walls = "rest"
 """
+
+
+HOLE = {"remove": [Disc((0.5, 0.5), 0.1, name="hole")]}
 
 
 def laplace(**changes):
@@ -141,12 +145,22 @@ def test_a_word_on_at_the_end_is_a_piece_and_nothing_else_is():
         ({"pieces": {"all": "rest", "gone": "x = 7"}}, "selects nothing"),
         ({"pieces": {"all": "x + y"}}, "the piece all is 'x \\+ y'"),
         ({"pieces": {"rest": "x = 0"}}, "cannot name a piece"),
-        ({"where": [sp.Eq(u(0, y), 0)]}, "name the piece"),
+        ({"where": [sp.Eq(u(0, y), 0)], **HOLE}, "name the piece"),
         ({"where": [On("all", sp.Eq(u(0, y), 0))]}, "fixes a place and names a piece"),
-        ({"where": [sp.Eq(u(0, y), u(1, y))]}, "ties two places together"),
+        ({"where": [sp.Eq(u(0, y), u(1, y))], **HOLE}, "ties two places together"),
         ({"where": [sp.Eq(U, 0)]}, "does not say where it holds\n.*u = 0 on all"),
         ({"remove": [Disc((0.5, 0.5), 0.1)], "where": [sp.Eq(u(0.5, 0.5), 0)]}, "outside the domain"),
-        ({"on": {x: (0, 1), y: (0, 1), sp.Symbol("z"): (0, 1)}}, "two axes of space"),
+        ({"on": {x: (0, 1), y: (0, 1), sp.Symbol("z"): (0, 1)}, **HOLE}, "two axes of space"),
+        ({"pieces": {"all": "rest", "holes": "c*"}, **HOLE}, "no shape has such a name"),
+        ({"pieces": {"all": "x = 0 or rest"}, **HOLE}, "stands alone"),
+        (
+            {"pieces": {"all": "rest", "left": "x = 0", "more": "x = 0 or x = 1"}},
+            "both select the side x = 0",
+        ),
+        ({"pieces": {"all": "rest", "left": "x = 0"}, "periodic": [x]}, "x is periodic: it has no sides"),
+        ({"periodic": ["x"], **HOLE}, "not a box with whole sides"),
+        ({"periodic": ["z"]}, "'z' is no axis of space"),
+        ({"periodic": ["x"], "where": [sp.Eq(u(0, y), 0)]}, "x is periodic, and u\\(0, y\\) = 0 is stated"),
     ],
 )
 def test_what_is_refused_says_so(changes, message):
@@ -203,7 +217,7 @@ def test_a_pressure_without_a_gauge_is_free_up_to_a_constant():
 
 def test_an_outlet_with_one_condition_says_what_is_free():
     (text,) = left_free(flow([*NO_SLIP, On("outlet", sp.Eq(p(x, y), 0))]))
-    assert text.startswith("the piece outlet has only 1 condition, and 2 are needed")
+    assert text.startswith("the face x = 4 has only 1 condition, and 2 are needed")
     assert "u and v are free" in text or "u or v" in text
     assert left_free(flow([*NO_SLIP, On("outlet", sp.Eq(p(x, y), 0)), On("outlet", sp.Eq(v(x, y), 0))])) == ()
 
@@ -216,8 +230,8 @@ def test_a_neumann_problem_is_free_up_to_a_constant():
 
 
 def test_a_part_of_the_boundary_without_a_name_is_mentioned():
-    (text,) = left_free(laplace(pieces={"left": "x = 0"}, where=[On("left", sp.Eq(U, 0))]))
-    assert "length 3" in text
+    (text,) = left_free(laplace(pieces={"left": "x = 0"}, where=[On("left", sp.Eq(U, 0))], **HOLE))
+    assert "length 3.63" in text
     assert "carries no condition" in text
 
 
@@ -253,3 +267,87 @@ def test_the_gauge_is_advised_where_the_domain_is():
     on = {x: (-1, 1), y: (-1, 1)}
     (text,) = left_free(laplace(on=on, shape=Disc((0, 0), 1), where=[On("all", sp.Eq(slope, 0))]))
     assert "u(1, 0) = 0" in text
+
+
+SIDES = """
+unknowns = ["u"]
+equations = ["u_xx + u_yy = 0"]
+conditions = ["u = y on left", "u_n = 1 - y on right", "u = x*(1 - x) on walls"]
+domain = { x = [0, 1], y = [0, 1] }
+pieces = { left = "x = 0", right = "x = 1", walls = "rest" }
+"""
+BY_ARGUMENTS = """
+unknowns = ["u"]
+equations = ["u_xx + u_yy = 0"]
+conditions = ["u(0, y) = y", "u_x(1, y) = 1 - y", "u(x, 0) = x*(1 - x)", "u(x, 1) = x*(1 - x)"]
+domain = { x = [0, 1], y = [0, 1] }
+"""
+
+
+def test_named_sides_of_a_box_are_its_faces():
+    named = loads(SIDES)
+    assert named.region is None
+    assert named == loads(BY_ARGUMENTS)
+    assert [c.number for c in named.conditions] == [1, 2, 3, 3]
+    again = loads(named.toml())
+    assert again == named
+    assert 'walls = "rest"' in named.toml()
+    assert again.pieces == named.pieces
+
+
+def test_a_mistake_on_a_named_side_is_told_as_it_was_written():
+    with pytest.raises(SafeNetError, match=r"line 4: condition 3: the boundary has no piece 'wall'"):
+        loads(SIDES.replace("on walls", "on wall"))
+    with pytest.raises(SafeNetError, match=r"conditions 1 .* and 4 .*contradict"):
+        loads(SIDES.replace('on walls"', 'on walls", "u = 2*y on left"'))
+
+
+def test_sides_of_a_line_have_names_too():
+    heat = """
+unknowns = ["u"]
+equations = ["u_t = u_xx"]
+conditions = ["u(x, 0) = sin(pi*x)", "u = 0 on ends"]
+domain = { x = [0, 1], t = [0, 1] }
+pieces = { ends = ["x = 0", "x = 1"] }
+"""
+    assert [c.text for c in loads(heat).conditions[1:]] == ["u(0, t) = 0", "u(1, t) = 0"]
+
+
+VORTICES = """
+unknowns = ["u", "v", "p"]
+equations = ["u_t + u*u_x + v*u_y + p_x = u_xx + u_yy", "v_t + u*v_x + v*v_y + p_y = v_xx + v_yy", "u_x + v_y = 0"]
+conditions = [
+    "u(x, y, 0) = -cos(x)*sin(y)", "v(x, y, 0) = sin(x)*cos(y)", "p(0, 0, t) = -exp(-4*t)/2",
+]
+periodic = ["x", "y"]
+[domain]
+x = [0, "2*pi"]
+y = [0, "2*pi"]
+t = [0, 1]
+"""
+
+
+def test_periodic_axes_tie_all_that_the_equations_differentiate():
+    problem = loads(VORTICES)
+    ties = {c.text for c in problem.conditions if c.kind == "periodic"}
+    ends = "(0, y, t) = {}(2*pi, y, t)", "(x, 0, t) = {}(x, 2*pi, t)"
+    names = ("u", "u_x", "v", "v_x", "p"), ("u", "u_y", "v", "v_y", "p")
+    assert ties == {name + end.format(name) for end, own in zip(ends, names, strict=True) for name in own}
+    assert {kind for kinds in axis_kinds(problem).values() for kind in kinds[:2]} == {"periodic"}
+    assert loads(problem.toml()) == problem
+    assert 'periodic = ["x", "y"]' in problem.toml()
+    # What is stated is not added again.
+    stated = VORTICES.replace('"p(0, 0, t)', '"u(0, y, t) = u(2*pi, y, t)", "p(0, 0, t)')
+    assert loads(stated) == problem
+
+
+def test_several_shapes_make_one_piece():
+    holes = [Disc((0.2 * k, 0.5), 0.05, name=f"c{k}") for k in (1, 2, 3)]
+    sieve = {"remove": holes, "where": [On("rims", sp.Eq(U, 0))]}
+    assert laplace(pieces={"rims": "c*"}, **sieve).region.length("rims") == pytest.approx(0.3 * np.pi)
+    listed = laplace(pieces={"rims": ["c1", "c3"], "walls": "rest"}, **sieve)
+    assert listed.region.length("rims") == pytest.approx(0.2 * np.pi)
+    assert listed.pieces["rims"] == "c1 or c3"
+    assert loads(listed.toml()) == listed
+    mixed = laplace(pieces={"rims": "c1 or x = 0"}, **sieve)
+    assert mixed.region.length("rims") == pytest.approx(0.1 * np.pi + 1)

@@ -331,7 +331,7 @@ def test_reading_what_was_written_gives_the_same_problem(data: st.DataObject) ->
         (("c = 2", "c = 2\nu_t = 1"), 11, "'u_t' already means a derivative of u", "rename"),
         (("c = 2", "c = 2\nsin = 1"), 11, "the parameter 'sin' has the name of a function", "rename"),
         (
-            ("c = 2", "c = 2\n[pieces]\nwalls = 'rest'"),
+            ("c = 2", "c = 2\n[pieces]\nwalls = 'x < 1/2'"),
             6,
             "shapes and pieces are for two axes of space",
             "leave",

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from safenet import library
+from safenet import library, listed
 from safenet.errors import SafeNetError
 from safenet.networks import METHODS
 from safenet.train.optimisers.adam import Adam
@@ -73,7 +73,7 @@ def test_a_schedule_of_forty_thousand_ends_there_however_early_a_phase_stops():
 
 def test_every_recipe_has_a_plan_and_words():
     assert all(Train("safe-net", name).plan(library.problem("wave")).phases for name in RECIPES)
-    assert all(recipe.text for recipe in RECIPES.values())
+    assert all(listed.RECIPES[name] for name in RECIPES)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

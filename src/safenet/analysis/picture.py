@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..views.plot import COLOURS, INK
+from ..views.look import COLOURS, INK, Picture
 from .density import WIDTH
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ LEAST = 1e-6  # densities below this share of the eigenvalues per decade are not
 
 def plot(analysis: Analysis) -> Figure:
     """A panel for positive and one for negative eigenvalues, and one for the kernels."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13.5, 4.0), layout="constrained")
+    figure = Picture(figsize=(13.5, 4.0), layout="constrained")
     positive, negative, kernels = figure.subplots(1, 3)
     for axes, sign, side in ((positive, 1, "λ > 0"), (negative, -1, "λ < 0")):
         _draw_densities(analysis, axes, sign)

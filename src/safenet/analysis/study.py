@@ -156,6 +156,11 @@ def spectrum(
     sees. `dense`: all eigenvalues (at most 10,000 parameters), or Lanczos quadrature with `probes` (100) of `steps`
     (200). On a CPU the defaults are smaller; the result says what was used. For a problem: of the network of `method`
     (with `options` as in `solve`) after `adam` iterations. `say` hears what is being computed.
+
+    Examples:
+        >>> analysis = sn.spectrum(decay, method="pinn", width=4, depth=1, points=20, condition_points=1)
+        >>> print("hessian" in str(analysis).lower())
+        True
     """
     began = time.monotonic()
     if optimiser not in (None, *OPTIMISERS):

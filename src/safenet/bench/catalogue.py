@@ -30,13 +30,11 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import library
+from .. import library, listed
 from ..errors import SafeNetError, nearest
 from ..problem import Problem
 from ..problem.toml import MAX_BYTES, read
@@ -50,9 +48,6 @@ SCALES = ("full", "smoke")
 KEYS = ("problems", "methods", "recipes", "solvers", "seeds", "options", "spectrum")
 # What is said of networks; a direct solver has none of it.
 NETWORKS: dict[str, Any] = {"methods": [], "recipes": [], "seeds": 1, "options": {}, "spectrum": []}
-# The suites of the package are the files */suites/NAME.toml of its folders: `bench` has the general ones, and a study
-# on top of it brings its own without being named or imported here, and without anyone having to register it first.
-ROOT = resources.files(__package__.rpartition(".")[0])
 
 
 @dataclass(frozen=True)
@@ -185,24 +180,16 @@ def _remedy(error: Exception) -> str:
     return str(getattr(error, "remedy", "")) or "see `safenet solve --help` for the options"
 
 
-@cache
-def _built_in() -> dict[str, Traversable]:
-    """name → its file"""
-    folders = [folder.joinpath("suites") for folder in ROOT.iterdir() if folder.is_dir()]
-    files = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
-    return {file.name.removesuffix(".toml"): file for file in sorted(files, key=lambda file: file.name)}
-
-
 def names() -> tuple[str, ...]:
     """The built-in suites."""
-    return tuple(_built_in())
+    return tuple(listed.suites())
 
 
 def suite(name: str | Path) -> Suite:
     """A built-in suite by its name, or one from a file."""
     path = Path(name)
     if str(name) in names():
-        return loads(_built_in()[str(name)].read_text(encoding="utf-8"), str(name), Path())
+        return loads(listed.suites()[str(name)].read_text(encoding="utf-8"), str(name), Path())
     if path.suffix != ".toml":
         raise SafeNetError(
             f"there is no suite {str(name)!r}", f"{nearest(str(name), names())}; a file ends in .toml"

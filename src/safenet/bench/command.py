@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from .. import listed
 from ..errors import SafeNetError
 
 StoreFolder = Annotated[Path, typer.Argument(metavar="DIR", help="a folder made by `safenet bench --out`")]
@@ -58,11 +59,9 @@ def bench(
     safenet bench mine.toml --out runs/mine --only "wave depth=2 seed 0"
     safenet bench mine.toml --out runs/mine --merge before.jsonl --minutes 30 --export after.jsonl
     """
-    from .catalogue import names, suite
-
     if list_suites:
-        for known in names():
-            print(f"  {known:<20} {suite(known).title}")
+        for known, title in listed.titles(listed.suites()).items():
+            print(f"  {known:<20} {title}")
         return
     if name is None:
         raise SafeNetError("no suite was given", "e.g. safenet bench paper-main --scale smoke, or --list")

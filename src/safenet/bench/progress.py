@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ..solution import l2re_text
+from ..measure.scores import l2re_text
 from .case import Case
 from .projection import duration
 from .running import Event

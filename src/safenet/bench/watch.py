@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ..measure.scores import evaluate_network, reference_values, relative_error
 from ..problem import Problem
 from ..problem.toml import dumps
 from ..run.checkpoint import write_atomically
 from ..run.progress import Monitor
-from ..solution import Solution, evaluate_network, reference_values, relative_error
+from ..solution import Solution
 
 SHARE = 0.05  # of the time may go into looking at the error
 NOTES, SUMMARY = "notes.jsonl", "watched.json"

@@ -24,10 +24,11 @@ import safenet
 
 from ..backend import cores, device_name
 from ..errors import SafeNetError, SafeNetWarning
+from ..measure.scores import POOLED
 from ..run.checkpoint import unpack
 from ..run.folder import SEARCH, check_checkpoints, prepare
 from ..run.result import Outcome
-from ..solution import POOLED, Solution, load
+from ..solution import Solution, load
 from ..solving import door
 from ..train.candidates import write_search
 from ..train.plan import SCOUT

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .. import listed
 from ..errors import SafeNetError, nearest
 
 if TYPE_CHECKING:
@@ -14,9 +15,21 @@ if TYPE_CHECKING:
 
 DEVICES = {"cpu": "cpu", "gpu": "cuda"}  # ours → JAX's name
 
-ProblemName = Annotated[str, typer.Argument(metavar="P", help="a library problem or a .toml file")]
+
+def _known_problems(incomplete: str) -> list[str]:
+    """For the shell's completion: problems of the library, and problem files here."""
+    names = [*listed.PROBLEMS, *map(str, Path().glob("*.toml"))]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+A_PROBLEM = typer.Argument(
+    metavar="P", help="a library problem or a .toml file", autocompletion=_known_problems
+)
+ProblemName = Annotated[str, A_PROBLEM]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="a folder made by `safenet solve --out`")]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON on standard output, progress elsewhere")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="print JSON on standard output, progress on standard error")
+]
 Parameter = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)"),
@@ -24,7 +37,13 @@ Parameter = Annotated[
 
 MethodOption = Annotated[
     list[str] | None,
-    typer.Option("--option", "-O", metavar="NAME=VALUE", help="any other option of a method, e.g. -O k=L"),
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="NAME=VALUE",
+        help="any other option of a method, e.g. -O k=L",
+        rich_help_panel="Network",
+    ),
 ]
 
 
@@ -94,6 +113,15 @@ def point(text: str, option: str) -> dict[str, float]:
     return found
 
 
+def held_at(texts: list[str]) -> dict[str, list[float]]:
+    """--at t=0.5 --at t=0 → {"t": [0.0, 0.5]}"""
+    held: dict[str, set[float]] = {}
+    for text in texts:
+        for axis, value in point(text, "--at").items():
+            held.setdefault(axis, set()).add(value)
+    return {axis: sorted(values) for axis, values in held.items()}
+
+
 def use_device(device: str) -> None:
     """Tell JAX before it starts; a device that is not there is an error, not a fallback."""
     import os
@@ -115,9 +143,9 @@ def check_picture(path: Path) -> None:
         raise SafeNetError(f"cannot draw into {path}", "use a name that ends in .png, .pdf or .svg")
 
 
-def save_figure(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path, dpi: int = 150) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=dpi)
     except OSError as obstacle:
         raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None

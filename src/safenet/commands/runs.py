@@ -16,6 +16,7 @@ from .arguments import (
     Parameter,
     RunFolder,
     check_picture,
+    held_at,
     method_options,
     number,
     point,
@@ -132,11 +133,7 @@ def export(
 
 def _grid(problem: Problem, grid: str | None, at: list[str]) -> dict[str, Any]:
     """201,101 or x=201 and t=0.5 → {"x": 201, "t": [0.5]}; plain counts are for the axes that are not held."""
-    held: dict[str, set[float]] = {}
-    for text in at:
-        for axis, value in point(text, "--at").items():
-            held.setdefault(axis, set()).add(value)
-    ticks = {axis: sorted(values) for axis, values in held.items()}
+    ticks = held_at(at)
     if grid is None:
         return ticks
     if "=" in grid:
@@ -157,13 +154,50 @@ def _grid(problem: Problem, grid: str | None, at: list[str]) -> dict[str, Any]:
 
 def plot(
     run: RunFolder,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="F.png", help=".png, .pdf or .svg")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="F.png", help=".png, .pdf or .svg; a film: .gif or .mp4")
+    ],
+    at: Annotated[
+        list[str] | None,
+        typer.Option(metavar="t=0.5", help="only at this value of an axis (repeatable)"),
+    ] = None,
+    field: Annotated[
+        list[str] | None, typer.Option(metavar="u", help="only this unknown (repeatable; default: all)")
+    ] = None,
+    derivative: Annotated[
+        list[str] | None, typer.Option(metavar="u_x", help="this derivative (repeatable)")
+    ] = None,
+    dpi: Annotated[int, typer.Option(min=20, max=1200, help="dots to the inch")] = 150,
+    style: Annotated[str, typer.Option(help="light, dark or transparent")] = "light",
+    frames: Annotated[int, typer.Option(min=2, max=2000, help="pictures of a film")] = 60,
 ) -> None:
-    """A picture of a solved run: field, reference, error, loss history."""
+    """A picture of a solved run, or a film of it.
+
+    Fields with their reference and error where one is known; a field of
+    x, y and t at several times; a system of ordinary equations with its
+    phase portrait.
+
+    \b
+    safenet plot runs/wave -o wave.png --at t=0 --at t=0.5
+    safenet plot runs/wave -o slope.pdf --derivative u_x --style transparent
+    safenet plot runs/wave -o wave.gif
+    """
     from ..solution import load
 
-    check_picture(output)
-    save_figure(load(run).plot(), output)
+    film = output.suffix.lower() in (".gif", ".mp4")
+    if film:
+        from ..views.animate import check_film
+
+        check_film(output)
+    else:
+        check_picture(output)
+    solution = load(run)
+    what = [*(field or ()), *(derivative or ())]
+    held: dict[str, Any] = dict(held_at(at or []))
+    if film:
+        solution.animate(*what, frames=frames, style=style, **held).save(output, dpi=dpi)
+    else:
+        save_figure(solution.plot(*what, style=style, **held), output, dpi)
     print(output)
 
 

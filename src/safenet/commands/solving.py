@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import threading
@@ -16,31 +17,49 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SafeNetError, SafeNetWarning
-from .arguments import AsJson, MethodOption, Parameter, method_options, problem_named, use_device
+from ..lazily import after_import
+from .arguments import A_PROBLEM, AsJson, MethodOption, method_options, problem_named, use_device
 
 if TYPE_CHECKING:
     from ..problem import Problem
     from ..run.progress import Monitor
+    from ..run.result import Outcome
     from ..solution import Solution
 
-P = Annotated[str | None, typer.Argument(metavar="P", help="a library problem or a .toml file")]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="the run folder (default: runs/P)")]
-Force = Annotated[bool, typer.Option("--force", help="overwrite an earlier run in that folder")]
-Resume = Annotated[Path | None, typer.Option(metavar="RUN", help="go on with an interrupted run")]
-Device = Annotated[str | None, typer.Option(help="cpu or gpu")]
-BudgetText = Annotated[
-    str | None, typer.Option(metavar="60s", help="stop after this time with the best so far, e.g. 5m")
-]
-Track = Annotated[
-    str | None, typer.Option(metavar="SINK", help="tensorboard:DIR, wandb:PROJECT or mlflow:EXPERIMENT")
+
+def _panel(heading: str) -> Callable[..., Any]:
+    return partial(typer.Option, rich_help_panel=heading)
+
+
+_asked, _folder, _limit = _panel("Problem"), _panel("Run folder"), _panel("Time and device")
+_trained, _points, _layers = _panel("Training"), _panel("Points"), _panel("Network")
+METHODS_OWN, RECIPES_OWN = "the method's", "the recipe's"  # defaults that are not one number
+
+P = Annotated[str | None, A_PROBLEM]
+Parameter = Annotated[
+    list[str] | None,
+    _asked("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)"),
 ]
 DataFiles = Annotated[
     list[Path] | None,
-    typer.Option("--data", metavar="F.csv", help="measured values: columns named x, t, u (repeatable)"),
+    _asked("--data", metavar="F.csv", help="measured values: columns named x, t, u (repeatable)"),
 ]
 Find = Annotated[
     list[str] | None,
-    typer.Option("--find", metavar="NAME", help="a parameter to be found from the data (repeatable)"),
+    _asked("--find", metavar="NAME", help="a parameter to be found from the data (repeatable)"),
+]
+Out = Annotated[
+    Path | None, _folder(metavar="DIR", help="where the run is kept", show_default="runs/P, or runs/P-2 …")
+]
+Force = Annotated[bool, _folder("--force", help="overwrite an earlier run in that folder")]
+Resume = Annotated[Path | None, _folder(metavar="RUN", help="continue an interrupted run")]
+Track = Annotated[
+    str | None, _folder(metavar="SINK", help="tensorboard:DIR, wandb:PROJECT or mlflow:EXPERIMENT")
+]
+Device = Annotated[str | None, _limit(help="cpu or gpu", show_default="a GPU if JAX has one")]
+BudgetText = Annotated[
+    str | None,
+    _limit(metavar="60s", help="stop after this time with the best so far, e.g. 5m", show_default="no limit"),
 ]
 BESIDE_RESUME = ("resume", "device", "as_json", "track")  # what goes with --resume
 
@@ -49,17 +68,20 @@ def solve(
     ctx: typer.Context,
     name: P = None,
     solver: Annotated[
-        str, typer.Option(help="auto, modes, least-squares, march, cells, … (safenet list)")
+        str, _asked(help="auto, modes, least-squares, march, cells, … (safenet list)")
     ] = "auto",
     tol: Annotated[
-        float | None, typer.Option(metavar="1e-8", help="the relative error that auto aims at")
+        float | None,
+        _asked(
+            metavar="1e-8", help="the relative error that auto aims at", show_default="as small as it can"
+        ),
     ] = None,
-    out: Out = None,
-    force: Force = False,
-    resume: Resume = None,
     settings: Parameter = None,
     data: DataFiles = None,
     find: Find = None,
+    out: Out = None,
+    force: Force = False,
+    resume: Resume = None,
     device: Device = None,
     budget: BudgetText = None,
     track: Track = None,
@@ -68,9 +90,14 @@ def solve(
     """Solve a problem; the solver is chosen from its equations.
 
     The run folder keeps the solution, the plan and result.json. Ctrl-C keeps
-    what was computed: `safenet solve --resume RUN` goes on. The exit status is
+    what was computed; `safenet solve --resume RUN` continues. The exit status is
     0 if solved, 1 if not solved or given up, 2 if it could not begin, 130 if
     interrupted.
+
+    \b
+    safenet solve wave
+    safenet solve heat.toml --set kappa=0.3 --out runs/heat
+    safenet solve burgers --budget 60s --json
     """
     if solver == "train":
         raise SafeNetError("a network is trained by another command", f"safenet train {name or 'P'}")
@@ -91,45 +118,58 @@ def solve(
 def train(
     ctx: typer.Context,
     name: P = None,
-    method: Annotated[
-        str, typer.Option(help="safe-net, safe-net-literal, pinn, … (safenet list)")
-    ] = "safe-net",
-    recipe: Annotated[str, typer.Option(help="default, paper-1, … (safenet list)")] = "default",
+    method: Annotated[str, _trained(help="safe-net, safe-net-literal, pinn, … (safenet list)")] = "safe-net",
+    recipe: Annotated[str, _trained(help="default, paper-1, … (safenet list)")] = "default",
     seed: Annotated[
-        int, typer.Option(min=0, max=2**63 - 1, help="the same seed gives the same result to the bit")
+        int, _trained(min=0, max=2**63 - 1, help="the same seed gives the same result to the bit")
     ] = 0,
-    out: Out = None,
-    force: Force = False,
-    resume: Resume = None,
+    scale: Annotated[float, _trained(help="multiply the iterations of every optimiser")] = 1.0,
+    precision: Annotated[str | None, _trained(help="float32 or float64", show_default=RECIPES_OWN)] = None,
+    points: Annotated[int | None, _points(help="inside the domain", show_default=RECIPES_OWN)] = None,
+    condition_points: Annotated[
+        int | None, _points(help="on each condition", show_default=RECIPES_OWN)
+    ] = None,
+    sampler: Annotated[str | None, _points(help="uniform, latin or sobol", show_default=RECIPES_OWN)] = None,
+    features: Annotated[int | None, _layers(help="Fourier features", show_default=METHODS_OWN)] = None,
+    width: Annotated[int | None, _layers(help="neurons of a hidden layer", show_default=METHODS_OWN)] = None,
+    depth: Annotated[int | None, _layers(help="hidden layers", show_default=METHODS_OWN)] = None,
+    activation: Annotated[
+        str | None, _layers(help="tanh, sine, relu, gelu or swish", show_default=METHODS_OWN)
+    ] = None,
+    frequencies: Annotated[
+        str | None, _layers(help="harmonic, gaussian, uniform or box", show_default=METHODS_OWN)
+    ] = None,
+    amplitudes: Annotated[
+        str | None, _layers(help="unit, gaussian, uniform, xavier or decay", show_default=METHODS_OWN)
+    ] = None,
+    normalise: Annotated[
+        str | None, _layers(help="point, batch, fixed or none", show_default=METHODS_OWN)
+    ] = None,
+    domain: Annotated[
+        bool | None,
+        _layers("--domain/--no-domain", help="features read off the conditions", show_default=METHODS_OWN),
+    ] = None,
+    more: MethodOption = None,
     settings: Parameter = None,
     data: DataFiles = None,
     find: Find = None,
-    precision: Annotated[str | None, typer.Option(help="float32 or float64")] = None,
+    out: Out = None,
+    force: Force = False,
+    resume: Resume = None,
     device: Device = None,
     budget: BudgetText = None,
-    scale: Annotated[float, typer.Option(help="multiply the iterations of every optimiser")] = 1.0,
-    points: Annotated[int | None, typer.Option(help="points inside the domain")] = None,
-    condition_points: Annotated[int | None, typer.Option(help="points on each condition")] = None,
-    sampler: Annotated[str | None, typer.Option(help="uniform, latin or sobol")] = None,
-    features: Annotated[int | None, typer.Option(help="Fourier features of the network")] = None,
-    width: Annotated[int | None, typer.Option(help="neurons of a hidden layer")] = None,
-    depth: Annotated[int | None, typer.Option(help="hidden layers")] = None,
-    activation: Annotated[str | None, typer.Option(help="tanh, sine, relu, gelu or swish")] = None,
-    frequencies: Annotated[str | None, typer.Option(help="harmonic, gaussian, uniform or box")] = None,
-    amplitudes: Annotated[str | None, typer.Option(help="unit, gaussian, uniform, xavier or decay")] = None,
-    normalise: Annotated[str | None, typer.Option(help="point, batch, fixed or none")] = None,
-    domain: Annotated[
-        bool | None, typer.Option("--domain/--no-domain", help="features from the conditions")
-    ] = None,
-    more: MethodOption = None,
     track: Track = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a network on a problem: SAFE-NET, or another method.
 
-    The run folder is that of `safenet solve`. Ctrl-C keeps what was computed:
-    `safenet train --resume RUN` goes on. The exit status is 0 if the residual
+    The run folder is that of `safenet solve`. Ctrl-C keeps what was computed;
+    `safenet train --resume RUN` continues. The exit status is 0 if the residual
     on unseen points is below 10 %, 1 if not, 130 if interrupted.
+
+    \b
+    safenet train wave
+    safenet train convection --method pinn --recipe paper-1 --seed 3
     """
 
     def chosen() -> Any:
@@ -184,10 +224,9 @@ def _carry_out(
         raise SafeNetError("no problem was given", f"e.g. safenet {command} wave, or --resume RUN")
     if device is not None:
         use_device(device)
-    from ..backend import cache_compilations
     from ..views.describe import result_text
 
-    cache_compilations()
+    after_import("jax", _cache_compilations)
     warnings.simplefilter("ignore", SafeNetWarning)  # the result names them
     sink = None
     if track is not None:
@@ -202,9 +241,27 @@ def _carry_out(
         solution = _solved(problem, chosen(), folder, force, budget, sink)
     if sink is not None:
         sink.close(solution.result.to_json())
-    print(json.dumps(solution.result.to_json()) if as_json else result_text(solution, folder))
+    if as_json:
+        print(json.dumps(solution.result.to_json()))
+    else:
+        verdict, *rest = result_text(solution, folder).split("\n")
+        print(_coloured(verdict, solution.result.outcome), *rest, sep="\n")
     # On a full disk there is a result to read and no folder.
     raise typer.Exit(solution.result.outcome.exit_status or int(solution.folder is None))
+
+
+def _cache_compilations() -> None:
+    from ..backend import cache_compilations
+
+    cache_compilations()
+
+
+def _coloured(verdict: str, outcome: Outcome) -> str:
+    """Green if solved, yellow if it could go on, red otherwise; plain where no terminal shows it."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return verdict
+    colour = "green" if outcome.exit_status == 0 else "red" if outcome.complete else "yellow"
+    return typer.style(verdict, fg=colour, bold=True)
 
 
 def _solved(

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from .solver import DESCRIPTIONS, SOLVERS
     from .steps.fourier import Fourier
     from .steps.integrate import Integrate
+    from .volumes.conserve import Conserve
 
 _HOMES = {
     "Cells": "cells",
+    "Conserve": "volumes.conserve",
     "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",
@@ -34,6 +36,7 @@ __all__ = [
     "DESCRIPTIONS",
     "SOLVERS",
     "Cells",
+    "Conserve",
     "DirectPlan",
     "Fourier",
     "Integrate",

@@ -51,6 +51,9 @@ class Cells:
 
     At each level the cells with `share` of the squared residual are split, a sixth of all cells at least. By default
     the degree is high where it costs little: on a line, or in a plane without Newton steps.
+
+    Examples:
+        >>> sn.Cells().obstacle(decay)  # None: it suits
     """
 
     name: ClassVar[str] = "cells"

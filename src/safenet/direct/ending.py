@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..fields.cells import CellForm
-from ..fields.derivatives import along, jets
+from ..fields.field import along, jets
 from ..measure.heldout import interior_points
 from ..problem import Problem
 from ..problem.facts.narrow import narrow

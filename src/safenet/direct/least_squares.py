@@ -37,6 +37,10 @@ class LeastSquares:
     Stops when the held-out residual is below `tolerance`, no longer improves, or the next level would have more
     than `unknowns` coefficients. `general` is the basis of axes of which the symbols promise nothing: `fourier` (the
     paper's harmonics) or `chebyshev`; by default harmonics for linear problems and polynomials for others.
+
+    Examples:
+        >>> sn.solve(decay, sn.LeastSquares()).result.outcome
+        <Outcome.SOLVED: 'solved'>
     """
 
     name: ClassVar[str] = "least-squares"

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 
 from ..measure.heldout import driven, held_out
@@ -22,6 +21,7 @@ from ..problem.facts.narrow import narrow
 from ..problem.facts.structure import breaks
 from ..run.budget import Budget
 from ..run.progress import Monitor
+from ..trees import tree_leaves
 from .ending import failure
 from .state import Direct, Parts, levels
 from .thresholds import (
@@ -243,7 +243,7 @@ def _audible(problem: Problem, slab: Slab) -> Slab:
     """
     if not narrow(problem).cuts[-1]:
         return slab
-    arrays = [np.abs(np.asarray(leaf)).max(initial=0.0) for leaf in jax.tree.leaves(slab.form)]
+    arrays = [np.abs(np.asarray(leaf)).max(initial=0.0) for leaf in tree_leaves(slab.form)]
     size, least = max(arrays), QUIET * narrow(problem).gap(-1) * driven(problem)
     return replace(slab, tails=slab.tails * min(1.0, size / least)) if least > 0 else slab
 

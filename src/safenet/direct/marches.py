@@ -43,6 +43,11 @@ class March:
     smaller tails of the coefficients down to `tail`.
 
     Each runs only where those before have left a held-out residual above `only_above` (by default its own limit).
+
+    Examples:
+        >>> solver = sn.March(on="cells", tail=1e-8)
+        >>> solver.obstacle(decay)  # a problem without space
+        'space is not a line'
     """
 
     name: ClassVar[str] = "march"

@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import fft
 
 from ..fields.basis import AxisBasis
 from ..fields.modes import ModalForm, Waves, polynomial, waves
@@ -156,11 +156,11 @@ def _projected(data: np.ndarray, kind: str, axis: int, harmonics: np.ndarray) ->
     count = data.shape[-1]
     if kind == "periodic":
         # The first midpoint is half a step from the face.
-        spectrum = fft.fft(data)[..., harmonics] * np.exp(-1j * np.pi * harmonics / count) / count
+        spectrum = scipy.fft.fft(data)[..., harmonics] * np.exp(-1j * np.pi * harmonics / count) / count
     elif kind == "cosine":
-        spectrum = fft.dct(data, type=2)[..., harmonics] * np.where(harmonics == 0, 0.5, 1.0) / count
+        spectrum = scipy.fft.dct(data, type=2)[..., harmonics] * np.where(harmonics == 0, 0.5, 1.0) / count
     else:
-        spectrum = fft.dst(data, type=2)[..., harmonics - 1] * (harmonics > 0) / count
+        spectrum = scipy.fft.dst(data, type=2)[..., harmonics - 1] * (harmonics > 0) / count
     return np.moveaxis(spectrum, -1, axis)
 
 

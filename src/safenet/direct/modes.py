@@ -35,6 +35,10 @@ class Modes:
 
     Stops when the held-out residual is below `tolerance`, no longer improves, or the next level would have more than
     `modes` coefficients (`unknowns` where they are one dense system).
+
+    Examples:
+        >>> sn.solve("wave", sn.Modes()).result.outcome
+        <Outcome.SOLVED: 'solved'>
     """
 
     name: ClassVar[str] = "modes"

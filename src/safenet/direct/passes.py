@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from ..fields.saved import check_size, field_skeleton
@@ -23,6 +22,7 @@ from ..measure.heldout import HeldOut, held_out
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.checkpoint import SAVE_EVERY, fill, leaves, pack, unpack, write_checkpoint
+from ..run.device import process_index
 from ..run.folder import undamaged
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord, finite_or_none
@@ -89,7 +89,14 @@ class Passes:
         field = Unknown(len(self.problem.unknowns)) if self.best is None else self.best
         history = np.empty((0, 2))  # of losses: there are none
         return Carried(
-            field, self.residual, history, self.records, interrupted, self.stopped, winner=self.winner
+            field,
+            self.residual,
+            history,
+            self.records,
+            interrupted,
+            self.stopped,
+            winner=self.winner,
+            measured=self.measured,
         )
 
     def _over(self) -> bool:
@@ -166,7 +173,7 @@ class Passes:
     def save(self, force: bool = False) -> None:
         if self.folder is None or (not force and time.monotonic() - self.saved < SAVE_EVERY):
             return
-        if jax.process_index():
+        if process_index():
             return  # the first of several processes writes for all
         arrays: dict[str, Any] = {}
         facts: dict[str, Any] = {

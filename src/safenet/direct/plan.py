@@ -21,10 +21,21 @@ from .modes import Modes
 from .solver import Pass, Solver
 from .steps.fourier import Fourier
 from .steps.integrate import Integrate
+from .volumes.conserve import Conserve
 
 PASSES: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (Modes, LeastSquares, Cells, MarchOnCells, MarchOnGrid, MarchOnSeries, Integrate, Fourier)
+    for kind in (
+        Modes,
+        LeastSquares,
+        Cells,
+        MarchOnCells,
+        MarchOnGrid,
+        MarchOnSeries,
+        Integrate,
+        Fourier,
+        Conserve,
+    )
 }
 
 

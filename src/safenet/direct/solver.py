@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
+from .. import listed
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.progress import Monitor
@@ -15,11 +16,14 @@ from .modes import Modes
 from .state import Direct
 from .steps.fourier import Fourier
 from .steps.integrate import Integrate
+from .volumes.conserve import Conserve
 
 __all__ = [
     "DESCRIPTIONS",
     "SOLVERS",
     "Cells",
+    "Conserve",
+    "Fourier",
     "Integrate",
     "LeastSquares",
     "March",
@@ -75,12 +79,6 @@ SOLVERS: dict[str, type[Solver]] = {
     Cells.name: Cells,
     Integrate.name: Integrate,
     Fourier.name: Fourier,
+    Conserve.name: Conserve,
 }
-DESCRIPTIONS: dict[str, str] = {
-    "modes": "a sum of exact solutions from the dispersion relation, coefficients from the conditions",
-    "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
-    "march": "Newton on cells, on a grid or with series, in slabs of time",
-    "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
-    "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
-    "integrate": "SciPy's DOP853 or LSODA, for systems without space",
-}
+DESCRIPTIONS = listed.SOLVERS

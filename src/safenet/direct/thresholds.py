@@ -117,9 +117,8 @@ MISSED, MISSED_MORE = (
 )  # by this share of the error that is meant, and this many tolerances of the run
 
 # ---- Fourier grids (steps)
-FOURIER_TAIL = 1e-2  # of the tolerance: the highest quarter of the modes kept may have this share
+FOURIER_TAIL = 0.1  # of the tolerance: the highest quarter of the modes kept may have this share
 FOURIER_MORE, FOURIER_WIDER = 1.5, 1.25  # times as many modes: for the initial values, and on the way
-FOURIER_AGAIN = 1.1  # and in a run that is compared with the one before
 FIRST_LEVEL_OF_STEPS, LAST_LEVEL_OF_STEPS = 4, 30  # steps T/2^j: never longer, and never shorter
 FOURIER_SAFER = 64.0  # a step twice as long has 32 times the error
 FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance
@@ -128,3 +127,15 @@ EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
 ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
 MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis
+
+# ---- finite volumes
+VOLUMES_ACROSS = 256  # stored cells along an axis of the plane, at most
+VOLUMES_SEEN = {1: (100, 200), 2: (64, 128)}  # axes of space → cells along each of the first two grids
+VOLUME_STORED = 6_000_000  # numbers in the snapshots of a solution
+VOLUME_POINTS = 4096  # where two grids are compared
+VOLUME_RATES = (
+    1.3,
+    4.0,
+)  # 2^p, p the rate at which errors fall: a third for a jump that is carried along, two if smooth
+SPAN_OF_A_JUMP = 0.1  # of all values: smaller steps between cells are no jumps
+JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved: smooth solutions keep half

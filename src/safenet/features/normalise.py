@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
-from scipy.stats import qmc
 
 from ..fields.derivatives import Jets, Orders, added, by_rule, composed, elementwise, knows, product
 from ..problem import Problem
@@ -163,6 +162,8 @@ def normalised(
 
 def _spread(problem: Problem, count: int) -> np.ndarray:
     """The first `count` Sobol points of the box: the same for every seed."""
+    from scipy.stats import qmc
+
     unit = qmc.Sobol(len(problem.axes), scramble=False).random_base2(math.ceil(math.log2(count)))[:count]
     low = np.array([axis.lo for axis in problem.axes])
     points: np.ndarray = low + np.array([axis.length for axis in problem.axes]) * unit

@@ -49,7 +49,7 @@ class OperatorFeatures(Features):
         paired = np.flatnonzero(~np.array(self.real))
         found = []
         for row in self.factors:
-            value = growth.astype(exponents.dtype) * wave_factors(row, exponents, z)
+            value = growth.astype(exponents.dtype) * wave_factors(row, exponents, z, jnp)
             found += [value.real, value.imag[paired]]
         return jnp.concatenate(found)
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from ..problem import Problem
+from ..trees import Tree, static
 from .basis import AxisBasis
-from .derivatives import Orders
+from .field import Orders
 from .series import contract
 
 MIDPOINTS = 4  # along every axis of a face: where the jumps between two cells are summed up
@@ -56,20 +54,22 @@ def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
     return tuple(face)
 
 
-class CellForm(eqx.Module):
+class CellForm(Tree):
     """Coefficients (cells, fields, degrees + 1 …); where no cell is, outside the domain, the value is nan."""
 
     in_parts: ClassVar[str] = "cells with a polynomial in each"
 
-    coefficients: Float[Array | np.ndarray, ...]
-    cells: tuple[Cell, ...] = eqx.field(static=True)
-    degrees: tuple[int, ...] = eqx.field(static=True)
+    coefficients: Any  # an array, also JAX's
+    cells: tuple[Cell, ...] = static()
+    degrees: tuple[int, ...] = static()
 
     @property
     def parameters(self) -> int:
         return int(np.size(self.coefficients))
 
-    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+    def __call__(self, point: Any) -> Any:
+        import jax.numpy as jnp
+
         box = jnp.asarray(self.cells, point.dtype)
         inside = jnp.all((box[:, :, 0] <= point) & (point <= box[:, :, 1]), axis=1)
         which = jnp.argmax(inside)

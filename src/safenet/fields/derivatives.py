@@ -26,8 +26,9 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from .. import backend  # noqa: F401  (float64)
+from .field import Orders as Orders
+from .field import along as along
 
-Orders = tuple[int, ...]
 PointFunction = Callable[[Float[Array, " axes"]], Float[Array, " fields"]]
 Jets = dict[Orders, Any]
 
@@ -78,15 +79,11 @@ def propagated(field: PointFunction, x: Float[Array, "axes points"], orders: Seq
     return {alpha: collected(found, alpha) for alpha in orders}
 
 
-def jets(
-    field: PointFunction, points: Float[Array | np.ndarray, "points axes"], orders: Sequence[Orders]
-) -> Mapping[Orders, Float[Array | np.ndarray, "points fields"]]:
-    """{α: ∂^α f} at many points; a field that knows its derivatives in closed form (`.jets`) is asked itself."""
-    closed = getattr(field, "jets", None)
-    if closed is not None:
-        found: Mapping[Orders, Any] = closed(points, orders)
-        return found
-    return _batched(field, jnp.asarray(points), tuple(orders))
+def differentiated(
+    field: PointFunction, points: Float[Array | np.ndarray, "points axes"], orders: tuple[Orders, ...]
+) -> Mapping[Orders, Float[Array, "points fields"]]:
+    """{α: ∂^α f} at many points, compiled."""
+    return _batched(field, jnp.asarray(points), orders)
 
 
 @eqx.filter_jit
@@ -177,11 +174,6 @@ class Operator(tuple[int, ...]):
                 i, j = (axis for axis, n in enumerate(alpha) for _ in range(n))
                 found.append((c, along(i, len(alpha)), along(j, len(alpha))))
         return found
-
-
-def along(axis: int, axes: int) -> Orders:
-    """e_i: the first derivative along one axis."""
-    return tuple(int(k == axis) for k in range(axes))
 
 
 def by_rule(thing: Any, rule: str, arguments: Sequence[Any], orders: Sequence[Orders]) -> Jets:

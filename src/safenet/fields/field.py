@@ -12,7 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ..problem import Problem
-from .derivatives import Orders
+
+Orders = tuple[int, ...]  # α of ∂^α
 
 
 @runtime_checkable
@@ -42,6 +43,23 @@ class InPieces(Field, Protocol):
 
         `points` are scattered over the domain.
         """
+
+
+def jets(field: Any, points: Any, orders: Sequence[Orders]) -> Mapping[Orders, Any]:
+    """{α: ∂^α f} at many points, each (points, fields); a field that knows its derivatives in closed form (`.jets`) is
+    asked itself, any other is differentiated by JAX."""
+    closed = getattr(field, "jets", None)
+    if closed is None:
+        from .derivatives import differentiated
+
+        return differentiated(field, points, tuple(orders))
+    found: Mapping[Orders, Any] = closed(points, orders)
+    return found
+
+
+def along(axis: int, axes: int) -> Orders:
+    """e_i: the first derivative along one axis."""
+    return tuple(int(k == axis) for k in range(axes))
 
 
 def volume(problem: Problem) -> float:

@@ -10,13 +10,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Complex, Float
 
 from ..problem.facts.waves import Factors, Family
-from .derivatives import Orders
+from ..trees import Tree, static
+from .field import Orders
 
 BLOCK = 4_000_000  # numbers in a table of points × modes
 
@@ -28,23 +26,20 @@ def wave_factor(name: str, kappa: Any, z: Any, xp: Any) -> Any:
     return {"sin": xp.sin, "cos": xp.cos}[name](kappa.imag * z)
 
 
-def wave_factors(
-    row: Sequence[str], kappa: Complex[Array, "modes axes"], z: Float[Array, "modes axes"]
-) -> Complex[Array, " modes"]:
-    """Π_i g_i(κ_i z_i) of every mode, the factors g as `row` names them."""
-    factors = [wave_factor(name, kappa[:, i], z[:, i], jnp) for i, name in enumerate(row)]
-    product: Array = math.prod(factor.astype(kappa.dtype) for factor in factors)
-    return product
+def wave_factors(row: Sequence[str], kappa: Any, z: Any, xp: Any) -> Any:
+    """Π_i g_i(κ_i z_i) of every mode, κ and z (modes, axes), the factors g as `row` names them."""
+    factors = [wave_factor(name, kappa[:, i], z[:, i], xp) for i, name in enumerate(row)]
+    return math.prod(factor.astype(kappa.dtype) for factor in factors)
 
 
-class Waves(eqx.Module):
+class Waves(Tree):
     """The modes of one family with their coefficients."""
 
-    coefficients: Complex[Array | np.ndarray, "modes fields powers"]
-    exponents: Complex[Array | np.ndarray, "modes axes"]
-    anchors: Float[Array | np.ndarray, "modes axes"]
-    factors: Factors = eqx.field(static=True)
-    along: int = eqx.field(static=True)
+    coefficients: Any  # (modes, fields, powers), complex
+    exponents: Any  # (modes, axes), complex
+    anchors: Any  # (modes, axes)
+    factors: Factors = static()
+    along: int = static()
 
     def derivative(self, order: Orders) -> Waves:
         """∂^order: of e^{κz} the power κ^n, of sin kz and cos kz also each other, of z^j/j! by Leibniz' rule."""
@@ -63,13 +58,16 @@ class Waves(eqx.Module):
                         row[i] = "cos" if row[i] == "sin" else "sin"
         return Waves(c, self.exponents, self.anchors, tuple(map(tuple, factors)), self.along)
 
-    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+    def __call__(self, point: Any) -> Any:
+        import jax.numpy as jnp
+
         precision = jnp.complex64 if point.dtype == jnp.float32 else jnp.complex128
         c, kappa = jnp.asarray(self.coefficients, precision), jnp.asarray(self.exponents, precision)
         z = point - jnp.asarray(self.anchors, point.dtype)
         along = z[:, self.along].astype(precision)
         modes = [
-            polynomial(c[:, f], along) * wave_factors(row, kappa, z) for f, row in enumerate(self.factors)
+            polynomial(c[:, f], along) * wave_factors(row, kappa, z, jnp)
+            for f, row in enumerate(self.factors)
         ]
         return jnp.stack([jnp.sum(mode.real) for mode in modes])
 
@@ -107,14 +105,16 @@ class Waves(eqx.Module):
         return travelling, standing
 
 
-class ModalForm(eqx.Module):
+class ModalForm(Tree):
     """u = Σ of families of waves: those whose coefficients meet the conditions, and a particular solution."""
 
     in_parts: ClassVar[str] = "exact solutions of the equations, fitted to the conditions alone"
 
     parts: tuple[Waves, ...]
 
-    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+    def __call__(self, point: Any) -> Any:
+        import jax.numpy as jnp
+
         return jnp.sum(jnp.stack([part(point) for part in self.parts]), axis=0)
 
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:

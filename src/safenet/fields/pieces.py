@@ -10,28 +10,25 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from ..problem import Problem
+from ..trees import Tree, static
 from .basis import AxisBasis
-from .derivatives import Orders
-from .field import volume
+from .field import Orders, volume
 from .series import BLOCK, SCATTERED, Bases, contract
 
 
-class TimePieces(eqx.Module):
+class TimePieces(Tree):
     """Coefficients (pieces, functions of each space axis …, degree + 1) of each field; beyond the last break nan.
 
     `error` is what the solver found out about itself: the relative error of each field, then of all; nan if unknown.
     """
 
-    coefficients: tuple[Float[Array | np.ndarray, ...], ...]
-    breaks: Float[Array | np.ndarray, " ends"]
-    error: Float[Array | np.ndarray, " fields_and_all"]
-    space: Bases = eqx.field(static=True)
+    coefficients: tuple[Any, ...]  # arrays, also JAX's
+    breaks: Any
+    error: Any
+    space: Bases = static()
 
     @property
     def parameters(self) -> int:
@@ -45,7 +42,9 @@ class TimePieces(eqx.Module):
     def _unit(self) -> AxisBasis:
         return AxisBasis("chebyshev", self.degree, -1.0, 1.0)
 
-    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+    def __call__(self, point: Any) -> Any:
+        import jax.numpy as jnp
+
         breaks, t = jnp.asarray(self.breaks, point.dtype), point[-1]
         which = jnp.searchsorted(breaks[1:-1], t, side="right")
         low, high = breaks[which], breaks[which + 1]
@@ -70,24 +69,38 @@ class TimePieces(eqx.Module):
                 k: self._unit(z, k) * ((2 / length) ** k)[:, None] for k in {order[-1] for order in orders}
             }
             unknown = block[:, -1] > breaks[-1]
-            for order in orders:
-                values = self._block(block, which, order, times[order[-1]])
-                values[unknown] = np.nan
-                found[order][start : start + BLOCK] = values
+            for f in range(len(self.space)):
+                for order, values in self._field(f, block, which, orders, times).items():
+                    values[unknown] = np.nan
+                    found[order][start : start + BLOCK, f] = values
         return found
 
-    def _block(self, points: np.ndarray, which: np.ndarray, order: Orders, times: np.ndarray) -> np.ndarray:
-        values = np.empty((len(points), len(self.space)))
-        for f, (own, bases) in enumerate(zip(self.coefficients, self.space, strict=True)):
-            own = np.asarray(own)
-            if not bases:
-                values[:, f] = np.einsum("pk,pk->p", own[which], times)
-                continue
-            tables = [basis(points[:, i], order[i]) for i, basis in enumerate(bases)]
-            for piece in np.unique(which):
-                here = which == piece
-                values[here, f] = contract(own[piece], [*(table[here] for table in tables), times[here]])
-        return values
+    def _field(
+        self,
+        f: int,
+        points: np.ndarray,
+        which: np.ndarray,
+        orders: Sequence[Orders],
+        times: dict[int, np.ndarray],
+    ) -> dict[Orders, np.ndarray]:
+        """One field at the points, which are in the pieces `which`; what derivatives share is contracted once."""
+        own, bases = np.asarray(self.coefficients[f]), self.space[f]
+        if not bases:
+            return {order: np.einsum("pk,pk->p", own[which], times[order[-1]]) for order in orders}
+        found = {order: np.empty(len(points)) for order in orders}
+        needed = {(i, order[i]) for order in orders for i in range(len(bases))}
+        tables = {(i, k): bases[i](points[:, i], k) for i, k in needed}
+        for piece in np.unique(which):
+            here = np.flatnonzero(which == piece)
+            first = {
+                k: np.tensordot(table[here], own[piece], axes=1) for (i, k), table in tables.items() if i == 0
+            }
+            for order in orders:
+                value = first[order[0]]
+                for i in range(1, len(bases)):
+                    value = np.einsum("pk,pk...->p...", tables[i, order[i]][here], value)
+                found[order][here] = np.einsum("pk,pk->p", times[order[-1]][here], value)
+        return found
 
     def jump_integrals(
         self, problem: Problem, axis: int, orders: int, points: np.ndarray

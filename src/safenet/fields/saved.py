@@ -6,16 +6,14 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..errors import SafeNetError
 from ..problem import Problem
+from .averages import averages_skeleton
 from .basis import AxisBasis
 from .cells import cell_skeleton
-from .derivatives import jets
+from .field import jets
 from .modes import modal_skeleton
 from .pieces import pieces_skeleton
 from .series import LinearForm, Piecewise
@@ -32,7 +30,7 @@ def field_skeleton(problem: Problem, spec: Spec) -> Any:
 def _series(problem: Problem, spec: Spec) -> LinearForm:
     bases = tuple(tuple(AxisBasis(**basis) for basis in axes) for axes in spec["bases"])
     shapes = ([basis.size for basis in axes] for axes in bases)
-    return LinearForm(tuple(jnp.zeros(shape) for shape in shapes), bases)
+    return LinearForm(tuple(np.zeros(shape) for shape in shapes), bases)
 
 
 def _piecewise(problem: Problem, spec: Spec) -> Piecewise:
@@ -45,6 +43,7 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "cells": lambda problem, spec: cell_skeleton(len(problem.unknowns), spec),
     "modes": lambda problem, spec: modal_skeleton(len(problem.axes), spec),
     "time-pieces": lambda problem, spec: pieces_skeleton(spec),
+    "averages": lambda problem, spec: averages_skeleton(spec),
     "unknown": lambda problem, spec: Unknown(len(problem.unknowns)),
 }
 
@@ -91,6 +90,9 @@ def check_map(problem: Problem, field: Any) -> None:
     if hasattr(field, "jets") and hasattr(field, "spec"):
         shape = np.shape(jets(field, middle, [value])[value])[1:]
     else:  # a network, which would be compiled
+        import equinox as eqx
+        import jax
+
         kinds = [leaf.dtype for leaf in jax.tree.leaves(field) if eqx.is_inexact_array(leaf)]
         point = jax.ShapeDtypeStruct(middle[0].shape, kinds[0] if kinds else float)
         shape = eqx.filter_eval_shape(lambda net, at: net(at), field, point).shape

@@ -10,30 +10,29 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from ..problem import Problem
+from ..trees import Tree, static
 from .basis import AxisBasis
-from .derivatives import Orders
-from .field import volume
+from .field import Orders, volume
 
 BLOCK = 4096  # points whose tables fit in cache
 SCATTERED = 128  # points over which jumps at a break in time are averaged
 Bases = tuple[tuple[AxisBasis, ...], ...]
 
 
-class LinearForm(eqx.Module):
+class LinearForm(Tree):
     """One tensor of coefficients per field, over the products of its axes' functions."""
 
     subject: ClassVar[str] = "the coefficients of the series, in which the field is linear"
 
-    coefficients: tuple[Float[Array | np.ndarray, ...], ...]
-    bases: Bases = eqx.field(static=True)
+    coefficients: tuple[Any, ...]  # arrays, also JAX's
+    bases: Bases = static()
 
-    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+    def __call__(self, point: Any) -> Any:
+        import jax.numpy as jnp
+
         values = []
         for coefficient, bases in zip(self.coefficients, self.bases, strict=True):
             value = jnp.asarray(coefficient, point.dtype)
@@ -77,7 +76,7 @@ def contract(coefficient: np.ndarray, tables: Sequence[np.ndarray]) -> np.ndarra
     return value
 
 
-class Piecewise(eqx.Module):
+class Piecewise(Tree):
     """u = piece_k for breaks_k ≤ t < breaks_{k+1}: linear forms joined along the last axis, time.
 
     Beyond the last break (a march that was interrupted) the value is nan: unknown, not extrapolated.
@@ -86,13 +85,15 @@ class Piecewise(eqx.Module):
     in_parts: ClassVar[str] = "slabs of time, each solved by itself"
 
     pieces: tuple[LinearForm, ...]
-    breaks: tuple[float, ...] = eqx.field(static=True)
+    breaks: tuple[float, ...] = static()
 
     def _piece(self, time: Any, xp: Any) -> Any:
         inner = np.asarray(self.breaks[1:-1])
         return xp.searchsorted(xp.asarray(inner), time, side="right")
 
-    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+    def __call__(self, point: Any) -> Any:
+        import jax.numpy as jnp
+
         which = self._piece(point[-1], jnp)
         values = jnp.stack([piece(point) for piece in self.pieces])
         return jnp.where(point[-1] <= self.breaks[-1], values[which], jnp.nan)

@@ -7,6 +7,7 @@ and the same sensitivities correct what the rough pass missed. z are the numbers
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from ..errors import SafeNetError
 from ..fields.unknown import Unknown
 from ..measure.misfit import misfit, scales
 from ..problem import Problem
+from ..problem.numbers import Curve
 from ..run.budget import Budget
 from ..run.found import Found
 from ..run.progress import Monitor
@@ -62,7 +64,11 @@ class Modelled:
 
 
 def carry_out(problem: Problem, inner: DirectPlan, monitor: Monitor, budget: Budget) -> Carried:
-    """The best numbers, and the field that belongs to them."""
+    """The best numbers and functions, and the field that belongs to them."""
+    if problem.curves:
+        from .smooth import SmoothFitting
+
+        return SmoothFitting(problem, inner, monitor, budget).carry_out()
     return Fitting(problem, inner, monitor, budget).carry_out()
 
 
@@ -72,6 +78,12 @@ class Fitting:
     def __init__(self, problem: Problem, inner: DirectPlan, monitor: Monitor, budget: Budget) -> None:
         self.problem, self.inner, self.monitor, self.budget = problem, inner, monitor, budget
         self.names = tuple(problem.unknown)
+        sizes = [math.prod(getattr(number, "shape", ())) for number in problem.unknown.values()]
+        ends = np.cumsum([0, *sizes]).tolist()
+        self.places = {
+            name: slice(*span) for name, span in zip(self.names, itertools.pairwise(ends), strict=True)
+        }
+        self.count = int(ends[-1])
         self.sigma: list[Any] = [
             size if m.sigma is None else m.sigma
             for m, size in zip(problem.measured, scales(problem), strict=True)
@@ -79,14 +91,18 @@ class Fitting:
         self.record = PhaseRecord("Gauss–Newton")
         self.rough = len(inner.passes) > 1
         self.best: Modelled | None = None
-        self.J = np.empty((0, len(self.names)))
+        self.J = np.empty((0, self.count))
 
     # ---- the model
 
-    def values(self, z: Vector) -> dict[str, float]:
-        return {
-            name: float(self.problem.unknown[name].at(x, np)) for name, x in zip(self.names, z, strict=True)
-        }
+    def values(self, z: Vector) -> dict[str, Any]:
+        """Of every number its value, of every function its coefficients."""
+        found: dict[str, Any] = {}
+        for name, place in self.places.items():
+            number = self.problem.unknown[name]
+            value = number.at(z[place], np)
+            found[name] = value.reshape(number.shape) if isinstance(number, Curve) else float(value[0])
+        return found
 
     def solve(self, z: Vector, rough: bool) -> Modelled | None:
         """The forward problem at z; None where it has no values, or no solution."""
@@ -165,13 +181,13 @@ class Fitting:
         )
 
     def _fit(self) -> None:
-        z = np.zeros(len(self.names))
+        z = np.zeros(self.count)
         start = self.solve(z, self.rough)
         if start is None and self.rough:
             self.rough = False
             start = self.solve(z, False)
         if start is None:
-            listing = ", ".join(f"{name} = {value:g}" for name, value in self.values(z).items())
+            listing = ", ".join(f"{name} = {number.start}" for name, number in self.problem.unknown.items())
             self.record.outcome = Ending.GIVEN_UP
             self.record.stop_reason = (
                 f"The equations are not solved at the start, {listing}; start elsewhere."
@@ -179,20 +195,28 @@ class Fitting:
             return
         self.best = start
         if self.names:
-            self._lead_in()
-            self._descend(self.rough)
-            for _ in range(MOST_WEIGHTS):
-                if not self._reweighted():
-                    break
-                self._descend(self.rough)
+            self._search()
         if self.rough:
-            fine = self.solve(self.best.z, False)
-            self.best = fine or self.best
-            if self.names:
-                self._descend(False, sensitive=False)
+            self._refine()
         self.record.stop_reason = (
             self.record.stop_reason or "The equations are solved; no number was to be found."
         )
+
+    def _search(self) -> None:
+        self._lead_in()
+        self._descend(self.rough)
+        for _ in range(MOST_WEIGHTS):
+            if not self._reweighted():
+                break
+            self._descend(self.rough)
+
+    def _refine(self) -> None:
+        """All passes at the end, and the same sensitivities correct what the rough one missed."""
+        assert self.best is not None
+        fine = self.solve(self.best.z, False)
+        self.best = fine or self.best
+        if self.names:
+            self._descend(False, sensitive=False)
 
     def _lead_in(self) -> None:
         """Longer and longer beginnings of time first: far off, a nonlinear model leads elsewhere later on."""

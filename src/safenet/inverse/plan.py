@@ -11,13 +11,21 @@ from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.beginning import check_beginning
 from ..problem.facts.posedness import left_free
+from .linearised import obstacle as not_linearised
 
 GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and the plan must suit those beside it
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Find unknown numbers from data: Gauss–Newton, with a direct `solver` inside, by default Auto's choice."""
+    """Find unknown numbers from data: Gauss–Newton, with a direct `solver` inside, by default Auto's choice.
+
+    Examples:
+        >>> t = np.linspace(0, 1, 20)
+        >>> problem = decay.finding("k").with_data(sn.Data(t=t, u=np.exp(-0.7 * t)))
+        >>> round(float(sn.solve(problem, sn.Fit()).found["k"]), 6)
+        0.7
+    """
 
     solver: Any = "auto"
     name: ClassVar[str] = "fit"
@@ -26,6 +34,8 @@ class Fit:
         """Why it does not suit a problem, or None if it does."""
         if not problem.data:
             return "there are no data to find its numbers from"
+        if problem.curves and (why := not_linearised(problem)):
+            return why
         free = left_open(problem)
         return (
             f"only the data fix its solution, and a direct solver has no place for them ({free})"

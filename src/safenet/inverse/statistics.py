@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ..measure.thresholds import UNLIKELY
 from ..problem import Problem
+from ..problem.numbers import Curve
 from ..run.found import Found
-from .thresholds import LOOSE, NOTHING, SAME
+from .thresholds import ILL_POSED, LOOSE, NOTHING, SAME
 
 
 def found_numbers(
@@ -63,6 +66,60 @@ def found_numbers(
     return Found(values, errors, correlations, tuple(said), bool(unseen.any()))
 
 
+def curve_found(
+    problem: Problem,
+    z: np.ndarray,
+    places: Mapping[str, slice],
+    C: np.ndarray,
+    determined: np.ndarray,
+    singular: Mapping[str, np.ndarray],
+) -> Found:
+    """Functions and numbers with their errors, from the covariance C of z and the shares that the data determine."""
+    values: dict[str, Any] = {}
+    errors: dict[str, Any] = {}
+    counts: dict[str, float] = {}
+    said = []
+    for name, place in places.items():
+        number = problem.unknown[name]
+        slope = number.slope(z[place])
+        covariance = slope[:, None] * C[place, place] * slope
+        if not isinstance(number, Curve):
+            values[name] = float(number.at(z[place], np)[0])
+            errors[name] = float(np.sqrt(max(covariance[0, 0], 0.0)))
+            continue
+        table = problem.functions[name]
+        middles = [
+            line.knots[np.arange(line.size)[:, None] + [1, 2, 3]].mean(axis=1) for line in table.spline.lines
+        ]
+        inside = [
+            np.clip(m, line.breaks[0], line.breaks[-1])
+            for m, line in zip(middles, table.spline.lines, strict=True)
+        ]
+        B = table.spline.design([m.ravel() for m in np.meshgrid(*inside, indexing="ij")], (0,) * len(inside))
+        values[name] = number.at(z[place], np).reshape(number.shape)
+        errors[name] = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", B, covariance, B), 0)).reshape(
+            number.shape
+        )
+        counts[name] = float(determined[place].sum())
+        said += _recoverable(problem, name, number, counts[name], singular[name])
+    return Found(values, errors, warnings=tuple(said), determined=counts)
+
+
+def _recoverable(problem: Problem, name: str, curve: Curve, count: float, singular: np.ndarray) -> list[str]:
+    """What of a function the data do not tell."""
+    if count < 0.5:
+        return [f"the data do not depend on {name}: it stays near its start"]
+    if singular[0] < ILL_POSED * singular[-1] and len(singular) == curve.size:
+        return []
+    axes = [problem.axes[problem.axis_names.index(axis)] for axis in curve.of]
+    along = count ** (1 / len(axes))
+    sizes = ", ".join(f"{axis.length / along:.2g} in {axis.name}" for axis in axes)
+    return [
+        f"finding {name} is ill-posed: the data determine about {count:.0f} of its {curve.size} coefficients, details "
+        f"coarser than about {sizes}; what is finer leaves no trace in them and is as smooth as may be"
+    ]
+
+
 def _weight(direction: np.ndarray, blind: np.ndarray) -> float:
     """How much of a direction is in numbers that the data do see."""
     return float(np.linalg.norm(direction[~blind]))
@@ -75,7 +132,7 @@ def _spread(r: np.ndarray, numbers: int, known: bool) -> float:
         return 1.0
     inflated = float(np.sqrt(chi2 / freedom))
     if known:
-        return inflated if stats.chi2.sf(chi2, freedom) < UNLIKELY else 1.0
+        return inflated if scipy.stats.chi2.sf(chi2, freedom) < UNLIKELY else 1.0
     return inflated
 
 

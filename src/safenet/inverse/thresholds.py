@@ -1,5 +1,7 @@
 """Every number that steers a fit."""
 
+import numpy as np
+
 DIFFERENCE = 1e-4  # step in z of a sensitivity: direct solvers are smooth in their parameters to far below it
 DAMPING = 1e-3  # of the first step
 LARGEST_STEP = 2.0  # in z: a factor of seven for a number with one bound
@@ -17,4 +19,9 @@ FAR_OFF = (
     0.3  # ‖model − value‖/‖value‖ at the start above which a nonlinear fit begins with the beginning of time
 )
 BEGINNINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of time
+STRENGTHS = 10.0 ** np.arange(-14, 4.01, 0.25)  # of regularisation, relative to tr JᵀJ/tr K
+GENTLER = 100.0  # a strength is at most so many times smaller in the next step
+SETTLED = 1.6  # a strength that changes by less has settled
+TINY = 1e-10  # of a coefficient, beside its second differences: what nothing tells stays at the start
+ILL_POSED = 1e6  # ratio of singular values above which fine details of a function leave no trace in the data
 NEARER = 0.03  # a step in z after which a longer part of time follows

@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from .. import listed
 from .. import reference as references  # not its functions: burgers here is the problem
 from ..errors import SafeNetError, nearest
 from ..problem import Problem
@@ -19,23 +20,7 @@ from ..problem.reading import number_of
 from ..problem.toml import loads, read
 from ..reference import Reference
 
-# The paper's order first, then harder ones: their data are no modes of the equation, or their coefficients are those
-# at which networks are known to fail.
-ORDER = (
-    *(
-        "wave",
-        "convection",
-        "reaction",
-        "diffusion",
-        "heat2d",
-        "burgers",
-        "allen-cahn",
-        "backstep",
-        "nh-heat",
-    ),
-    *("wave-hard", "convection-30", "convection-50", "reaction-10", "heat-bump", "burgers-two", "helmholtz"),
-    *("cavity", "four-holes"),
-)
+ORDER = listed.PROBLEMS
 
 
 def _number(problem: Problem, name: str) -> float:
@@ -78,10 +63,15 @@ def names() -> tuple[str, ...]:
     return ORDER
 
 
+def text(name: str) -> str:
+    """The problem file of that name."""
+    file = resources.files(__package__).joinpath(f"{_listed(name)}.toml")
+    return file.read_text(encoding="utf-8")
+
+
 @cache
 def _read(name: str) -> Problem:
-    text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return loads(text, f"{name}.toml")
+    return loads(text(name), f"{name}.toml")
 
 
 def problem(name: str, **parameters: Any) -> Problem:

@@ -1,0 +1,1 @@
+"""Points, residuals on unseen points, and the error estimate."""

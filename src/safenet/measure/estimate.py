@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..fields.cells import Cell, CellForm
-from ..fields.derivatives import jets
+from ..fields.field import jets
 from ..fields.pieces import TimePieces
 from ..fields.series import LinearForm, Piecewise
 from ..problem import Problem
@@ -175,7 +175,7 @@ def _known(problem: Problem, field: Any) -> Estimate | None:
     residual = held_out(problem, field).worst
     if residual > BLIND and together < BLIND * residual:
         return _stepped_over(residual)
-    noise = _moved(field, points, own)
+    noise = _moved(field, points, own) if together < MOVED_BELOW else 0.0
     if isinstance(field, TimePieces):
         noise = max(noise, AMPLE * amplified_rounding(problem, field))
     return Estimate(

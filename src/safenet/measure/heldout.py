@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy.stats import qmc
 
-from ..fields.derivatives import Orders, jets
-from ..fields.field import InPieces, volume
+from ..fields.field import InPieces, Orders, jets, volume
 from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.facts.fact import fact
@@ -23,8 +22,10 @@ from ..problem.facts.narrow import narrow
 from ..problem.jets import Jet, coordinate
 from .points import inside, on_condition
 from .thresholds import ALIKE, SMOOTH, TRIVIAL
+from .weak import balances
 
 SEED = 20_231  # apart from every training seed: these points are never trained on
+EVEN = 4  # axes up to which multiples of irrational numbers fill the cube evenly
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,13 @@ class HeldOut:
 def held_out(
     problem: Problem, field: Any, count: int = 1024, span: tuple[float, float] | None = None
 ) -> HeldOut:
-    """Measure `field` on `count` Sobol points of the box (its time axis cut to `span` where given).
+    """Measure `field` on `count` scattered points of the box (its time axis cut to `span` where given).
 
-    With a span that does not start at the beginning, initial conditions are not measured.
+    With a span that does not start at the beginning, initial conditions are not measured. Of a field with jumps, whose
+    derivatives mean nothing there, balances over boxes are measured instead.
     """
-
+    if getattr(field, "weak", False):
+        return HeldOut(*balances(problem, field))
     points = _interior_points(problem, count).copy()
     started, features = True, _features(problem)
     if span is not None and problem.time is not None:
@@ -123,7 +126,7 @@ def dwarfed(problem: Problem, field: Any, count: int = 1024) -> Dwarfed | None:
 
 
 def interior_points(problem: Problem, count: int) -> np.ndarray:
-    """At least `count` Sobol points of the domain, and some in what is too narrow for them, (n, axes): a copy."""
+    """At least `count` scattered points of the domain, and some in what is too narrow for them, (n, axes): a copy."""
     return np.concatenate([_interior_points(problem, count), _features(problem)])
 
 
@@ -151,8 +154,13 @@ def driven(problem: Problem) -> float:
 
 
 def scattered(points: int, columns: int) -> np.ndarray:
-    sobol = qmc.Sobol(columns, rng=np.random.default_rng(SEED))
-    return np.asarray(sobol.random_base2(int(np.ceil(np.log2(points)))))
+    """2^m points of the unit cube: x_n = s + nα modulo 1, α_j = φ^−j, φ^(d+1) = φ + 1; Sobol's if it has many axes."""
+    random, count = np.random.default_rng(SEED), 2 ** int(np.ceil(np.log2(points)))
+    if columns <= EVEN:
+        phi = max(np.roots([1.0, *[0.0] * (columns - 1), -1.0, -1.0]).real) if columns else 1.0
+        alpha = phi ** -np.arange(1.0, columns + 1)
+        return np.asarray((random.random(columns) + np.arange(count)[:, None] * alpha) % 1.0)
+    return np.asarray(scipy.stats.qmc.Sobol(columns, rng=random).random(count))
 
 
 def jumps(problem: Problem, field: Any, points: np.ndarray, sizes: np.ndarray) -> float:

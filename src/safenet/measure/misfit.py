@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ..problem import Problem
 from ..problem.data import VALUE, Measured
@@ -106,7 +106,7 @@ def _too_large(measured: Measured, gap: np.ndarray) -> list[str]:
     if measured.sigma is None:
         return []
     chi2, count = float(np.sum((gap / measured.sigma) ** 2)), len(gap)
-    if stats.chi2.sf(chi2, count) > UNLIKELY:
+    if scipy.stats.chi2.sf(chi2, count) > UNLIKELY:
         return []
     return [
         f"the residuals of {measured.name} are {np.sqrt(chi2 / count):.2g} times sigma: sigma is too small, or the "

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.derivatives import jets
+from ..fields.field import jets
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.threads import one_thread

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
+import scipy
 
 from ..errors import SafeNetError, nearest
 from ..problem import Condition, Problem
@@ -18,15 +18,19 @@ Draw = Callable[[int, int], np.ndarray]
 
 SAMPLERS: dict[str, Sampler] = {
     "uniform": lambda count, axes, random: random.random((count, axes)),
-    "latin": lambda count, axes, random: qmc.LatinHypercube(axes, rng=random).random(count),
+    "latin": lambda count, axes, random: _latin(count, axes, random),
     "sobol": lambda count, axes, random: _sobol(count, axes, random),
 }
+
+
+def _latin(count: int, axes: int, random: np.random.Generator) -> np.ndarray:
+    return np.asarray(scipy.stats.qmc.LatinHypercube(axes, rng=random).random(count))
 
 
 def _sobol(count: int, axes: int, random: np.random.Generator) -> np.ndarray:
     """The first `count` of 2^m scrambled Sobol points: a whole power of two keeps the sequence balanced."""
     power = max(0, int(np.ceil(np.log2(max(count, 1)))))
-    return np.asarray(qmc.Sobol(axes, rng=random).random_base2(power)[:count])
+    return np.asarray(scipy.stats.qmc.Sobol(axes, rng=random).random_base2(power)[:count])
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..fields.cells import Cell, CellForm
-from ..fields.derivatives import Orders, jets
+from ..fields.field import Orders, jets
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
 from ..run.threads import one_thread

@@ -11,7 +11,10 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array
 
-from .. import backend  # noqa: F401  (float64)
+from .. import (
+    backend,  # noqa: F401  (float64)
+    listed,
+)
 from ..errors import SafeNetError, nearest
 from ..features import (
     Coordinates,
@@ -46,6 +49,10 @@ class Method:
 
     Every field is an option of `method` and of `solve`, so that an ablation is a line; a field that is not read by the
     chosen embedding or weighting has no effect.
+
+    Examples:
+        >>> method = sn.Method(features=64, width=32, depth=3)
+        >>> training = sn.Train(method, "paper-1")
     """
 
     # Features: how many (0: the coordinates themselves), of which kind, and what joins them.
@@ -181,19 +188,7 @@ TRAINED_DENSELY: dict[str, Any] = {
     **{"features": 64, "width": 32, "depth": 3, "degree": 1},
     **{"skip": True, "carriers": True, "seams": True},
 }
-DESCRIPTIONS: dict[str, str] = {
-    "safe-net": "SAFE-NET: trainable Fourier products and features of the conditions, as we would build it",
-    "safe-net-literal": "the paper as printed: 128 features, unit amplitudes, per-point normalisation",
-    "pinn": "a plain network of four hidden layers on the coordinates",
-    "fls-pinn": "the same with a sine as its first layer",
-    "w-pinn": "the same with the loss weighted by traces of the tangent kernel",
-    "w-pinn-grid": "the same with the best of three fixed weights for the equation",
-    "rba-pinn": "six layers on Fourier series, every point weighted by its past residuals",
-    "rff": "random Fourier features as printed, 200 cycles per unit of space",
-    "rff-tuned": "random Fourier features of about one cycle per box",
-    "rbf": "128 normalised radial functions with trainable centres and widths",
-    "rbf-p": "the same and all monomials up to degree two",
-}
+DESCRIPTIONS = listed.METHODS
 
 
 def method(name: str, **options: Any) -> Method:

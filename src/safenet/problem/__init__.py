@@ -1,6 +1,7 @@
 """What is solved: symbols, equations, conditions, parameters, domain; from SymPy, text or a TOML file."""
 
 from .data import Data
+from .functions import Table
 from .geometry.shapes import Box, Disc, Polygon
 from .pieces import On
 from .problem import Problem
@@ -17,6 +18,7 @@ __all__ = [
     "Polygon",
     "Problem",
     "Relation",
+    "Table",
     "dumps",
     "loads",
     "read",

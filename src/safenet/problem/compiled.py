@@ -15,6 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .evaluate import COMPOSED, UNARY, constant
+from .language.tabulated import Tabulated
 from .language.where import Where
 
 LONGEST_POWER = 64  # an integer power below this is a product: exact for negative bases
@@ -29,23 +30,42 @@ def compiled(
     """
     lines: list[str] = []
     known: dict[sp.Basic, str] = {symbol: f"x{i}" for i, symbol in enumerate(symbols)}
-    results = [_written(expression, known, lines) for expression in expressions]
+    tables: dict[str, Any] = {}
+    results = [_written(expression, known, lines, tables) for expression in expressions]
     arguments = ", ".join(f"x{i}" for i in range(len(symbols)))
     body = [f"def function({arguments}):", *lines, f"    return ({', '.join(results)},)"]
     names: dict[str, Any] = {"f": SCALARS if scalar else ARRAYS, "nan": math.nan, "__builtins__": {}}
+    names |= {name: _looked_up(node, scalar) for name, node in tables.items()}
     exec("\n".join(body), names)
     function: Callable[..., tuple[Any, ...]] = names["function"]
     return function
 
 
-def _written(node: sp.Basic, known: dict[sp.Basic, str], lines: list[str]) -> str:
-    """The name of a node's value, with the assignments that it needs appended to `lines`."""
+def _looked_up(node: Tabulated, scalar: bool) -> Callable[..., Any]:
+    def value(*at: Any) -> Any:
+        found = node.computed([np.asarray(x, float) for x in at], np)
+        return float(found) if scalar else found
+
+    return value
+
+
+def _written(
+    node: sp.Basic, known: dict[sp.Basic, str], lines: list[str], tables: dict[str, Tabulated]
+) -> str:
+    """The name of a node's value, with the assignments that it needs appended to `lines`, and functions by numbers to
+    `tables`."""
     if node in known:
+        return known[node]
+    if isinstance(node, Tabulated):
+        at = [_written(x, known, lines, tables) for x in node.at]
+        tables[f"t{len(tables)}"] = node
+        known[node] = f"v{len(lines)}"
+        lines.append(f"    {known[node]} = t{len(tables) - 1}({', '.join(at)})")
         return known[node]
     if node.is_number:
         known[node] = f"({constant(node)!r})"
         return known[node]
-    parts = [_written(part, known, lines) for part in node.args]
+    parts = [_written(part, known, lines, tables) for part in node.args]
     known[node] = f"v{len(lines)}"
     lines.append(f"    {known[node]} = {_operation(node, parts)}")
     return known[node]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,18 +17,26 @@ from .language.notation import written
 from .pieces import On, check_piece
 from .reading import number_of
 from .relation import Condition, Relation
+from .sides import placed, ties
 
 if TYPE_CHECKING:
     from .problem import Problem
 
 
-def conditions_of(problem: Problem, given: Sequence[On]) -> tuple[Condition, ...]:
-    """The conditions of a problem whose domain and unknowns are known."""
+def conditions_of(problem: Problem, given: Sequence[On]) -> tuple[tuple[Condition, ...], tuple[str, ...]]:
+    """The conditions of a problem whose domain and unknowns are known; and what was added to periodic ones."""
     found = []
     for index, one in enumerate(given):
+        label = f"condition {index + 1}"
         with about("conditions", index):
-            found.append(_condition(problem, one, f"condition {index + 1}"))
-    return tuple(found)
+            if one.piece:
+                check_piece(one.piece, tuple(problem.pieces), label)
+                check_place(problem, one, label)
+            found += [
+                replace(_condition(problem, at, label), number=index + 1) for at in placed(problem, one)
+            ]
+    more, said = ties(problem, found)
+    return (*found, *(_condition(problem, one, "periodic") for one in more)), said
 
 
 def _condition(problem: Problem, given: On, label: str) -> Condition:
@@ -38,7 +47,7 @@ def _condition(problem: Problem, given: On, label: str) -> Condition:
         )
     places = tuple(dict.fromkeys(jet.place for jet in relation.jets.values()))
     if given.piece:
-        return _on_piece(problem, relation, places, given.piece, label)
+        return _on_piece(problem, relation, given.piece)
     free = _free_axes(problem, relation, places, label)
     for place in places:
         _check_inside(problem, place, label)
@@ -68,7 +77,7 @@ def _free_axes(problem: Problem, relation: Relation, places: Sequence[Place], la
             "all unknowns of one condition must be free along the same axes",
         )
     if len(free) == len(problem.axes):
-        if problem.region is not None:
+        if problem.pieces or problem.region is not None:
             some = next(iter(problem.pieces), "PIECE")
             raise SafeNetError(
                 f"{label} ({relation.text}) does not say where it holds",
@@ -118,17 +127,9 @@ def _check_region(problem: Problem, places: Sequence[Place], free: tuple[int, ..
         raise SafeNetError(f"{shown} is placed outside the domain", "move it inside")
 
 
-def _on_piece(
-    problem: Problem, relation: Relation, places: Sequence[Place], piece: str, label: str
-) -> Condition:
+def _on_piece(problem: Problem, relation: Relation, piece: str) -> Condition:
     """A condition along a named piece, at every time."""
-    check_piece(piece, tuple(problem.pieces), label)
     text = f"{_with_slopes(problem, relation.text)} on {piece}"
-    if any(value is not None for place in places for value in place):
-        raise SafeNetError(
-            f"{label} ({text}) fixes a place and names a piece",
-            f"write {problem.unknowns[0]} = … on {piece}, or give the place alone",
-        )
     free = tuple(range(len(problem.axes)))
     everywhere: tuple[Place, ...] = ((None,) * len(free),)
     return Condition(
@@ -141,6 +142,17 @@ def _on_piece(
         everywhere,
         piece,
     )
+
+
+def check_place(problem: Problem, given: On, label: str) -> None:
+    """Where a piece is named, arguments must not say where, too."""
+    relation = relation_of(problem, given.statement, label, problem.normals)
+    if any(value is not None for jet in relation.jets.values() for value in jet.place):
+        text = f"{_with_slopes(problem, relation.text)} on {given.piece}"
+        raise SafeNetError(
+            f"{label} ({text}) fixes a place and names a piece",
+            f"write {problem.unknowns[0]} = … on {given.piece}, or give the place alone",
+        )
 
 
 def _with_slopes(problem: Problem, text: str) -> str:

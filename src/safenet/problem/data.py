@@ -37,7 +37,13 @@ SIGMA = "sigma"
 class Data:
     """Measured values at points. `source`: a file (.csv, .npz, .parquet), a mapping of arrays, a data frame or an
     xarray data set; or the columns by name. `value`: what was measured, where that is not the name of a column.
-    `sigma`: one standard deviation of the noise, a number or a column's name; without it, it is estimated."""
+    `sigma`: one standard deviation of the noise, a number or a column's name; without it, it is estimated.
+
+    Examples:
+        >>> t = np.linspace(0, 1, 20)
+        >>> data = sn.Data(t=t, u=np.exp(-t), sigma=0.01)
+        >>> measured = decay.with_data(data)
+    """
 
     def __init__(
         self, source: Any = None, /, *, value: str | None = None, sigma: Any = None, **columns: Any
@@ -241,7 +247,7 @@ def _column(data: Data, measured: Sequence[str]) -> str:
 
 def _relation(problem: Problem, data: Data, column: str, text: str) -> Relation:
     parameters = tuple(symbol.name for symbol in problem.parameters)
-    names = Names(problem.axis_names, problem.unknowns, parameters)
+    names = Names(problem.axis_names, problem.unknowns, parameters, functions=problem.function_names)
     label = f"the value {text!r}" if data.value else f"the column {column!r}"
     try:
         expression = canonical(parse_expression(text, names, label, unknowns=True))

@@ -14,6 +14,7 @@ from .jets import coordinate
 from .pieces import box_of, normal_names, region_of, selector_text
 from .reading import axis_of, ends_of, name_of, number_of
 from .relation import TIME
+from .sides import periodic_axes, sides_of
 
 
 class Domain:
@@ -26,6 +27,7 @@ class Domain:
         remove: Sequence[Shape] | Shape,
         pieces: Mapping[str, Any] | None,
         parameters: Mapping[Any, Any] | None,
+        periodic: Any = (),
     ) -> None:
         if isinstance(on, Shape):
             shape, on = on, box_of(on)
@@ -47,8 +49,19 @@ class Domain:
         _check_axes([name_of(axis) for axis in on])
         self.shape, self.remove = shape, (remove,) if isinstance(remove, Shape) else tuple(remove)
         self.pieces = {name: selector_text(name, given) for name, given in _named("pieces", pieces)}
+        self.periodic = periodic_axes(self.axes, periodic)
+        plain = shape is None and not self.remove
+        # Which whole sides of a box the pieces name; with these it stays a plain box.
+        self.sides = sides_of(self.axes, self.pieces, self.periodic, self.parameters) if plain else None
         with about("domain", "shape"):
-            self.region = region_of(self.axes, shape, self.remove, self.pieces, self.parameters)
+            named = {} if self.sides is not None else self.pieces
+            self.region = region_of(self.axes, shape, self.remove, named, self.parameters)
+        if self.periodic and self.region is not None:
+            raise SafeNetError(
+                f"{self.periodic[0]} is periodic, and the domain is not a box with whole sides",
+                "leave out periodic, or shapes and parts of sides",
+                Place(("periodic",)),
+            )
 
     @property
     def axis_names(self) -> tuple[str, ...]:

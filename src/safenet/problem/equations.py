@@ -50,7 +50,8 @@ def _equation(problem: Problem, statement: sp.Eq, label: str) -> Relation:
 
 def relation_of(problem: Problem, statement: sp.Eq, label: str, normals: Sequence[str] = ()) -> Relation:
     """A statement as residual = 0 in coordinates and jets: real, finite, computable, of known symbols alone."""
-    table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns, problem.parameters)
+    symbols = [axis.symbol for axis in problem.axes]
+    table = JetTable(symbols, problem.unknowns, problem.parameters, problem.functions)
     left, right = table.rewrite(statement.lhs, label), table.rewrite(statement.rhs, label)
     residual, text = left - right, f"{written(left)} = {written(right)}"
     _check_real(residual, table, f"{label} ({text})")

@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from ..errors import SafeNetError
+from .language.tabulated import Tabulated
 from .language.where import Where
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ def computable(expression: sp.Expr) -> None:
     todo = [expression]
     while todo:
         node = todo.pop()
+        if isinstance(node, Tabulated):
+            todo += node.at
+            continue
         if node.is_Symbol or node.is_number:
             continue
         if not isinstance(node, operations):
@@ -86,6 +90,8 @@ def evaluate(expression: sp.Expr, values: Mapping[sp.Symbol, Any], xp: ModuleTyp
             g, a, b = node.args
             holds = walk(g) > 0
             return xp.where(holds, piece(a, holds), piece(b, ~holds))
+        if isinstance(node, Tabulated):
+            return node.computed([xp.asarray(walk(x)) for x in node.at], xp, values.get(node.coefficients))
         return constant(node) if node.is_number else _combine(node, walk, xp)
 
     def piece(part: sp.Expr, holds: Any) -> Any:
@@ -107,6 +113,8 @@ def constant(number: sp.Expr) -> float:
     """
 
     def rough(node: sp.Basic) -> np.float64:
+        if isinstance(node, Tabulated):
+            return np.float64(node.computed([rough(x) for x in node.at], np))
         return _combine(node, rough, np) if node.args else np.float64(float(node))
 
     try:

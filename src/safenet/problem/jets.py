@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import TYPE_CHECKING
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from ..errors import SafeNetError
 from .language.notation import written
+from .language.tabulated import Tabulated
+
+if TYPE_CHECKING:
+    from .functions import Table
 
 Orders = tuple[int, ...]
 Place = tuple[sp.Expr | None, ...]
@@ -73,11 +78,13 @@ class JetTable:
         axes: Sequence[sp.Symbol],
         fields: Sequence[str],
         parameters: Mapping[sp.Symbol, sp.Expr] | None = None,
+        functions: Mapping[str, Table] | None = None,
     ) -> None:
         self.axes = tuple(axes)
         self.names = tuple(axis.name for axis in axes)
         self.fields = tuple(fields)
         self.parameters = dict(parameters or {})
+        self.functions = dict(functions or {})
         self.jets: dict[sp.Symbol, Jet] = {}
 
     def symbol(self, jet: Jet) -> sp.Symbol:
@@ -93,10 +100,25 @@ class JetTable:
         if isinstance(expression, sp.Derivative):
             return self._derivative(expression, label)
         if isinstance(expression, AppliedUndef):
-            return self.symbol(self._applied(expression, (0,) * len(self.axes), label))
+            return self._function(expression, (), label) or self.symbol(
+                self._applied(expression, (0,) * len(self.axes), label)
+            )
         if not expression.args:
             return expression
         return expression.func(*(self.rewrite(argument, label) for argument in expression.args))
+
+    def _function(self, applied: AppliedUndef, by: Sequence[sp.Symbol], label: str) -> sp.Expr | None:
+        """A function given by numbers, differentiated `by` some axes; None if it is none of those."""
+        table = self.functions.get(applied.func.__name__)
+        if table is None:
+            return None
+        if len(applied.args) != len(table.of):
+            raise SafeNetError(
+                f"{label}: {applied} has {len(applied.args)} arguments",
+                f"write {table.name}({', '.join(table.of)})",
+            )
+        orders = [sum(axis == x for axis in by) for x in applied.args]
+        return Tabulated(table, orders, *applied.args)
 
     def _applied(self, applied: AppliedUndef, orders: Orders, label: str) -> Jet:
         name = applied.func.__name__
@@ -130,6 +152,9 @@ class JetTable:
             if expanded == derivative:
                 raise SafeNetError(f"{label}: cannot read the derivative {derivative}")
             return self.rewrite(expanded, label)
+        by = [variable for variable, count in derivative.variable_count for _ in range(int(count))]
+        if (known := self._function(inner, by, label)) is not None:
+            return known
         orders = [0] * len(self.axes)
         for variable, count in derivative.variable_count:
             if variable not in self.axes:

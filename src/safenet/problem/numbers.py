@@ -1,10 +1,12 @@
-"""nu = { start = 0.1, above = 0 }: an unknown number, a parameter whose value is to be found from data."""
+"""nu = { start = 0.1, above = 0 }: an unknown number, a parameter whose value is to be found from data;
+k = { of = ["x"], start = 1, above = 0 }: an unknown function of some of the axes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +14,16 @@ import sympy as sp
 
 from ..errors import Place, SafeNetError, about, nearest
 from .evaluate import constant
+from .functions import Table
+from .language.tabulated import Tabulated
 from .reading import name_of, number_of
+from .splines import Line, Spline
 
 if TYPE_CHECKING:
+    from .domain import Domain
     from .problem import Problem
 
-KEYS = ("start", "above", "below")
+KEYS = ("start", "above", "below", "of", "cells")
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Number:
     start: sp.Expr
     above: sp.Expr | None = None
     below: sp.Expr | None = None
-    value: float | None = None
+    value: Any = None
 
     @property
     def current(self) -> sp.Expr:
@@ -59,9 +65,9 @@ class Number:
             return high - (high - start) * xp.exp(z)
         return low + (high - low) / (1 + (high - start) / (start - low) * xp.exp(-z))
 
-    def free(self, value: float) -> float:
+    def free(self, value: Any) -> Any:
         """The z at which the number has a value."""
-        from math import log
+        from numpy import log
 
         start, low, high = self._ends
         if low is None and high is None:
@@ -72,17 +78,51 @@ class Number:
             return log((high - value) / (high - start))
         return log((value - low) / (high - value) * (high - start) / (start - low))
 
-    def slope(self, z: float) -> float:
+    def slope(self, z: Any) -> Any:
         """∂value/∂z."""
         import numpy as np
 
         start, low, high = self._ends
         if low is None and high is None:
-            return abs(start) or 1.0
-        value = float(self.at(z, np))
+            return (abs(start) or 1.0) + 0.0 * z
+        value = self.at(z, np)
         if high is None:
-            return value - low  # type: ignore[operator]
+            return value - low
         return value - high if low is None else (value - low) * (high - value) / (high - low)
+
+
+CELLS = {1: 24, 2: 10, 3: 5}  # of an unknown function along each axis; what the data do not tell is smooth
+
+
+@dataclass(frozen=True)
+class Curve(Number):
+    """An unknown function of the axes `of`: a cubic spline on `cells` cells along each, whose coefficients are numbers
+    between the bounds, and so is the function."""
+
+    of: tuple[str, ...] = ()
+    cells: int = 0
+
+    @property
+    def current(self) -> sp.Expr:
+        raise TypeError("a function has no one value")
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        return (self.cells + 3,) * len(self.of)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    def table(self, name: str, domain: Domain) -> Table:
+        """The function as it is now: what was found, or the start."""
+        import numpy as np
+
+        axes = [domain.axes[domain.axis_names.index(axis)] for axis in self.of]
+        lines = tuple(Line.uniform(axis.lo, axis.hi, self.cells) for axis in axes)
+        value = constant(self.start) if self.value is None else self.value
+        own = Spline(lines, np.array(np.broadcast_to(value, self.shape), float))
+        return Table(None, name=name, of=self.of, own=own)
 
 
 def numbers_of(given: Any) -> dict[str, Number]:
@@ -102,15 +142,10 @@ def _number(name: str, given: Any) -> Number:
         return given
     table = given if isinstance(given, Mapping) else {} if given is None else {"start": given}
     for key in table:
-        if key == "of":
-            raise SafeNetError(
-                f"the unknown {name} is a function of {table[key]}, and only numbers can be found so far",
-                f"write it as a formula of unknown numbers, e.g. {name}0 + {name}1*x",
-            )
         if key not in KEYS:
             raise SafeNetError(f"the unknown {name} has no property {key!r}", nearest(key, KEYS))
     above, below = (
-        None if table.get(key) is None else number_of(table[key], f"{key} of {name}") for key in KEYS[1:]
+        None if table.get(key) is None else number_of(table[key], f"{key} of {name}") for key in KEYS[1:3]
     )
     if above is not None and below is not None and not constant(above) < constant(below):
         raise SafeNetError(f"{name} has no value above {above} and below {below}", "exchange the two bounds")
@@ -124,7 +159,18 @@ def _number(name: str, given: Any) -> Number:
         raise SafeNetError(
             f"{name} starts at {number.start}, and must be {' and '.join(bounds)}", "start inside the bounds"
         )
-    return number
+    return _curve(name, number, table) if "of" in table else number
+
+
+def _curve(name: str, number: Number, table: Mapping[str, Any]) -> Curve:
+    axes = [table["of"]] if isinstance(table["of"], (str, sp.Symbol)) else list(table["of"])
+    of = tuple(name_of(axis) for axis in axes)
+    if not 1 <= len(of) <= max(CELLS) or len(set(of)) < len(of):
+        raise SafeNetError(f"the unknown {name} is a function of {of}", f'write {name} = {{ of = ["x"] }}')
+    cells = table.get("cells", CELLS[len(of)])
+    if type(cells) is not int or not 1 <= cells <= 200:
+        raise SafeNetError(f"the unknown {name} has {cells} cells", "give a whole number from 1 to 200")
+    return Curve(number.start, number.above, number.below, None, of, cells)
 
 
 def _usual(above: sp.Expr | None, below: sp.Expr | None) -> sp.Expr:
@@ -148,16 +194,31 @@ def with_unknown(parameters: Any, numbers: Mapping[str, Number]) -> Any:
                 f"leave it out of the parameters, and start it there: {name} = {{ start = {known[name]} }}",
                 Place(("unknown", name)),
             )
-    return known | {name: number.current for name, number in numbers.items()}
+    scalars = {name: number for name, number in numbers.items() if not isinstance(number, Curve)}
+    return known | {name: number.current for name, number in scalars.items()}
+
+
+def curves_of(problem: Domain, numbers: Mapping[str, Number]) -> dict[str, Table]:
+    """The unknown functions as they are now."""
+    found = {}
+    for name, number in numbers.items():
+        if isinstance(number, Curve):
+            with about("unknown", name):
+                for axis in number.of:
+                    if axis not in problem.axis_names:
+                        raise SafeNetError(
+                            f"the unknown {name} depends on {axis}, which is no axis of the domain",
+                            f"the axes are {', '.join(problem.axis_names)}",
+                        )
+                found[name] = number.table(name, problem)
+    return found
 
 
 def check_unknown(problem: Problem) -> None:
     """An unknown number is in an equation or a condition, and not in the domain, which must be known."""
-    used = {
-        s.name
-        for relation in (*problem.equations, *problem.conditions)
-        for s in relation.residual.free_symbols
-    }
+    residuals = [relation.residual for relation in (*problem.equations, *problem.conditions)]
+    used = {s.name for residual in residuals for s in residual.free_symbols}
+    used |= {node.table.name for residual in residuals for node in residual.atoms(Tabulated)}
     placed = {s.name: axis for axis, ends in problem.bounds.items() for end in ends for s in end.free_symbols}
     for name in problem.unknown:
         with about("unknown", name):

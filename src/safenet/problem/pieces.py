@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import sympy as sp
 
 from ..errors import Place, SafeNetError, about, nearest
 from .evaluate import evaluate
-from .geometry.region import REST, Region
+from .geometry.region import REST, Region, Selector
 from .geometry.shapes import Box, Shape
 from .language.names import RESERVED, Names
 from .language.notation import written
@@ -39,7 +40,14 @@ ON_THE_LINE = 1e-9  # of the domain's size: how near «x = 0» is
 
 @dataclass(frozen=True)
 class On:
-    """`On("walls", Eq(u(x, y), 0))`: a condition that holds along a named piece of the boundary."""
+    """`On("walls", Eq(u(x, y), 0))`: a condition that holds along a named piece of the boundary.
+
+    Examples:
+        >>> from sympy import Eq, Function, symbols
+        >>> x, y = symbols("x y")
+        >>> u = Function("u")
+        >>> condition = sn.On("walls", Eq(u(x, y), 0))
+    """
 
     piece: str
     statement: Any
@@ -56,10 +64,25 @@ def normal_names(axes: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"n_{axis}" for axis in axes if axis != TIME)
 
 
+def check_name(name: str) -> None:
+    if not re.fullmatch(PIECE, name) or name in RESERVED or name == REST:
+        taken = "it has a meaning of its own; " if re.fullmatch(PIECE, name) else ""
+        raise SafeNetError(
+            f"{name!r} cannot name a piece of the boundary", f"{taken}use letters, e.g. inlet, walls"
+        )
+
+
+def alternatives(text: str) -> list[str]:
+    """`x = 0 or x = 4` → [`x = 0`, `x = 4`]"""
+    return re.split(r"\s+or\s+", text)
+
+
 def selector_text(name: str, selector: Any) -> str:
     """A selector as text, whether it came as text or as SymPy relations."""
+    if isinstance(selector, (list, tuple)) and selector:
+        return " or ".join(selector_text(name, one) for one in selector)
     if isinstance(selector, str):
-        return selector.strip()
+        return " ".join(selector.split())
     parts = list(selector.args) if isinstance(selector, sp.And) else [selector]
     for part in parts:
         if type(part) not in _RELATIONS:
@@ -77,14 +100,22 @@ def selector(
     axes: Sequence[Axis],
     parameters: Mapping[sp.Symbol, sp.Expr],
     shapes: Sequence[str],
-) -> Callable[[np.ndarray], np.ndarray] | str:
-    """`x = 4 and y < 1` as a predicate on boundary points (n, 2); a shape's name and `rest` stay words."""
-    if not re.fullmatch(PIECE, name) or name in RESERVED or name == REST:
-        taken = "it has a meaning of its own; " if re.fullmatch(PIECE, name) else ""
-        raise SafeNetError(
-            f"{name!r} cannot name a piece of the boundary", f"{taken}use letters, e.g. inlet, walls"
-        )
+) -> Selector:
+    """`x = 4 and y < 1` as a predicate on boundary points (n, 2); a shape's name, a pattern and `rest` stay words, and
+    what is joined by `or` is a tuple."""
+    check_name(name)
+    several = alternatives(text)
+    if len(several) > 1:
+        if REST in several:
+            raise SafeNetError(f"the piece {name} joins {REST!r} to something", f"{REST!r} stands alone")
+        return tuple(selector(name, one, axes, parameters, shapes) for one in several)
     if text == REST or text in shapes:
+        return text
+    if "*" in text and re.fullmatch(r"[\w*-]+", text):
+        if not any(fnmatchcase(shape, text) for shape in shapes):
+            raise SafeNetError(
+                f"the piece {name} is {text!r}, and no shape has such a name", nearest(text, shapes)
+            )
         return text
     names = Names(tuple(axis.name for axis in axes), (), tuple(symbol.name for symbol in parameters))
     size = max(axis.length for axis in axes)

@@ -15,34 +15,52 @@ import sympy as sp
 
 from ..errors import SafeNetError, nearest
 from .conditions import conditions_of
-from .data import measured_of
+from .data import Data, measured_of
 from .domain import Domain
 from .equations import equations_of
 from .facts.agreement import check_agreement
 from .facts.beginning import check_beginning
+from .functions import Table, check_tables, tables_of, used_tables
 from .geometry.shapes import Shape
 from .language.names import check_names, check_titles
-from .numbers import check_unknown, numbers_of, with_unknown
-from .pieces import On
+from .numbers import Curve, check_unknown, curves_of, numbers_of, with_unknown
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
+from .texts import read_texts
 
 
 class Problem(Domain):
-    """Equations on a box with conditions: `Problem(Eq(u_t, u_xx), on={x: (0, 1), t: (0, 1)}, where=[…])`.
+    """Equations with conditions: `Problem("u_t = u_xx", on={"x": (0, 1), "t": (0, 1)}, where=["u(0, t) = 0", …])`.
 
-    `equations`   one `Eq` (or expression meant to be zero), or a list of them
+    `equations`   one equation, or a list of them: text as in a problem file, or SymPy's `Eq` (or an expression that is
+                  zero)
     `on`          axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time; for a steady
                   problem in the plane also a shape: `on=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
-    `where`       conditions, each placed by its arguments: `Eq(u(0, t), 0)`, `Eq(u(0, t), u(1, t))`, …, or on a
-                  named piece of the boundary: `On("walls", Eq(u(x, y), 0))`
+    `where`       conditions, each placed by its arguments: `"u(0, t) = 0"`, `Eq(u(0, t), u(1, t))`, …, or on a
+                  named piece of the boundary: `"u = 0 on walls"`, `On("walls", Eq(u(x, y), 0))`
+    `unknowns`    their names and order; left out, they are those that the equations differentiate
     `shape`       the region of the plane, where it is not the whole box: `Disc((0, 0), 1)`, sums and differences
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
+    `periodic`    axes at whose ends all unknowns agree, with as many derivatives as the equations ask for: `[x]`
     `parameters`  symbol → number
     `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
+                  at once, or with "of": ["x"] a function of some axes
+    `tables`      functions given by numbers: name → `Table(…)`, used as `sympy.Function(name)(x)`
     `data`        what was measured: `Data(…)`, a file's name, or several of them
     `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
     `reference`   a callable of coordinates by keyword, used only to score
+
+    Examples:
+        >>> from sympy import Eq, Function, exp, pi, sin, symbols
+        >>> x, t = symbols("x t")
+        >>> u = Function("u")(x, t)
+        >>> heat = sn.Problem(
+        ...     Eq(u.diff(t), u.diff(x, 2) / 10),
+        ...     on={x: (0, 1), t: (0, 1)},
+        ...     where=[Eq(u.subs(x, 0), 0), Eq(u.subs(x, 1), 0), Eq(u.subs(t, 0), sin(pi * x))],
+        ... )
+        >>> heat.linear
+        True
     """
 
     def __init__(
@@ -54,8 +72,10 @@ class Problem(Domain):
         shape: Shape | None = None,
         remove: Sequence[Shape] | Shape = (),
         pieces: Mapping[str, Any] | None = None,
+        periodic: Any = (),
         parameters: Mapping[Any, Any] | None = None,
         unknown: Any = None,
+        tables: Any = None,
         data: Any = (),
         exact: Any = None,
         reference: Callable[..., Any] | None = None,
@@ -69,17 +89,25 @@ class Problem(Domain):
         self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out
         self._reference = reference
         self.unknown = numbers_of(unknown)
-        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown))
+        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown), periodic)
+        self.tables = tables_of(tables)
+        check_tables(self, self.tables)
+        self.functions = self.tables | curves_of(self, self.unknown)
+        parameters_named = [symbol.name for symbol in self.parameters]
+        equations, where, unknowns = read_texts(
+            equations, where, unknowns, self.axis_names, parameters_named, self.function_names
+        )
         statements = equation_statements(equations)
-        conditions = condition_statements(where)
-        self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements)
-        check_names(self.axis_names, self.unknowns, [symbol.name for symbol in self.parameters])
+        self.stated = tuple(condition_statements(where))
+        self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements, self.functions)
+        check_names(self.axis_names, self.unknowns, parameters_named, [*self.functions])
         self.equations = equations_of(self, statements)
-        self.conditions = conditions_of(self, conditions)
+        self.conditions, self.completed = conditions_of(self, self.stated)
         check_agreement(self)
         if not (self.unknown or data):  # data may stand for initial values
             check_beginning(self)
         check_unknown(self)
+        self.tables = used_tables(self)
         self.data, self.measured = measured_of(self, data)
         self.exact = None if exact is None else exact_of(self, exact)
         if self.exact is not None:
@@ -165,10 +193,11 @@ class Problem(Domain):
         known = {name: value for name, value in values.items() if name not in names}
         return self._copy(parameters=known, unknown={**self.unknown, **unknown}) if names else self
 
-    def forward(self, values: Mapping[str, float] | None = None) -> Problem:
-        """The problem with its unknown numbers known, and without data: what a solver solves."""
-        known = {symbol.name: value for symbol, value in self.parameters.items()} | dict(values or {})
-        return self._copy(parameters=known, unknown=None, data=(), exact=None)
+    def forward(self, values: Mapping[str, Any] | None = None) -> Problem:
+        """The problem with its unknown numbers and functions known, and without data: what a solver solves."""
+        now = self.found(values) if values else self
+        known = {symbol.name: value for symbol, value in now.parameters.items()}
+        return now._copy(parameters=known, unknown=None, tables=now.functions, data=(), exact=None)
 
     def until(self, share: float) -> Problem:
         """The first part of its time, with the data of that part."""
@@ -179,23 +208,28 @@ class Problem(Domain):
         bounds = {**self.bounds, axis.name: (self.bounds[axis.name][0], end)}
         return self._copy(on=bounds, data=[data for data in early if data is not None], exact=None)
 
-    def found(self, values: Mapping[str, float]) -> Problem:
+    def found(self, values: Mapping[str, Any]) -> Problem:
         """The same statement, with the values that were found in the place of its unknown numbers."""
         if not self.unknown:
             return self
-        numbers = {name: replace(number, value=values[name]) for name, number in self.unknown.items()}
+        numbers = {
+            name: replace(number, value=values[name] if name in self.curves else float(values[name]))
+            for name, number in self.unknown.items()
+        }
         return self._copy(unknown=numbers)
 
     def _copy(self, **changes: Any) -> Problem:
         """The statement with some of its parts changed, read anew; a reference is not part of it."""
         given: dict[str, Any] = {
             "on": self.bounds,
-            "where": [On(condition.piece, condition.statement) for condition in self.conditions],
+            "where": self.stated,
             "shape": self.shape,
             "remove": self.remove,
             "pieces": self.pieces,
+            "periodic": self.periodic,
             "parameters": self.known,
             "unknown": self.unknown,
+            "tables": self.tables,
             "data": self.data,
             "exact": self.exact,
             "unknowns": self.unknowns,
@@ -203,6 +237,22 @@ class Problem(Domain):
             "title": self.title,
         }
         return Problem([equation.statement for equation in self.equations], **{**given, **changes})
+
+    @property
+    def function_names(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Functions given by numbers or to be found, with their axes."""
+        return tuple((name, table.of) for name, table in self.functions.items())
+
+    @property
+    def curves(self) -> dict[str, Curve]:
+        """The unknown functions."""
+        return {name: number for name, number in self.unknown.items() if isinstance(number, Curve)}
+
+    @property
+    def files(self) -> dict[str, Data | Table]:
+        """What lies beside a problem's file: its data and tables, by the names of their files."""
+        beside: list[Data | Table] = [*self.data, *self.tables.values()]
+        return {one.file: one for one in beside}
 
     @property
     def known(self) -> dict[sp.Symbol, sp.Expr]:
@@ -222,9 +272,10 @@ class Problem(Domain):
             tuple((axis.symbol, axis.lower, axis.upper) for axis in self.axes),
             frozenset(up_to_sign(value(equation.residual)) for equation in self.equations),
             frozenset((up_to_sign(value(c.residual)), c.piece) for c in self.conditions),
-            (self.shape, self.remove, frozenset(self.pieces.items())),
+            (self.shape, self.remove, frozenset(self.pieces.items() if self.region else ())),
             frozenset((name, number.stated) for name, number in self.unknown.items()),
             tuple(data.key for data in self.data),
+            frozenset((name, table.of, table.key) for name, table in self.tables.items()),
         )
 
     def toml(self) -> str:
@@ -244,3 +295,12 @@ class Problem(Domain):
     def __repr__(self) -> str:
         domain = ", ".join(f"{axis.name} ∈ [{axis.lower}, {axis.upper}]" for axis in self.axes)
         return f"Problem({self.name}: {'; '.join(e.text for e in self.equations)}; {domain})"
+
+    def latex(self) -> str:
+        """The problem in LaTeX: equations, conditions, domain and parameters as one aligned block."""
+        from .latex import latex_problem
+
+        return latex_problem(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -133,12 +133,12 @@ def axis_of(name: str, low: sp.Expr, high: sp.Expr, parameters: Mapping[sp.Symbo
     return Axis(coordinate(name), lower, upper, lo, hi)
 
 
-def unknowns_of(statements: Sequence[sp.Eq]) -> tuple[str, ...]:
+def unknowns_of(statements: Sequence[sp.Eq], known: Container[str] = ()) -> tuple[str, ...]:
     """The functions that the equations leave open, in the order in which they appear."""
     found: dict[str, None] = {}
     for statement in statements:
         for node in sp.preorder_traversal(statement):
-            if isinstance(node, AppliedUndef):
+            if isinstance(node, AppliedUndef) and node.func.__name__ not in known:
                 found.setdefault(node.func.__name__)
     if not found:
         raise SafeNetError(

@@ -75,6 +75,7 @@ class Condition(Relation):
     free: tuple[int, ...]
     places: tuple[tuple[sp.Expr | None, ...], ...]
     piece: str = ""
+    number: int = 0  # of the statement it comes from; 0 for what `periodic` adds
 
     @property
     def initial(self) -> bool:

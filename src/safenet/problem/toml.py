@@ -1,14 +1,10 @@
-"""A problem file: name, unknowns, equations, conditions, exact, [domain], [pieces], [parameters], read and written;
-and for inverse problems [unknown] and [[data]].
-
-Reading what was written gives an equal problem; every message names the file and the line it is about.
+"""A problem file, read: name, unknowns, equations, conditions, exact, [domain], [pieces], [parameters], [tables]; and
+for inverse problems [unknown] and [[data]]. Every message names the file and the line it is about.
 """
 
 from __future__ import annotations
 
-import json
 import operator
-import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -22,17 +18,18 @@ import sympy as sp
 from ..errors import Part, Place, SafeNetError, about, nearest
 from .data import Data, data_of
 from .evaluate import constant
-from .facts.fact import fact
+from .functions import Table, tables_in, tables_of
 from .geometry.shapes import Shape
-from .jets import JetTable, coordinate
+from .jets import coordinate
 from .language import lines
 from .language.names import Names, as_name
-from .language.notation import written
-from .language.text import parse_expression, parse_relation
-from .numbers import Number
-from .pieces import On, normal_names, split_piece
+from .language.text import parse_expression
+from .pieces import On
 from .problem import Problem
-from .relation import Relation
+from .texts import read_statement
+from .writing import dumps, write
+
+__all__ = ["dumps", "loads", "read", "write"]
 
 # A problem file is a page; a mebibyte is a mistake or an attack.
 MAX_BYTES = 2**20
@@ -44,16 +41,18 @@ MAX_DOTS = 200
 # Corners of polygons and the like: those of a drawn outline, and few enough formulas to be read in seconds.
 MAX_NUMBERS, MAX_FORMULAS = 1_000, 256
 
-TABLES = ("domain", "parameters", "pieces", "unknown")
-KEYS = ("name", "title", "unknowns", "equations", "conditions", "exact", *TABLES, "data")
+TABLES = ("domain", "parameters", "pieces", "unknown", "tables")
+KEYS = ("name", "title", "unknowns", "equations", "conditions", "periodic", "exact", *TABLES, "data")
 _EXAMPLES = {
     "unknowns": 'unknowns = ["u"]',
     "equations": 'equations = ["u_t = u_xx"]',
     "conditions": 'conditions = ["u(0, t) = 0"]',
+    "periodic": 'periodic = ["x"]',
     "domain": "[domain]\n    x = [0, 1]\n    t = [0, 1]",
     "parameters": "[parameters]\n    c = 2",
     "pieces": '[pieces]\n    inlet = "x = 0"\n    walls = "rest"',
     "unknown": "[unknown]\n    nu = { start = 0.1, above = 0 }",
+    "tables": '[tables]\n    a = "permeability.csv"',
     "exact": 'exact = { u = "exp(-t)*sin(x)" }',
 }
 
@@ -70,7 +69,14 @@ class Literal(str):
 
 
 def read(path: str | Path) -> Problem:
-    """The problem in a file."""
+    """The problem in a file.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> _ = Path("decay.toml").write_text(sn.dumps(decay))
+        >>> sn.read("decay.toml") == decay
+        True
+    """
     try:
         with Path(path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -98,15 +104,33 @@ def read(path: str | Path) -> Problem:
 
 
 def loads(
-    text: str, source: str = "problem.toml", files: Callable[[str], Data | None] | None = None
+    text: str,
+    source: str = "problem.toml",
+    files: Callable[[str], Any] | None = None,
+    tables: Mapping[str, Any] | None = None,
 ) -> Problem:
-    """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`."""
+    """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`.
+
+    `tables`: more functions given by numbers, as `Problem` takes them.
+
+    Examples:
+        >>> problem = sn.loads('''
+        ... unknowns = ["u"]
+        ... equations = ["u_t = u_xx/10"]
+        ... conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+        ... domain = { x = [0, 1], t = [0, 1] }
+        ... ''')
+        >>> problem.axis_names
+        ('x', 't')
+    """
     if len(text) > MAX_BYTES:
         raise SafeNetError(f"{source} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
     try:
         document = _document(text)
         data = data_of(document.get("data", []), Path(source).parent, files)
-        return _problem(document, as_name(Path(source).stem), data)
+        return _problem(
+            document, as_name(Path(source).stem), data, _functions(document, source, files, tables)
+        )
     except SafeNetError as error:
         raise _located(error, text, source) from None
 
@@ -138,7 +162,7 @@ def _document(text: str) -> dict[str, Any]:
     except RecursionError:
         raise SafeNetError("brackets nested too deeply", "the format has at most two levels") from None
     for key in document:
-        if key not in KEYS:
+        if key not in KEYS or (key == "unknown" and isinstance(document[key], list)):
             _wrong((key,), f"unknown key {key[:40]!r}", nearest(key[:40], KEYS))
     return document
 
@@ -147,13 +171,30 @@ def _wrong(path: Part, message: str, remedy: str = "") -> NoReturn:
     raise SafeNetError(message, remedy, Place(path))
 
 
-def _problem(document: dict[str, Any], default_name: str, data: list[Data]) -> Problem:
-    domain, given, pieces, unknown = (dict(_table(document, key)) for key in TABLES)
+def _functions(
+    document: Mapping[str, Any],
+    source: str,
+    files: Callable[[str], Any] | None,
+    more: Mapping[str, Any] | None,
+) -> dict[str, Table]:
+    axes = [axis for axis in _table(document, "domain") if axis not in SHAPES]
+    return tables_in(_table(document, "tables"), Path(source).parent, axes, files) | tables_of(more)
+
+
+def _problem(
+    document: dict[str, Any], default_name: str, data: list[Data], tables: dict[str, Table]
+) -> Problem:
+    domain, given, pieces, unknown = (dict(_table(document, key)) for key in TABLES[:-1])
     shapes = {key: _shapes(domain.pop(key, []), key) for key in SHAPES}
     if not domain:
         _wrong(("domain",), "the domain is missing", f"add {_EXAMPLES['domain']}")
     unknowns = tuple(_texts(document, "unknowns", required=True))
-    names = Names(tuple(domain), unknowns, (*given, *(name for name in unknown if name not in given)))
+    curves = {name: one["of"] for name, one in unknown.items() if isinstance(one, dict) and "of" in one}
+    scalars = (name for name in unknown if name not in given and name not in curves)
+    functions = {name: table.of for name, table in tables.items()} | {
+        n: _axes(n, of) for n, of in curves.items()
+    }
+    names = Names(tuple(domain), unknowns, (*given, *scalars), functions=tuple(functions.items()))
     parameters: dict[sp.Symbol, sp.Expr] = {}
     for name, value in given.items():
         known = Names(parameters=tuple(symbol.name for symbol in parameters))
@@ -178,7 +219,8 @@ def _problem(document: dict[str, Any], default_name: str, data: list[Data]) -> P
     equations = [given.statement for given in _relations(document, "equations", names)]
     conditions = _relations(document, "conditions", names)
     for piece, text in pieces.items():
-        if not isinstance(text, str) or isinstance(text, Literal):
+        texts = text if isinstance(text, list) and text else [text]
+        if any(not isinstance(one, str) or isinstance(one, Literal) for one in texts):
             _wrong(("pieces", piece), f"the piece {piece} is not text", f"write {_EXAMPLES['pieces']}")
     name = _text(document, "name") or default_name
     title = _text(document, "title")
@@ -189,14 +231,23 @@ def _problem(document: dict[str, Any], default_name: str, data: list[Data]) -> P
         shape=reduce(operator.add, shapes["shape"]) if shapes["shape"] else None,
         remove=shapes["remove"],
         pieces=pieces,
+        periodic=_texts(document, "periodic"),
         parameters=parameters,
         unknown=unknown,
+        tables=tables,
         data=data,
         exact=exact or None,
         unknowns=unknowns,
         name=name,
         title=title,
     )
+
+
+def _axes(name: str, of: Any) -> tuple[str, ...]:
+    axes = [of] if isinstance(of, str) else of
+    if not isinstance(axes, list) or not axes or not all(isinstance(axis, str) for axis in axes):
+        _wrong(("unknown", name), f"{name} is a function of {of!r}", f'write {name} = {{ of = ["x"] }}')
+    return tuple(axes)
 
 
 def _shapes(values: Any, key: str) -> list[Shape]:
@@ -266,9 +317,7 @@ def _relations(document: Mapping[str, Any], key: str, names: Names) -> list[On]:
     relations = []
     for index, text in enumerate(_texts(document, key, required=key == "equations")):
         with about(key, index):
-            statement, piece = split_piece(text) if key == "conditions" else (text, "")
-            here = replace(names, normals=normal_names(names.axes)) if piece else names
-            relations.append(On(piece, parse_relation(statement, here, f"{key[:-1]} {index + 1}")))
+            relations.append(read_statement(text, names, key, index))
     return relations
 
 
@@ -293,122 +342,3 @@ def _formula(value: Any, names: Names, path: Part, label: str) -> sp.Expr:
     text = value.replace("_", "") if isinstance(value, Literal) else str(value)
     with about(*path):
         return parse_expression(text, names, label)
-
-
-# ---- writing
-
-
-def write(problem: Problem, path: str | Path) -> None:
-    """Write the problem to a file, and its data beside it."""
-    text = dumps(problem)
-    try:
-        for data in problem.data:
-            Path(path).with_name(data.file).write_text(data.text, encoding="utf-8", newline="\n")
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
-    except (OSError, ValueError) as error:
-        raise SafeNetError(f"cannot write {path}: {error}", "choose another place") from None
-
-
-@fact
-def dumps(problem: Problem) -> str:
-    """The text of a problem file. A numerical reference is not part of the statement and is not written."""
-    table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns)
-
-    def relations(key: str, group: tuple[Relation, ...]) -> str:
-        texts = ""
-        for relation in group:
-            statement, piece = relation.statement, getattr(relation, "piece", "")
-            sides = (written(table.rewrite(side, key)) for side in (statement.lhs, statement.rhs))
-            texts += f"    {_quoted(' = '.join(sides) + (f' on {piece}' if piece else ''))},\n"
-        return f"{key} = [\n{texts}]"
-
-    parts = [f"name = {_quoted(problem.name)}"]
-    if problem.title:
-        parts.append(f"title = {_quoted(problem.title)}")
-    parts.append(f"unknowns = [{', '.join(map(_quoted, problem.unknowns))}]")
-    parts.append(relations("equations", problem.equations))
-    if problem.conditions:
-        parts.append(relations("conditions", problem.conditions))
-    if problem.exact is not None:
-        fields = (f"{_key(field)} = {_quoted(written(value))}" for field, value in problem.exact.items())
-        parts.append(f"exact = {{ {', '.join(fields)} }}")
-    ends = (
-        f"{_key(name)} = [{_number(low)}, {_number(high)}]" for name, (low, high) in problem.bounds.items()
-    )
-    shapes = {"shape": [problem.shape] if problem.shape else [], "remove": list(problem.remove)}
-    listed = (
-        f"{key} = [{', '.join(_inline(part.to_data()) for part in parts)}]"
-        for key, parts in shapes.items()
-        if parts
-    )
-    parts.append("\n".join(["\n[domain]", *ends, *listed]))
-    if problem.pieces:
-        texts = (f"{_key(name)} = {_quoted(text)}" for name, text in problem.pieces.items())
-        parts.append("\n".join(["\n[pieces]", *texts]))
-    known = [(s.name, value) for s, value in problem.parameters.items() if s.name not in problem.unknown]
-    if known:
-        parts.append(
-            "\n".join(["\n[parameters]", *(f"{_key(name)} = {_number(value)}" for name, value in known)])
-        )
-    if problem.unknown:
-        numbers = (f"{_key(name)} = {_unknown(number)}" for name, number in problem.unknown.items())
-        parts.append("\n".join(["\n[unknown]", *numbers]))
-    for data in problem.data:
-        entries = {"file": data.file, "value": data.value, "sigma": data.sigma}
-        texts = (f"{key} = {_quoted(entry)}" for key, entry in entries.items() if entry is not None)
-        parts.append("\n".join(["\n[[data]]", *texts]))
-    text = "\n".join(parts) + "\n"
-    _check(problem, text)
-    return text
-
-
-def _check(problem: Problem, text: str) -> None:
-    """What is written must read as the same problem: SymPy can state more than the text form."""
-    files = {data.file: data for data in problem.data}
-    try:
-        text.encode()
-        same = loads(text, problem.name, files.get) == problem
-    except UnicodeEncodeError:
-        same = False
-    except SafeNetError as error:
-        raise SafeNetError(
-            f"{problem.name} cannot be written as text: {error.message}", error.remedy
-        ) from None
-    if not same:
-        raise SafeNetError(
-            f"{problem.name} cannot be written as text: it would be read as another problem",
-            "give the parts unambiguous names, and write them in their simplest form",
-        )
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _unknown(number: Number) -> str:
-    ends = {"start": number.start, "above": number.above, "below": number.below}
-    return "{ " + ", ".join(f"{key} = {_number(end)}" for key, end in ends.items() if end is not None) + " }"
-
-
-def _inline(value: Any) -> str:
-    """A shape's data as an inline table."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(k)} = {_inline(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_inline, value)) + "]"
-    return _quoted(value) if isinstance(value, str) else repr(value)
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _number(value: sp.Expr) -> str:
-    """A plain number where TOML can hold it exactly, else a formula in quotes."""
-    if value.is_Integer and abs(int(value)) < 2**63:
-        return str(value)
-    if value.is_Rational and not value.is_Integer:
-        decimal = repr(float(value))
-        if sp.Rational(decimal) == value:
-            return decimal
-    return _quoted(written(value))

@@ -8,7 +8,7 @@ of two error functions, which cut g off at the ends exactly where the statement 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import erf
+import scipy
 
 from safenet.reference.reference import Array, Reference
 
@@ -32,6 +32,7 @@ def spread(x: Array, variance: Array, width: float) -> Array:
     sigma = np.sqrt(width**2 + variance)
     m = (width**2 * x + CENTRE * variance) / sigma**2
     tau = width * np.sqrt(variance) / sigma
+    erf = scipy.special.erf
     share = (erf((1 - m) / (np.sqrt(2) * tau)) + erf(m / (np.sqrt(2) * tau))) / 2
     return np.asarray(width / sigma * bump(x, sigma) * share)
 

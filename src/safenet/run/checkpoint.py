@@ -14,12 +14,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..errors import SafeNetError, SafeNetWarning, printable
+from ..trees import Tree, filled, tree_leaves
 
 SAVE_EVERY = 3.0  # seconds: what a kill may cost
 # Bytes of a JSON file, and of an archive. Ours are not compressed; one that is may grow up to MOST_INFLATED.
@@ -118,13 +116,33 @@ def _array(data: bytes) -> np.ndarray:
 
 def leaves(tree: Any) -> dict[str, Any]:
     """The arrays of a pytree under the names a0, a1, …"""
+    if isinstance(tree, Tree):
+        return {f"a{i}": leaf for i, leaf in enumerate(tree_leaves(tree))}
+    import equinox as eqx
+    import jax
+
     return {f"a{i}": leaf for i, leaf in enumerate(jax.tree.leaves(eqx.filter(tree, eqx.is_array_like)))}
 
 
 def fill(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
     """The same pytree with the arrays put back."""
+    if isinstance(tree, Tree):
+        return filled(tree, iter(_fitting(list(tree_leaves(tree)), arrays)))
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
     dynamic, static = eqx.partition(tree, eqx.is_array_like)
     old, structure = jax.tree.flatten(dynamic)
+    new = [
+        array if isinstance(o, np.ndarray) else jnp.asarray(array)
+        for o, array in zip(old, _fitting(old, arrays), strict=True)
+    ]
+    return eqx.combine(jax.tree.unflatten(structure, new), static)
+
+
+def _fitting(old: list[Any], arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """a0, a1, … in the place of the old ones, whose shapes they must have."""
     fits = len(old) == len(arrays) and all(
         f"a{i}" in arrays and np.shape(o) == arrays[f"a{i}"].shape for i, o in enumerate(old)
     )
@@ -133,8 +151,4 @@ def fill(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
         for i, o in enumerate(old)
     ):
         raise SafeNetError("the saved arrays do not fit the network they belong to")
-    new = [
-        arrays[f"a{i}"] if isinstance(o, np.ndarray) else jnp.asarray(arrays[f"a{i}"])
-        for i, o in enumerate(old)
-    ]
-    return eqx.combine(jax.tree.unflatten(structure, new), static)
+    return [arrays[f"a{i}"] for i in range(len(old))]

@@ -58,7 +58,9 @@ def _unwritable(folder: Path, obstacle: OSError) -> SafeNetError:
 
 def prepare(folder: Path, problem: Problem, plan: Any, force: bool) -> Path:
     """A run folder with the problem and the plan, so that a kill at any moment leaves something to resume."""
-    texts = {PROBLEM: dumps(problem), PLAN: plan.to_json()} | {data.file: data.text for data in problem.data}
+    texts = {PROBLEM: dumps(problem), PLAN: plan.to_json()} | {
+        name: one.text for name, one in problem.files.items()
+    }
     try:
         _check_free(folder, force)
         folder.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import SafeNetError
+from ..problem.splines import Spline
 
 
 @dataclass(frozen=True)
@@ -13,14 +19,65 @@ class Found:
     `free`: the data leave something open, which `warnings` name.
     """
 
-    values: dict[str, float]
-    errors: dict[str, float | None] = field(default_factory=dict)
+    values: dict[str, Any]  # of a function: its coefficients
+    errors: dict[str, Any] = field(default_factory=dict)
     correlations: dict[str, float] = field(default_factory=dict)  # "nu, c": 0.3
     warnings: tuple[str, ...] = ()
     free: bool = False
 
-    def to_json(self) -> dict[str, dict[str, float | None]]:
-        return {name: {"value": value, "error": self.errors.get(name)} for name, value in self.values.items()}
+    determined: dict[str, float] = field(default_factory=dict)  # how many coefficients of a function
+
+    def to_json(self) -> dict[str, dict[str, Any]]:
+        found = {}
+        for name, value in self.values.items():
+            error = self.errors.get(name)
+            found[name] = {"value": _plain(value), "error": _plain(error)}
+            if name in self.determined:
+                found[name]["determined"] = self.determined[name]
+        return found
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+@dataclass(frozen=True)
+class FoundFunction:
+    """k(x) as the data and smoothness have it: `found["k"](x=0.3)`, with one standard error `.error(x=0.3)`.
+
+    About `determined` of its coefficients come from the data; the rest is as smooth as may be.
+    """
+
+    name: str
+    of: tuple[str, ...]
+    spline: Spline
+    errors: Spline | None
+    determined: float | None
+
+    def __call__(self, **coordinates: Any) -> Any:
+        return self._at(self.spline, coordinates)
+
+    def error(self, **coordinates: Any) -> Any:
+        """One standard error at the same points; None where there is none."""
+        return None if self.errors is None else self._at(self.errors, coordinates)
+
+    def _at(self, spline: Spline, coordinates: dict[str, Any]) -> Any:
+        if set(coordinates) != set(self.of):
+            raise SafeNetError(f"{self.name} is a function of {', '.join(self.of)}")
+        at = np.broadcast_arrays(*(np.asarray(coordinates[axis], float) for axis in self.of))
+        value = spline(at, (0,) * len(at))
+        return float(value) if np.ndim(value) == 0 else value
+
+    def __str__(self) -> str:
+        ticks = [np.linspace(line.breaks[0], line.breaks[-1], 33) for line in self.spline.lines]
+        mesh = np.meshgrid(*ticks, indexing="ij")
+        values = self.spline(mesh, (0,) * len(mesh))
+        text = f"{values.min():.4g} to {values.max():.4g}"
+        if self.errors is not None:
+            text += f", ± {float(np.median(self.errors(mesh, (0,) * len(mesh)))):.2g}"
+        if self.determined is not None:
+            text += f" ({self.determined:.0f} of {self.spline.coefficients.size} coefficients from the data)"
+        return text
 
 
 class FoundNumber(float):

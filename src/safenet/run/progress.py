@@ -12,7 +12,11 @@ FIRST_LINE = 2.0  # seconds before the first of them: a solve that takes less sa
 
 
 class Monitor:
-    """A silent watcher; users may write their own."""
+    """A silent watcher; users may write their own.
+
+    Examples:
+        >>> solution = sn.solve(decay, monitor=sn.Monitor())  # without lines of progress
+    """
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         """A phase (or a part of it) begins; `fraction` of the phase is done."""
@@ -31,6 +35,9 @@ class Monitor:
 
     def network(self, current: Callable[[], Any]) -> None:
         """`current()` is the network as it stands, for whoever wants to look: nothing steers by it."""
+
+    def ended(self) -> None:
+        """The solve has ended, by whatever result."""
 
 
 class Both(Monitor):
@@ -62,6 +69,10 @@ class Both(Monitor):
     def gradient(self, norm: float) -> None:
         for monitor in self.monitors:
             monitor.gradient(norm)
+
+    def ended(self) -> None:
+        for monitor in self.monitors:
+            monitor.ended()
 
 
 class Lines(Monitor):

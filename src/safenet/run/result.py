@@ -22,7 +22,12 @@ SOLVED_BELOW = (
 
 
 class Outcome(StrEnum):
-    """How a run ended."""
+    """How a run ended.
+
+    Examples:
+        >>> sn.Outcome("not solved").exit_status
+        1
+    """
 
     SOLVED = "solved"
     NOT_SOLVED = "not solved"  # it came to its end, and misses its equations or conditions
@@ -79,6 +84,11 @@ class Result:
 
     `solver` is auto, modes, least-squares, march, cells or train; `method` and `recipe` are those of a network, else
     None. `l2re` and `estimate` are a number, or for several unknowns one for each and `pooled` over all.
+
+    Examples:
+        >>> result = solution.result
+        >>> result.outcome, result.estimate < 1e-8
+        (<Outcome.SOLVED: 'solved'>, True)
     """
 
     problem: str = ""
@@ -107,7 +117,7 @@ class Result:
     phases: list[PhaseRecord] = field(default_factory=list)
     candidates: list[dict[str, Any]] = field(default_factory=list)
     # of an inverse problem: its unknown numbers, how they go together, and how well each kind of data is met
-    found: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    found: dict[str, dict[str, Any]] = field(default_factory=dict)
     correlations: dict[str, float] = field(default_factory=dict)
     fit: list[dict[str, Any]] = field(default_factory=list)
 
@@ -183,6 +193,7 @@ class Carried:
     stopped: bool = False  # by the clock
     winner: int = -1
     found: Found | None = None  # of an inverse problem
+    measured: Any = None  # the held-out residuals of the field, where they are known
 
     @property
     def ending(self) -> Ending:

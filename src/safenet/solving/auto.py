@@ -2,6 +2,7 @@
 
 no axis but time                 → an integrator of ordinary differential equations
 on a region of the plane         → polynomials on cells
+conservation laws with jumps      → finite volumes
 jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
 linear, constant coefficients    → exact solutions of the equation, coefficients from the conditions
 linear                           → least squares on one series; marching or cells if that is not resolved, and
@@ -17,14 +18,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..direct import Cells, Fourier, Integrate, LeastSquares, March, Modes
+from ..direct import Cells, Conserve, Fourier, Integrate, LeastSquares, March, Modes
 from ..direct.solver import Solver
+from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
+from ..problem.facts.conservation import conservation
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities
 from ..run.result import SOLVED_BELOW
-from .thresholds import EXACT_ABOVE, FINER_ABOVE, RESIDUAL_SHARE
+from .thresholds import ASKED_FOR, EXACT_ABOVE, FINER_ABOVE, RESIDUAL_SHARE
 
 KINDS = {
     "periodic": "periodic in {}",
@@ -41,7 +44,12 @@ MARCHED = {
 
 @dataclass(frozen=True)
 class Auto:
-    """Choose from the facts; `choice` says what and why."""
+    """Choose from the facts; `choice` says what and why.
+
+    Examples:
+        >>> sn.solve(decay, sn.Auto()).result.outcome
+        <Outcome.SOLVED: 'solved'>
+    """
 
     name: ClassVar[str] = "auto"
     tol: float | None = None  # the relative error to aim at; digits that cost nothing are kept
@@ -52,7 +60,7 @@ class Auto:
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
         """The direct solvers to try one after another, and the reasons; none where only a network is left."""
-        for rule in (_ordinary, _region, _seamed, _linear, _waves, _marched, _steady):
+        for rule in (_ordinary, _region, _torn, _seamed, _linear, _waves, _marched, _steady):
             found = rule(problem)
             if found is not None:
                 solvers, reasons = found
@@ -67,7 +75,9 @@ def _aimed(solver: Solver, tol: float | None) -> Solver:
     """The solver with what stops it set for a relative error; sums of exact solutions cost the same at any."""
     if tol is None:
         return solver
-    if isinstance(solver, (Fourier, Integrate)):
+    if isinstance(solver, Fourier):
+        return replace(solver, tolerance=tol, work=ASKED_FOR * solver.work)
+    if isinstance(solver, (Conserve, Integrate)):
         return replace(solver, tolerance=tol)
     if isinstance(solver, March):
         return replace(solver, tail=tol)
@@ -91,6 +101,22 @@ def _region(problem: Problem) -> Choice | None:
         return None
     reason = "a region of the plane: polynomials on cells, refined where the residual is largest"
     return (Cells(),), (reason,)
+
+
+def _torn(problem: Problem) -> Choice | None:
+    """Jumps that are carried along or that form; and in the plane, layers too thin for waves and polynomials."""
+    if Conserve().obstacle(problem) is not None:
+        return None
+    law = conservation(problem)
+    # On a line cells follow a viscous layer, and viscosity smooths a jump at the start.
+    if (law.viscous and (len(problem.axes) == 2 or not law.nonlinear)) or not steepens(problem):
+        return None
+    what = "has layers thinner than a hundredth of the domain" if law.viscous else "jumps"
+    conserved = (
+        f"{', '.join(problem.unknowns)} are conserved" if len(problem.unknowns) > 1 else "a conservation law"
+    )
+    reason = f"{conserved}, and the solution {what}: finite volumes, the error in the mean of |u|"
+    return (Conserve(),), (reason,)
 
 
 def _seamed(problem: Problem) -> Choice | None:

@@ -13,12 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
-
-import jax
+from typing import TYPE_CHECKING, Any
 
 from .. import library
-from ..backend import device_name
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
@@ -26,21 +23,24 @@ from ..inverse import fit
 from ..inverse.plan import FitPlan, left_open
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
-from ..networks.perceptron import parameter_count
+from ..measure.scores import errors, errors_json
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
+from ..run.device import device_name, process_index
 from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.found import Found
+from ..run.notebook import NotebookMonitor, in_notebook
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Result, finite_or_none
-from ..solution import Solution, errors, errors_json, read_plan, read_problem
-from ..train import candidates
-from ..train.plan import OWN
-from ..train.solver import Own, Train
+from ..solution import Solution, read_plan, read_problem
 from . import judging
-from .plans import AnyPlan, AnySolver, plan_for
+from .plans import plan_for
+
+if TYPE_CHECKING:
+    from ..train.solver import Own, Train
+    from .plans import AnyPlan, AnySolver
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,17 @@ def solve(
     progress: by default lines on standard error after two seconds, `Monitor()` is silent.
 
     After `jax.distributed.initialize` all processes call it alike: their devices share the points, the first writes.
+
+    Examples:
+        >>> solution = sn.solve(decay, out="runs/first")
+        >>> solution.result.outcome
+        <Outcome.SOLVED: 'solved'>
     """
     clock = _clock(budget)
     stated = problem_of(problem)
     _examine(stated)
     folder = None if out is None else Path(out)
-    with held(None if jax.process_index() else folder):
+    with held(None if process_index() else folder):
         job = _job(stated, solver, clock, folder, force)
         return _warned(carry_out([job], _watcher(monitor), clock)[0])
 
@@ -97,6 +102,11 @@ def solve_many(
     numbers only, such as problems in the values of their parameters, where the recipe is of Adam and L-BFGS; by default
     on a GPU, and one after another on a CPU, where that is faster. With `out` each has a run folder: out/0, out/1, … in
     the order of the solutions, each to be loaded or resumed alone.
+
+    Examples:
+        >>> family = [decay.with_parameters(k=value) for value in (1, 2)]
+        >>> [round(float(each(t=1.0)), 4) for each in sn.solve_many(family)]
+        [0.3679, 0.1353]
     """
     stated = [problem_of(p) for p in ([problems] if isinstance(problems, (Problem, str, Path)) else problems)]
     for problem in stated:
@@ -116,6 +126,11 @@ def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor 
     """Go on with an interrupted run: the result is that of a run that was never interrupted.
 
     `solver`: where the run was given code of your own (a network, terms, an optax optimiser), the same again.
+
+    Examples:
+        >>> stopped = sn.solve(decay, out="runs/stopped", budget="60s")
+        >>> sn.resume("runs/stopped").result.outcome
+        <Outcome.SOLVED: 'solved'>
     """
     folder = Path(folder)
     problem, plan = read_problem(folder), read_plan(folder)
@@ -126,7 +141,7 @@ def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor 
             f"the run in {folder} has code of your own: {', '.join(missing)}",
             "give it again: sn.resume(folder, sn.Train(…))",
         )
-    with held(None if jax.process_index() else folder):
+    with held(None if process_index() else folder):
         check_checkpoints(folder)
         return _warned(carry_out([Job(problem, plan, folder, own)], _watcher(monitor))[0])
 
@@ -144,7 +159,7 @@ def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path 
     limited = None if clock.total == float("inf") else clock.total
     plan = plan_for(problem, solver, limited)
     own: Own | None = getattr(solver, "own", None)
-    if own is not None and folder is not None and plan.method == OWN and not _trained(plan).factory:
+    if own is not None and folder is not None and _trained(plan).own_network and not _trained(plan).factory:
         raise SafeNetError(
             "a network of your own is built again, when its run is loaded, by the function that made it",
             "give that function, defined in a module: sn.Train(network=make), make(key) → module; or leave out `out`",
@@ -160,14 +175,16 @@ def _trained(plan: AnyPlan) -> Any:
 
 
 def _prepared(folder: Path | None, job: Job, force: bool) -> Path | None:
-    return None if folder is None or jax.process_index() else prepare(folder, job.problem, job.plan, force)
+    return None if folder is None or process_index() else prepare(folder, job.problem, job.plan, force)
 
 
 def _watcher(monitor: Monitor | None) -> Monitor:
     """Who is told of the progress: of several processes only the first speaks unasked."""
     if monitor is not None:
         return monitor
-    return Monitor() if jax.process_index() else Lines()
+    if process_index():
+        return Monitor()
+    return NotebookMonitor() if in_notebook() else Lines()
 
 
 def _examine(problem: Problem) -> None:
@@ -207,12 +224,13 @@ def carry_out(
         if estimate and settled and not (carried.interrupted or carried.stopped):
             decided = judging.estimate(solution, monitor, clock, former)
         judging.judge(solution, carried, clock, decided)
-        if job.folder is not None and jax.process_index() == 0:
+        if job.folder is not None and process_index() == 0:
             try:
                 solution.save(job.folder)
             except SafeNetError as obstacle:  # a full disk: what was found is still worth more than nothing
                 solution.result.warnings.append(f"the run is not saved: {obstacle.message}")
         solutions.append(solution)
+    monitor.ended()
     return solutions
 
 
@@ -236,6 +254,8 @@ def _carried(
         else:
             trained.append(i)
     if trained:
+        from ..train import candidates
+
         began = time.monotonic()
         queue = [candidates.Job(**vars(jobs[i])) for i in trained]
         results = candidates.carried_out(queue, monitor, together, clock)
@@ -249,7 +269,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
     plan, found = job.plan, carried.found or Found({})
     problem = job.problem.found(found.values) if found.values else job.problem
     field = carried.field
-    measured = errors(problem, field)
+    measured = errors(problem, field, measured=carried.measured)
     l2re = errors_json(measured, len(problem.unknowns))
     own = getattr(field, "parameters", None)
     result = Result(
@@ -264,7 +284,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         max_error=finite_or_none(measured.max_error),
         reference_accuracy=measured.floor,
         residual=finite_or_none(measured.held_out.worst),
-        parameters=own if isinstance(own, int) else parameter_count(field),
+        parameters=own if isinstance(own, int) else _parameter_count(field),
         iterations=sum(record.iterations for record in carried.records),
         evaluations=sum(record.evaluations for record in carried.records),
         seconds=round(sum(record.seconds for record in carried.records), 3),
@@ -282,6 +302,12 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
     )
     factory = job.own.factory if job.own is not None else None
     return Solution(problem, field, plan, carried.history, result, factory=factory)
+
+
+def _parameter_count(network: Any) -> int:
+    from ..networks.perceptron import parameter_count
+
+    return parameter_count(network)
 
 
 def _unfit(problem: Problem, carried: Carried) -> list[str]:

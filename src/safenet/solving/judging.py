@@ -10,6 +10,7 @@ import time
 
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.others import another
+from ..measure.scores import field_errors_json
 from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
 from ..problem import Problem
 from ..problem.facts.posedness import left_free
@@ -17,7 +18,7 @@ from ..problem.facts.undecided import undecided
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, pooled
-from ..solution import Solution, field_errors_json
+from ..solution import Solution
 
 
 def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -> None:
@@ -28,6 +29,9 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         return
     residual, estimate = result.residual, pooled(result.estimate)
     missed = residual is None or residual > SOLVED_BELOW
+    # Where u jumps only the error says whether it is solved, and that needs three grids.
+    unsure = getattr(solution.field, "weak", False) and estimate is None
+    missed = missed or unsure
     if carried.stopped:
         result.outcome = Outcome.OUT_OF_TIME
         kept = "the best is kept, and a run with a folder can be resumed"
@@ -49,7 +53,12 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
             result.estimate_left or 0.0, 1.0
         )  # of so large a residual it explains nothing
     if missed and residual is not None and result.outcome != Outcome.GIVEN_UP:
-        result.warnings.append(f"not solved: residual {share(residual)} on unseen points")
+        why = (
+            "the error is not known, three grids are needed"
+            if unsure
+            else f"residual {share(residual)} on unseen points"
+        )
+        result.warnings.append(f"not solved: {why}")
 
 
 def share(value: float) -> str:
@@ -96,7 +105,7 @@ def estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Result
     known = getattr(solution.field, "error", None) is not None  # of a field that its own solver measured
     if result.residual is None or (last in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
         return True
-    if undecided(problem):
+    if undecided(problem) and not getattr(solution.field, "weak", False):
         return False  # the doubts have said why
     if clock.over():
         result.outcome = Outcome.OUT_OF_TIME

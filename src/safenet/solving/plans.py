@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..direct.plan import DirectPlan, plan_of
 from ..direct.solver import SOLVERS, Solver
 from ..errors import SafeNetError, nearest
 from ..inverse.plan import Fit, FitPlan, generic
 from ..problem import Problem
-from ..train.plan import Plan
-from ..train.solver import Train
 from .auto import Auto
 
-AnySolver = Auto | Solver | Train | Fit
-AnyPlan = DirectPlan | Plan
+if TYPE_CHECKING:
+    from ..train.plan import Plan
+    from ..train.solver import Train
+
+    AnySolver = Auto | Solver | Train | Fit
+    AnyPlan = DirectPlan | Plan
 NAMES = ("auto", *SOLVERS, "fit", "train")
 
 
@@ -23,21 +25,30 @@ def solver_named(name: str) -> AnySolver:
     """auto, modes, least-squares, march, cells or train, with its usual settings."""
     if name not in NAMES:
         raise SafeNetError(f"there is no solver {name!r}", nearest(name, NAMES))
-    kinds: dict[str, type[AnySolver]] = {"auto": Auto, "fit": Fit, "train": Train, **SOLVERS}
+    if name == "train":
+        return _train()
+    kinds: dict[str, type[AnySolver]] = {"auto": Auto, "fit": Fit, **SOLVERS}
     return kinds[name]()
+
+
+def _train() -> Train:
+    """A training needs JAX, and a direct solve does not wait for that."""
+    from ..train.solver import Train
+
+    return Train()
 
 
 def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float | None = None) -> AnyPlan:
     """What a solver would do; a `budget`, in seconds, decides sizes of direct solvers and nothing of a training."""
     chosen = solver_named(solver) if isinstance(solver, str) else solver
-    if isinstance(chosen, Train):
+    if hasattr(chosen, "plan"):
         return chosen.plan(problem)
     if problem.data or problem.unknown or isinstance(chosen, Fit):
         return _inverse(problem, chosen, budget)
     if isinstance(chosen, Auto):
         solvers, reasons = chosen.choice(problem)
         if not solvers:
-            plan = Train().plan(problem)
+            plan = _train().plan(problem)
             return replace(plan, reasons=(*reasons, *plan.reasons))
         return plan_of(solvers, problem, Auto.name, reasons, budget)
     if not hasattr(chosen, "passes"):
@@ -48,6 +59,10 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
 
 
+def _noise_known(problem: Problem) -> bool:
+    return all(measured.sigma is not None for measured in problem.measured)
+
+
 def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
     """Gauss–Newton around a direct solver; a network where none can be inside."""
     asked = solver.solver if isinstance(solver, Fit) else solver
@@ -56,21 +71,36 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
         raise SafeNetError(
             f"{problem.name}: {obstacle}", 'add [[data]] with file = "…", or data=[sn.Data(…)]'
         )
-    inner = None if obstacle else plan_for(generic(problem), asked, budget)
-    numbers, values = len(problem.unknown), sum(len(m.values) for m in problem.measured)
-    task = f"{numbers} unknown number{'s' * (numbers != 1)}, {values} measured value{'s' * (values != 1)}"
+    inner: AnyPlan | None = None
+    if obstacle is None:
+        # Functions have cells of their own inside, those on which the equations are linearised.
+        inner = (
+            DirectPlan(FitPlan.solver, ()) if problem.curves else plan_for(generic(problem), asked, budget)
+        )
+    functions, values = len(problem.curves), sum(len(m.values) for m in problem.measured)
+    numbers = len(problem.unknown) - functions
+    counts = {"unknown number": numbers, "unknown function": functions, "measured value": values}
+    task = ", ".join(
+        f"{n} {what}{'s' * (n != 1)}" for what, n in counts.items() if n or what == "measured value"
+    )
     if isinstance(inner, DirectPlan):
         how = (
             "Gauss–Newton over the numbers, with a direct solver inside"
-            if numbers
+            if problem.unknown
             else "solved, then compared"
         )
+        if functions:
+            how = (
+                "Gauss–Newton, with the equations solved and linearised on cells; what the data do not tell "
+                "is smooth, by "
+                + ("the discrepancy principle" if _noise_known(problem) else "cross-validation")
+            )
         return FitPlan(FitPlan.solver, inner.passes, (f"{task}: {how}", *inner.reasons))
     if not isinstance(asked, Auto) and asked != "auto":
         raise SafeNetError(
             f"{problem.name}: {obstacle}", "leave out the solver, or train a network: sn.Train()"
         )
-    plan = Train().plan(problem)
+    plan = _train().plan(problem)
     why = obstacle or "no direct solver suits it"
     return replace(
         plan, reasons=(f"{task}: a network is trained on equations and data, as {why}", *plan.reasons)

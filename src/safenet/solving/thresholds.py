@@ -3,3 +3,4 @@
 EXACT_ABOVE = 1e-10  # residual of a sum of exact solutions above which one series is tried as well
 FINER_ABOVE = 1e-6  # residual of one series above which a march or cells follow
 RESIDUAL_SHARE = 1e-2  # of a tolerance on the error: the residual at which least squares and cells stop
+ASKED_FOR = 10.0  # times the work: what digits may cost that were asked for

@@ -1,0 +1,1 @@
+"""Training a network: the loss, its points and weights, schedules and optimisers."""

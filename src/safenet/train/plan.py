@@ -63,6 +63,11 @@ class Plan:
         return self.method, self.recipe
 
     @property
+    def own_network(self) -> bool:
+        """Whether its network is the user's own code."""
+        return self.method == OWN
+
+    @property
     def parts(self) -> tuple[Phase, ...]:
         """What is done one after another."""
         return self.phases

@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 
+from .. import listed
 from ..errors import SafeNetError, nearest
 from ..networks.methods import TRAINED_DENSELY
 from .optimisers.adam import Adam
@@ -33,7 +34,6 @@ from .staging import Stage
 class Recipe:
     """Phases, and what goes with them where the user says nothing."""
 
-    text: str
     phases: tuple[Phase, ...]
     until: tuple[int, ...] = ()  # the iterations in all at which a phase ends (0: its own count)
     rates: tuple[float, ...] = ()  # the rates of the first Adam to choose from
@@ -52,53 +52,45 @@ _paper = partial(Recipe, precision="float32", interior=20_000, condition=2_000, 
 RECIPES: dict[str, Recipe] = {
     # Sizes for a GPU, where 50,000 steps take one to two minutes; `SMALL` has those for a CPU.
     "default": Recipe(
-        "1k Adam, then self-scaled Broyden steps in double precision, with new points; sizes for the device",
         (Adam(1_000), SSBroyden(50_000, resample=500)),
         network=TRAINED_DENSELY,
         interior=10_000,
         condition=1_000,
     ),
-    "paper-1": _paper("the paper's schedule 1: 30k Adam, then 10k L-BFGS", (Adam(30_000), LBFGS(10_000))),
+    "paper-1": _paper((Adam(30_000), LBFGS(10_000))),
     # η, a constant in the first phase, is halved in the second Adam.
     "paper-2": _paper(
-        "schedule 2: Adam and L-BFGS twice, for each of five rates; the lowest training loss wins",
         (Adam(3_000, decay=1.0), LBFGS(10_000), Adam(24_000, rate=5e-4), LBFGS(3_000)),
         until=(0, 0, 37_000, 0),
         rates=(1e-1, 1e-2, 1e-3, 1e-4, 1e-5),
     ),
-    "paper-3a": _paper("20k Adam, then 20k L-BFGS", (Adam(20_000), LBFGS(20_000))),
-    "paper-3b": _paper("10k Adam, then 30k L-BFGS", (Adam(10_000), LBFGS(30_000))),
-    "paper-3c": _paper("5k Adam, then 35k L-BFGS", (Adam(5_000), LBFGS(35_000))),
-    "paper-3d": _paper("25k Adam, 10k L-BFGS, 5k Adam", (Adam(25_000), LBFGS(10_000), Adam(5_000))),
+    "paper-3a": _paper((Adam(20_000), LBFGS(20_000))),
+    "paper-3b": _paper((Adam(10_000), LBFGS(30_000))),
+    "paper-3c": _paper((Adam(5_000), LBFGS(35_000))),
+    "paper-3d": _paper((Adam(25_000), LBFGS(10_000), Adam(5_000))),
     "paper-3e": _paper(
-        "Adam until the loss is on a plateau, then L-BFGS, 40k in all",
         (Adam(40_000, patience=1_000), LBFGS(40_000)),
         until=(0, 40_000),
     ),
-    "paper-4": _paper("100k Adam", (Adam(100_000),)),
+    "paper-4": _paper((Adam(100_000),)),
     "ssbroyden": Recipe(
-        "1k Adam, then 20k self-scaled Broyden steps with a dense inverse Hessian",
         (Adam(1_000), SSBroyden(20_000)),
         network={"features": 64, "width": 32},
     ),
-    "levenberg-marquardt": Recipe("200 Levenberg–Marquardt steps", (LevenbergMarquardt(200),)),
+    "levenberg-marquardt": Recipe((LevenbergMarquardt(200),)),
     "adaptive-points": Recipe(
-        "the same, with new points where the residual is large after every 20 steps",
         (LevenbergMarquardt(200, resample=20),),
     ),
     "multi-stage": Recipe(
-        "100 Levenberg–Marquardt steps, then 100 on a second network for what the first has left",
         (LevenbergMarquardt(100), Stage(100)),
         network={"features": 32, "width": 16},
     ),
     "variable-projection": Recipe(
-        "linear problems: the last layer by least squares, frequencies by Levenberg–Marquardt",
         (VariableProjection(100),),
         network={"features": 64, "depth": 0},
         linear=True,
     ),
     "nncg": Recipe(
-        "11k Adam, 30k L-BFGS, then 2k NysNewton-CG, the schedule of Rathore et al. (2024)",
         (Adam(11_000), LBFGS(30_000), NNCG(2_000)),
     ),
 }
@@ -109,7 +101,7 @@ SMALL = replace(
     interior=2_000,
     condition=200,
 )
-DESCRIPTIONS = {name: recipe.text for name, recipe in RECIPES.items()}
+DESCRIPTIONS = listed.RECIPES
 
 
 def recipe(name: str) -> Recipe:

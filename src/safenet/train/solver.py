@@ -82,6 +82,11 @@ class Train:
     from the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a solution to start from.
     `callback`: told of the progress; the run stops when it returns True. `scale` multiplies all iterations.
     `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
+
+    Examples:
+        >>> training = sn.Train("pinn", [sn.Adam(20), sn.LBFGS(20)], width=6, depth=1, points=40, seed=1)
+        >>> float(sn.solve(decay, training).result.residual) < 0.1
+        True
     """
 
     name: ClassVar[str] = "train"
@@ -194,7 +199,7 @@ class Train:
         obstacle = self.obstacle(problem)
         if obstacle:
             raise SafeNetError(f"{problem.name}: {obstacle}", "use another recipe, e.g. levenberg-marquardt")
-        usual = Recipe("", ()) if self.recipe == OWN else recipe(self.recipe)
+        usual = Recipe(()) if self.recipe == OWN else recipe(self.recipe)
         chosen = self._network(usual)
         interior, condition = self._counts(usual)
         precision = self.precision or self._own_precision() or usual.precision

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..fields.derivatives import batch_jets, jets
+from ..fields.derivatives import batch_jets
+from ..fields.field import jets
 from ..measure.points import inside
 from ..problem import Problem
 from .objective import flattened

@@ -1,0 +1,1 @@
+"""A solution for people: pictures, files, words and lines of progress."""

@@ -68,7 +68,7 @@ class ConsoleMonitor(Lines):
     def network(self, current: Callable[[], Any]) -> None:
         now = time.monotonic()
         if self.problem.has_reference and now - self.looked > ERROR_EVERY:
-            from ..solution import errors, l2re_text
+            from ..measure.scores import errors, l2re_text
 
             measured = errors(self.problem, current())
             self.error = f" · L2RE {l2re_text(measured.l2re, measured.floor)}"

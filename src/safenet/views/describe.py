@@ -6,9 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..features import domain_expressions, fourier_products
+from ..measure.scores import POOLED, l2re_text
 from ..measure.thresholds import ROUGH
-from ..networks.methods import METHODS, build
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
 from ..problem.facts.structure import axis_kinds, named_frequencies
@@ -16,23 +15,15 @@ from ..problem.facts.verify import proven
 from ..problem.language.notation import written
 from ..problem.numbers import Number
 from ..run.result import Outcome, Result, pooled
-from ..solution import POOLED, Solution, l2re_text
+from ..solution import Solution
 from ..solving.plans import plan_for
-from ..train.solver import Train
 
 
-def describe(problem: Problem) -> dict[str, Any]:
-    """Everything the symbols say, as data."""
-    import jax
-    import numpy as np
+def describe(problem: Problem, networks: bool = False) -> dict[str, Any]:
+    """Everything the symbols say, as data; with `networks`, also the sizes of the networks, which are built for it."""
+    from ..features import domain_expressions
 
     plan = plan_for(problem if problem.data else problem.forward())
-    literal = build(problem, METHODS["safe-net-literal"], key=jax.random.key(0))
-    network = build(problem, Train().plan(problem).network, key=jax.random.key(0))
-    harmonics = fourier_products(
-        problem, 128, "harmonic", "unit", key=jax.random.key(0), dtype=np.dtype(float)
-    )
-    omega = np.asarray(harmonics.omega)
     return {
         "name": problem.name,
         "title": problem.title,
@@ -57,14 +48,34 @@ def describe(problem: Problem) -> dict[str, Any]:
         "named_frequencies": dict(
             zip(problem.axis_names, map(list, named_frequencies(problem)), strict=True)
         ),
-        "literal_frequencies": {
-            name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)
-        },
-        "parameters_count": {"safe-net-literal": literal.parameters, "safe-net": network.parameters},
+        **(_networks(problem) if networks else {}),
         "plan": {
             "phases": [part.name for part in plan.parts],
             "reasons": list(plan.reasons),
         },
+    }
+
+
+def _networks(problem: Problem) -> dict[str, Any]:
+    """The frequencies of the paper's network, and the sizes of both."""
+    import jax
+    import numpy as np
+
+    from ..features import fourier_products
+    from ..networks.methods import METHODS, build
+    from ..train.solver import Train
+
+    key = jax.random.key(0)
+    literal = build(problem, METHODS["safe-net-literal"], key=key)
+    network = build(problem, Train().plan(problem).network, key=key)
+    omega = np.asarray(
+        fourier_products(problem, 128, "harmonic", "unit", key=key, dtype=np.dtype(float)).omega
+    )
+    return {
+        "literal_frequencies": {
+            name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)
+        },
+        "parameters_count": {"safe-net-literal": literal.parameters, "safe-net": network.parameters},
     }
 
 
@@ -139,7 +150,7 @@ def description_text(facts: dict[str, Any]) -> str:
             if values
         ],
     )
-    literal = facts["literal_frequencies"]
+    literal = facts.get("literal_frequencies", {})
     section(
         "frequencies of safe-net-literal",
         [
@@ -151,7 +162,7 @@ def description_text(facts: dict[str, Any]) -> str:
     )
     section(
         "parameters of the networks",
-        [f"{name}: {count}" for name, count in facts["parameters_count"].items()],
+        [f"{name}: {count}" for name, count in facts.get("parameters_count", {}).items()],
     )
     section(
         "what `safenet solve` would do",

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from itertools import cycle
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import SafeNetError
 from ..measure.points import sample
 from ..problem import Condition, Problem
-from .plot import COLOURS, INK, outline
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .look import COLOURS, INK, Picture, math
+from .maps import outline
 
 LEGEND = 100  # characters of a line in the legend
 
 
-def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> Figure:
+def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> Picture:
     """The plane of the first two axes: points inside, and each condition's points and normals in its own colour."""
-    from matplotlib.figure import Figure
 
     if len(problem.axes) < 2:
         raise SafeNetError("a domain of one axis is a line", "there is nothing to draw")
@@ -38,7 +35,7 @@ def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> F
     }
     lines = 0.22 + sum(0.07 + 0.15 * (text.count("\n") + 1) for text in labels.values())
     height = 6.2 * ratio + 1.0
-    figure = Figure(figsize=(7.5, height + lines), layout="constrained")
+    figure = Picture(figsize=(7.5, height + lines), layout="constrained")
     ax, below = figure.subplots(2, height_ratios=[height, lines])
     below.axis("off")
     ax.scatter(points.interior[:, 0], points.interior[:, 1], s=4, color="#adb5bd", lw=0, label="interior")
@@ -64,8 +61,8 @@ def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> F
                 clip_on=False,
             )
             arrows.set_in_layout(False)  # a quiver knows its size only once it is drawn
-    ax.set_xlabel(across.name)
-    ax.set_ylabel(up.name)
+    ax.set_xlabel(math(across.name))
+    ax.set_ylabel(math(up.name))
     ax.set_aspect("equal" if not up.is_time and 0.3 < up.length / across.length < 3 else "auto")
     ax.set_title(problem.title or problem.name, fontsize=11, color=INK)
     below.legend(

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SafeNetError, nearest
+from ..measure.scores import field_key
 from ..problem.language.names import Names
-from ..solution import Solution, field_key
+from ..solution import Solution
 
 if TYPE_CHECKING:
     from xarray import Dataset

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
 
 from ..measure.misfit import misfit
 from ..problem.data import Measured
 from ..solution import Solution
-from .plot import COLOURS, INK
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .look import Picture, colour, ink, math
 
 
-def plot_fit(solution: Solution) -> Figure:
+def plot_fit(solution: Solution) -> Picture:
     """A row for each kind of data: the values with the fit, and their residuals."""
-    from matplotlib.figure import Figure
-
     problem = solution.problem
     rows = len(problem.measured)
-    figure = Figure(figsize=(9.6, 3.4 * rows + 0.6), layout="constrained")
+    figure = Picture(figsize=(9.6, 3.4 * rows + 0.6), layout="constrained")
     axes = figure.subplots(rows, 2, squeeze=False)
     gaps = misfit(problem, solution.field)
     for row, (measured, gap) in enumerate(zip(problem.measured, gaps, strict=True)):
@@ -31,10 +24,6 @@ def plot_fit(solution: Solution) -> Figure:
         else:
             _against(axes[row, 0], measured, gap)
         _residuals(axes[row, 1], measured, gap, problem.axis_names[-1])
-    numbers = "  ·  ".join(f"{name} = {number}" for name, number in solution.found.items())
-    figure.suptitle(
-        "  ·  ".join(filter(None, [problem.title or problem.name, numbers])), fontsize=11, color=INK
-    )
     return figure
 
 
@@ -42,21 +31,19 @@ def _along(ax: Axes, measured: Measured, gap: np.ndarray, axis: str) -> None:
     """Values with their σ, and the model as a line through its values at the same points."""
     at = measured.points[:, 0]
     order = np.argsort(at)
-    ax.errorbar(
-        at, measured.values, measured.sigma, fmt=".", ms=5, lw=0.8, color=COLOURS[1], label="measured"
-    )
-    ax.plot(at[order], (measured.values + gap)[order], color=COLOURS[0], lw=1.4, label="fit")
-    ax.set_xlabel(axis)
+    ax.errorbar(at, measured.values, measured.sigma, fmt=".", ms=5, lw=0.8, color=colour(1), label="measured")
+    ax.plot(at[order], (measured.values + gap)[order], color=colour(0), lw=1.4, label="fit")
+    ax.set_xlabel(math(axis))
     ax.set_ylabel(measured.name)
-    ax.legend(frameon=False, fontsize=9)
+    ax.legend()
 
 
 def _against(ax: Axes, measured: Measured, gap: np.ndarray) -> None:
     """Measured value against the model: on the diagonal where they agree."""
     model = measured.values + gap
     low, high = float(min(model.min(), measured.values.min())), float(max(model.max(), measured.values.max()))
-    ax.plot([low, high], [low, high], color=INK, lw=0.8)
-    ax.plot(model, measured.values, ".", ms=4, color=COLOURS[0], rasterized=len(gap) > 5000)
+    ax.plot([low, high], [low, high], color=ink(), lw=0.8)
+    ax.plot(model, measured.values, ".", ms=4, color=colour(0), rasterized=len(gap) > 5000)
     ax.set_xlabel(f"{measured.name}, fit")
     ax.set_ylabel(f"{measured.name}, measured")
 
@@ -66,8 +53,8 @@ def _residuals(ax: Axes, measured: Measured, gap: np.ndarray, axis: str) -> None
     known = measured.sigma is not None
     left = -gap / measured.sigma if known else -gap
     spread = 1.0 if known else float(np.sqrt(np.mean(gap**2)))
-    ax.axhspan(-spread, spread, color=COLOURS[0], alpha=0.12, lw=0)
-    ax.axhline(0, color=INK, lw=0.8)
-    ax.plot(measured.points[:, -1], left, ".", ms=4, color=COLOURS[0], rasterized=len(gap) > 5000)
-    ax.set_xlabel(axis)
+    ax.axhspan(-spread, spread, color=colour(0), alpha=0.12, lw=0)
+    ax.axhline(0, color=ink(), lw=0.8)
+    ax.plot(measured.points[:, -1], left, ".", ms=4, color=colour(0), rasterized=len(gap) > 5000)
+    ax.set_xlabel(math(axis))
     ax.set_ylabel("(measured − fit)/σ" if known else "measured − fit")

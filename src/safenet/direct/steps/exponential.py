@@ -90,7 +90,7 @@ class Evolution:
         """matrix · y for each mode; a matrix of numbers on the diagonal has one axis less."""
         if matrix.ndim == y.ndim:
             return np.asarray(matrix * y)
-        return np.einsum("ij...,j...->i...", matrix, y)
+        return np.asarray(np.einsum("ij...,j...->i...", matrix, y))
 
     # ---- the rest
 

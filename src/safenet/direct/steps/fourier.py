@@ -27,7 +27,6 @@ from ..state import Direct
 from ..thresholds import (
     EARLY_COST,
     FIRST_LEVEL_OF_STEPS,
-    FOURIER_AGAIN,
     FOURIER_MORE,
     FOURIER_SAFER,
     FOURIER_SPLITS,
@@ -52,6 +51,11 @@ class Fourier:
 
     Given up where it would cost more than `work` (points of the grid times evaluations), and where the spectrum does
     not decay.
+
+    Examples:
+        >>> solver = sn.Fourier()
+        >>> print(solver.obstacle(decay) is None)
+        False
     """
 
     name: ClassVar[str] = "fourier"
@@ -90,8 +94,12 @@ class Fourier:
         best: Direct | None = None
         rough = len(problem.axes) > 2 and self.tolerance < ROUGH_FIRST
         tolerances = (ROUGH_FIRST, self.tolerance) if rough else (self.tolerance,)
+        spent = 0.0
         for tolerance in tolerances:
             work = self.work if best is None else MORE_DIGITS * self.work
+            if best is not None and spent * _times_dearer(problem, tolerance / tolerances[0]) > work:
+                yield replace(best, reason=f"{best.reason}; more digits would cost too much")
+                return
             march = _March(replace(self, tolerance=tolerance, work=work), problem, monitor, budget)
             for one in self._level(march):
                 if one.given_up and best is not None:
@@ -100,13 +108,18 @@ class Fourier:
                     )
                     return
                 if one.done and not one.given_up and tolerance != tolerances[-1]:
-                    best = one
+                    best, spent = one, march.cost
                     one = replace(one, done=False, final=False)
                 yield one
 
     def _level(self, march: _March) -> Iterator[Direct]:
         """Runs with halved steps until the difference between two is small enough."""
-        trail = march.explore()
+        try:
+            trail = march.explore()
+        except KeyboardInterrupt:  # what there is of it is kept
+            if (form := march.recorded()) is not None:
+                yield Direct(form)
+            raise
         iterations = len(trail.steps)
         if trail.ended:
             yield march.end(trail, None)
@@ -136,6 +149,12 @@ class Fourier:
             yield kept
             if done:
                 return
+
+
+def _times_dearer(problem: Problem, ratio: float) -> float:
+    """What a tolerance smaller by `ratio` costs: steps of order 5, and a spectrum that falls exponentially."""
+    finer = 1 + math.log(ratio) / math.log(FOURIER_TAIL * ROUGH_FIRST)
+    return float(ratio ** (-1 / 5) * finer ** (len(problem.axes) - 1))
 
 
 @fact
@@ -172,13 +191,12 @@ class Trail:
 
     def differences(self, rougher: Trail) -> np.ndarray:
         """The relative difference of the unknowns between two runs, over their snapshots: of each, and of all."""
-        apart, sizes = 0.0, 0.0
+        apart, sizes = np.zeros(1), np.zeros(1)
         for index, (waves, state) in self.snapshots.items():
             other_waves, other = rougher.snapshots[index]
             space = tuple(range(1, state.ndim))
             apart = apart + np.sum(np.abs(state - other_waves.onto(waves, other)) ** 2, axis=space)
             sizes = sizes + np.sum(np.abs(state) ** 2, axis=space)
-        apart, sizes = np.asarray(apart), np.asarray(sizes)
         scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
         return np.sqrt([*(apart / scale), apart.sum() / max(float(sizes.sum()), 1e-300)])
 
@@ -190,6 +208,7 @@ class _March:
         self.solver, self.problem, self.monitor, self.budget = solver, problem, monitor, budget
         self.axis = problem.axes[-1]
         self.evaluations, self.cost = 0, 0.0
+        self.recorder = Recorder(solver.tolerance)
 
     def explore(self) -> Trail:
         """The first run: steps T/2^j, longer or shorter as their errors say; more modes where the tail is large."""
@@ -197,7 +216,7 @@ class _March:
         assert waves is not None
         evolution = Evolution(self.problem, waves)
         y, unit, place = evolution.start(), 2**LAST_LEVEL_OF_STEPS, 0
-        trail, recorder = Trail([], waves, t=self.axis.lo), Recorder(self.solver.tolerance)
+        trail, recorder = Trail([], waves, t=self.axis.lo), self.recorder
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
         level, sizes, stride = FIRST_LEVEL_OF_STEPS, np.zeros(len(y)), 1
         while place < unit:
@@ -247,6 +266,12 @@ class _March:
         trail.form = recorder.form()
         return trail
 
+    def recorded(self) -> Any:
+        """The first run as far as it came."""
+        recorder = self.recorder
+        recorder.times = recorder.times[: len(recorder.states)]
+        return recorder.form()
+
     def _wider(self, waves: Waves, tails: np.ndarray) -> Waves:
         rough = tails > FOURIER_TAIL * self.solver.tolerance
         modes = (
@@ -256,7 +281,9 @@ class _March:
 
     def repeat(self, rough: Trail, parts: int) -> Trail:
         """The steps of the first run in so many parts each, with more modes from the beginning."""
-        waves = replace(rough.waves, modes=tuple(math.ceil(FOURIER_AGAIN * m) for m in rough.waves.modes))
+        # A spectrum that falls like e^{−ck}: so many more modes that the tail, too, falls by GAIN.
+        more = 1 + math.log(GAIN) / -math.log(FOURIER_TAIL * self.solver.tolerance)
+        waves = replace(rough.waves, modes=tuple(math.ceil(more * m) for m in rough.waves.modes))
         evolution = Evolution(self.problem, waves)
         y = evolution.start()
         trail = Trail(rough.steps, waves, t=self.axis.lo)
@@ -275,6 +302,7 @@ class _March:
             if self.budget.over():
                 return self._ended(trail, recorder, "stopped", t + h)
         self.evaluations += evolution.evaluations
+        self.cost += evolution.evaluations * waves.points
         trail.form, trail.represented = recorder.form(), recorder.worst
         trail.tail = float(waves.tails(y).max())
         return trail

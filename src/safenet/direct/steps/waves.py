@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from ...fields.basis import AxisBasis
 from ...problem.relation import Axis
@@ -31,7 +31,7 @@ class Waves:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Even, and without aliases of products of two; those of higher powers are as small as the tail."""
-        return tuple(2 * fft.next_fast_len(math.ceil((3 * m + 1) / 2), real=True) for m in self.modes)
+        return tuple(2 * scipy.fft.next_fast_len(math.ceil((3 * m + 1) / 2), real=True) for m in self.modes)
 
     @property
     def points(self) -> int:
@@ -87,9 +87,11 @@ class Waves:
         """û of real values, for the modes that are kept; the others are dropped axis by axis."""
         if len(self.shape) == 1:  # NumPy's takes a fifth of the time of SciPy's to begin
             return np.asarray(np.fft.rfft(values, norm="forward")[..., : self.modes[0] + 1])
-        found = fft.rfft(values, norm="forward", workers=self._workers)[..., : self.modes[-1] + 1]
+        found = scipy.fft.rfft(values, norm="forward", workers=self._workers)[..., : self.modes[-1] + 1]
         for axis, m in zip(self.over[:-1], self.modes, strict=False):
-            found = np.moveaxis(fft.fft(found, axis=axis, norm="forward", workers=self._workers), axis, 0)
+            found = np.moveaxis(
+                scipy.fft.fft(found, axis=axis, norm="forward", workers=self._workers), axis, 0
+            )
             found = np.moveaxis(np.concatenate([found[: m + 1], found[-m:]]), 0, axis)
         return np.asarray(found)
 
@@ -100,8 +102,8 @@ class Waves:
             line = np.moveaxis(waves, axis, 0)
             gap = np.zeros((n - 2 * m - 1, *line.shape[1:]), complex)
             whole = np.moveaxis(np.concatenate([line[: m + 1], gap, line[m + 1 :]]), 0, axis)
-            waves = fft.ifft(whole, axis=axis, norm="forward", workers=self._workers, overwrite_x=True)
-        return np.asarray(fft.irfft(waves, self.shape[-1], norm="forward", workers=self._workers))
+            waves = scipy.fft.ifft(whole, axis=axis, norm="forward", workers=self._workers, overwrite_x=True)
+        return np.asarray(scipy.fft.irfft(waves, self.shape[-1], norm="forward", workers=self._workers))
 
     def continued(self, values: np.ndarray, field: int) -> np.ndarray:
         """Values with those beyond the box replaced by the mirror image of those within."""
@@ -151,7 +153,7 @@ class Waves:
         values = self.backward(waves)
         for i, (kind, m) in enumerate(zip(self.kinds[field], self.modes, strict=True)):
             line = np.moveaxis(
-                fft.rfft(values, axis=values.ndim - len(self.shape) + i, norm="forward"),
+                scipy.fft.rfft(values, axis=values.ndim - len(self.shape) + i, norm="forward"),
                 values.ndim - len(self.shape) + i,
                 0,
             )[: m + 1]

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+import scipy
 
 from ..thresholds import RIDGE_MORE, RIDGE_MOST
 
@@ -38,7 +38,7 @@ class BlockCholesky:
             try:
                 self.pivots = self._eliminate(blocks, order, neighbours, ridge)
                 return
-            except LinAlgError:
+            except np.linalg.LinAlgError:
                 if not ridge < RIDGE_MOST:
                     raise
                 ridge *= RIDGE_MORE
@@ -60,11 +60,11 @@ class BlockCholesky:
             diagonal = left.pop((cell, cell))
             width = len(diagonal)
             diagonal[np.diag_indices(width)] += ridge
-            factor = cholesky(diagonal, lower=True, overwrite_a=True, check_finite=False)
+            factor = scipy.linalg.cholesky(diagonal, lower=True, overwrite_a=True, check_finite=False)
             panel = np.empty((0, width))
             if later:
                 stacked = np.concatenate([left.pop((n, cell)) for n in later])
-                panel = solve_triangular(factor, stacked.T, lower=True, check_finite=False).T
+                panel = scipy.linalg.solve_triangular(factor, stacked.T, lower=True, check_finite=False).T
                 update = panel @ panel.T
                 for a, n in enumerate(later):
                     for b, m in enumerate(later[: a + 1]):
@@ -77,15 +77,20 @@ class BlockCholesky:
         return pivots
 
     def solve(self, vector: np.ndarray) -> np.ndarray:
-        """A⁻¹ v for v of shape (cells, width)."""
+        """A⁻¹ v for v of shape (cells, width), or (cells, width, k): k of them."""
         found = vector.copy()
         for pivot in self.pivots:
-            own = solve_triangular(pivot.factor, found[pivot.cell], lower=True, check_finite=False)
+            own = scipy.linalg.solve_triangular(
+                pivot.factor, found[pivot.cell], lower=True, check_finite=False
+            )
             found[pivot.cell] = own
-            found[pivot.neighbours] -= (pivot.panel @ own).reshape(-1, vector.shape[1])
+            found[pivot.neighbours] -= (pivot.panel @ own).reshape(-1, *vector.shape[1:])
         for pivot in reversed(self.pivots):
-            own = found[pivot.cell] - pivot.panel.T @ found[pivot.neighbours].ravel()
-            found[pivot.cell] = solve_triangular(pivot.factor, own, lower=True, trans="T", check_finite=False)
+            others = found[pivot.neighbours].reshape(-1, *vector.shape[2:])
+            own = found[pivot.cell] - pivot.panel.T @ others
+            found[pivot.cell] = scipy.linalg.solve_triangular(
+                pivot.factor, own, lower=True, trans="T", check_finite=False
+            )
         return found
 
 

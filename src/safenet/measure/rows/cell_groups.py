@@ -19,7 +19,7 @@ import sympy as sp
 
 from ...fields.basis import AxisBasis
 from ...fields.cells import Cell, shared_faces
-from ...fields.derivatives import jets
+from ...fields.field import jets
 from ...problem import Condition, Problem, Relation
 from ...problem.jets import Orders, coordinate
 from ..thresholds import CLOSE, CUT_ENOUGH, CUT_MORE, CUT_MOST, INWARD, STEEPNESS

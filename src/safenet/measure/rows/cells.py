@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from ...fields.cells import CellForm
 from ...run.threads import one_thread
@@ -78,7 +77,7 @@ class CellRows(CellGroups):
             block *= scale[i][:, None] * scale[j]
         try:
             return Factored(self, jacobian, BlockCholesky(gram, len(self.cells), RIDGE), scale)
-        except LinAlgError:
+        except np.linalg.LinAlgError:
             return None
 
     def handed_more(self, more: Handover) -> np.ndarray:
@@ -116,10 +115,13 @@ class CellRows(CellGroups):
         return blocks
 
     def transposed(self, jacobian: list[np.ndarray], vector: np.ndarray) -> np.ndarray:
-        product, start = np.zeros((len(self.cells), self.width)), 0
+        """Jᵀ v, for one v or for the columns of several."""
+        many = vector.shape[1:]
+        product, start = np.zeros((len(self.cells), self.width, *many)), 0
         for group, matrix in zip(self.groups, jacobian, strict=True):
             end = start + group.weights.size
-            part = np.einsum("gnw,gn->gw", matrix, vector[start:end].reshape(group.weights.shape))
+            own = vector[start:end].reshape(*group.weights.shape, -1)
+            part = (np.swapaxes(matrix, 1, 2) @ own).reshape(len(own), -1, *many)
             for side, cells in enumerate(group.cells.T):
                 np.add.at(product, cells, part[:, side * self.width : (side + 1) * self.width])
             start = end
@@ -127,11 +129,12 @@ class CellRows(CellGroups):
 
     def applied(self, jacobian: list[np.ndarray], step: np.ndarray) -> np.ndarray:
         """J δ"""
-        by_cell = step.reshape(len(self.cells), self.width)
+        many = step.shape[1:]
+        by_cell = step.reshape(len(self.cells), self.width, *many)
         found = []
         for group, matrix in zip(self.groups, jacobian, strict=True):
-            own = by_cell[group.cells].reshape(len(group.cells), -1)
-            found.append(np.einsum("gnw,gw->gn", matrix, own).ravel())
+            own = by_cell[group.cells].reshape(len(group.cells), matrix.shape[2], -1)
+            found.append((matrix @ own).reshape(-1, *many))
         return np.concatenate(found)
 
     def form(self, coefficients: np.ndarray) -> CellForm:
@@ -149,11 +152,13 @@ class Factored:
     scale: np.ndarray
 
     def solve(self, residual: np.ndarray) -> tuple[np.ndarray, float]:
-        """The δ that minimises ‖J δ + r‖, and the minimum."""
-        step, left = np.zeros(self.rows.unknowns), residual
+        """The δ that minimises ‖J δ + r‖, and the minimum; for one r, or for the columns of several."""
+        many = residual.shape[1:]
+        step, left = np.zeros((self.rows.unknowns, *many)), residual
+        scale = self.scale.reshape(*self.scale.shape, *[1] * len(many))
         for _ in range(2):  # the second wins back digits that squaring the condition lost
             against = self.rows.transposed(self.jacobian, left)
-            step -= (self.scale * self.factor.solve(self.scale * against)).ravel()
+            step -= (scale * self.factor.solve(scale * against)).reshape(-1, *many)
             left = residual + self.rows.applied(self.jacobian, step)
         return step, float(np.linalg.norm(left))
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse.linalg import LinearOperator, gmres
 
 from ...fields.basis import AxisBasis
 from ...fields.series import LinearForm
@@ -233,7 +233,7 @@ class TensorRows:
     def residual(self, values: np.ndarray) -> np.ndarray:
         return self._preconditioned(self._residual(self._values(values)))
 
-    def linearise(self, values: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
+    def linearise(self, values: np.ndarray) -> tuple[Any, np.ndarray]:
         """The Jacobian as a product, and the residual, both behind the preconditioner of this place."""
         at = self._values(values)
         slopes = [
@@ -249,7 +249,9 @@ class TensorRows:
             rows = [reduce(np.add, (c * moved[s] for s, c in row.items())) for row in slopes]
             return self._preconditioned(np.stack(rows))
 
-        operator = LinearOperator((self.unknowns, self.unknowns), matvec=product, dtype=float)
+        operator = scipy.sparse.linalg.LinearOperator(
+            (self.unknowns, self.unknowns), matvec=product, dtype=float
+        )
         return operator, self._preconditioned(self._residual(at))
 
     def _moved(self, jet: Jet, fields: np.ndarray) -> np.ndarray:
@@ -262,9 +264,11 @@ class TensorRows:
         power = np.linalg.matrix_power(self.rate, jet.orders[-1]) if jet.orders[-1] else None
         return each([*matrices, power], fields[f])
 
-    def solve(self, jacobian: LinearOperator, residual: np.ndarray) -> tuple[np.ndarray, float]:
+    def solve(self, jacobian: Any, residual: np.ndarray) -> tuple[np.ndarray, float]:
         """δ of Newton's step. It promises no minimum: the next step is taken unless this one was small."""
-        step, unfinished = gmres(jacobian, -residual, rtol=FORCING, restart=KRYLOV, maxiter=RESTARTS)
+        step, unfinished = scipy.sparse.linalg.gmres(
+            jacobian, -residual, rtol=FORCING, restart=KRYLOV, maxiter=RESTARTS
+        )
         if unfinished and np.linalg.norm(jacobian @ step + residual) > ENOUGH * np.linalg.norm(residual):
             return np.full_like(step, np.nan), 0.0
         return step, 0.0
@@ -277,7 +281,7 @@ class TensorRows:
             for jet in equation.jets.values():
                 f = unknowns.index(jet.field)
                 score[e, f] = max(score[e, f], 100 * jet.orders[-1] + sum(jet.orders))
-        return [int(f) for f in linear_sum_assignment(-score)[1]]
+        return [int(f) for f in scipy.optimize.linear_sum_assignment(-score)[1]]
 
     def _symbol(self, means: list[dict[sp.Symbol, float]]) -> np.ndarray:
         """The inverse of Σ_α c̄_α μ^α λ^α over the fields, for every mode in space and time."""

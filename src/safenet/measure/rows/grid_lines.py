@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import roots_jacobi
+import scipy
 
 from ...fields.basis import AxisBasis
 
@@ -116,5 +116,5 @@ def each(matrices: Sequence[np.ndarray | None], array: np.ndarray) -> np.ndarray
 
 def radau(count: int) -> np.ndarray:
     """The nodes of Radau's right quadrature on [0, 1]: the zeros of P^(1,0) and the end."""
-    inner = roots_jacobi(count - 1, 1, 0)[0] if count > 1 else np.zeros(0)
+    inner = scipy.special.roots_jacobi(count - 1, 1, 0)[0] if count > 1 else np.zeros(0)
     return np.append((inner + 1) / 2, 1.0)

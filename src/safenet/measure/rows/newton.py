@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs, solve_triangular
+import scipy
 
 from ..thresholds import (
     DESCENT,
@@ -71,16 +71,18 @@ def _normal_equations(jacobian: np.ndarray, residual: np.ndarray) -> np.ndarray 
     gram = jacobian.T @ jacobian
     norm = float(np.abs(gram).sum(axis=0).max())
     try:
-        factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
+        factor = scipy.linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
         return None
-    (pocon,) = get_lapack_funcs(("pocon",), (factor[0],))
+    (pocon,) = scipy.linalg.get_lapack_funcs(("pocon",), (factor[0],))
     reciprocal, _ = pocon(factor[0], norm, uplo="L")
     if not reciprocal > WELL_CONDITIONED:
         return None
-    step = -cho_solve(factor, jacobian.T @ residual, check_finite=False)
+    step = -scipy.linalg.cho_solve(factor, jacobian.T @ residual, check_finite=False)
     # One refinement with the same factor wins back the digits that squaring the condition lost.
-    return np.asarray(step - cho_solve(factor, jacobian.T @ (jacobian @ step + residual), check_finite=False))
+    return np.asarray(
+        step - scipy.linalg.cho_solve(factor, jacobian.T @ (jacobian @ step + residual), check_finite=False)
+    )
 
 
 def _regularised_qr(jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, float]:
@@ -89,10 +91,12 @@ def _regularised_qr(jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndar
     augmented[:rows, :columns] = jacobian
     augmented[:rows, columns] = -residual
     augmented[rows + np.arange(columns), np.arange(columns)] = REGULARISATION * np.sqrt(columns)
-    (geqrf,) = get_lapack_funcs(("geqrf",), (augmented,))
+    (geqrf,) = scipy.linalg.get_lapack_funcs(("geqrf",), (augmented,))
     # The last column becomes Qᵀ(−r): Q itself is never formed.
     factor, *_ = geqrf(augmented, lwork=64 * (columns + 1), overwrite_a=True)
-    step = solve_triangular(factor[:columns, :columns], factor[:columns, columns], check_finite=False)
+    step = scipy.linalg.solve_triangular(
+        factor[:columns, :columns], factor[:columns, columns], check_finite=False
+    )
     return step, abs(float(factor[columns, columns]))
 
 

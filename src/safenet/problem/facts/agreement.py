@@ -31,12 +31,12 @@ NOISE = 1e-13  # of the values along the faces: what float64 leaves of a zero am
 
 def check_agreement(problem: Problem) -> None:
     """Raise where two conditions at one place give the same quantity two values; nothing is solved for it."""
-    for (i, first), (j, second) in combinations(enumerate(problem.conditions, 1), 2):
+    for first, second in combinations(problem.conditions, 2):
         if _contradict(problem, first, second):
             raise SafeNetError(
-                f"conditions {i} ({first.text}) and {j} ({second.text}) contradict each other",
+                f"conditions {first.number} ({first.text}) and {second.number} ({second.text}) contradict each other",
                 "leave out one of them, or move it to the place where it holds",
-                Place(("conditions", j - 1)),
+                Place(("conditions", second.number - 1)),
             )
 
 

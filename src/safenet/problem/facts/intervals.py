@@ -16,6 +16,7 @@ import sympy as sp
 
 from ...errors import SafeNetError
 from ..evaluate import constant
+from ..language.tabulated import Tabulated
 from ..language.where import Where
 
 Interval = tuple[np.ndarray, np.ndarray]
@@ -52,6 +53,9 @@ def _one(
     rule = RULES.get(type(node))
     if rule is not None:
         return rule(*map(walk, node.args))
+    if isinstance(node, Tabulated):
+        least, most = node.table.spline.range(node.orders)
+        return np.full(shape, least), np.full(shape, most)
     if isinstance(node, Where):
         condition, yes, no = map(walk, node.args)
         first, second = condition[1] > 0, condition[0] <= 0

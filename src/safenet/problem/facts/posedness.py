@@ -2,7 +2,7 @@
 
     u only in derivatives, everywhere    →  u + constant solves it too
     fewer conditions on a piece than ½·(order in space) of each unknown asks  →  something is free there
-    some of u, u_x, … equal at both ends, fewer than the order   →  not periodic yet
+    some of u, u_x, … equal at both ends, fewer than the order   →  taken to be periodic
     more equations than unknowns         →  a solution only where they happen to agree
     more conditions along a line than derivatives    →  likewise
     steady, and only zeros given         →  u = 0, if nothing else
@@ -37,7 +37,7 @@ def doubts(problem: Problem) -> tuple[str, ...]:
     )
     # What data are to determine is not missing.
     free = () if problem.data else left_free(problem)
-    return (*undecided(problem), *(text for texts in found for text in texts), *free)
+    return (*undecided(problem), *problem.completed, *(text for texts in found for text in texts), *free)
 
 
 @fact
@@ -167,38 +167,13 @@ def _boundary(problem: Problem) -> list[str]:
         orders = {name: problem.order(i, name) for name in problem.unknowns}
         others = tuple(k for k in range(len(problem.axes)) if k != i)
         faces = [condition for condition in problem.conditions if condition.free == others]
-        open_ends = _periodic(problem, i, faces)
-        found += open_ends
         # Conditions in the interior, or that tie two places together, may stand for one on a face: count them all.
-        if open_ends or len(faces) >= 2 * sum(order // 2 for order in orders.values()):
+        if len(faces) >= 2 * sum(order // 2 for order in orders.values()):
             continue
         for end in (axis.lower, axis.upper):
             here = [c for c in faces if any(place[i] == end for place in c.places)]
             found.append(_missing(f"the face {axis.name} = {end}", here, orders))
     return [text for text in found if text]
-
-
-def _periodic(problem: Problem, index: int, faces: list[Condition]) -> list[str]:
-    """Unknowns of which some derivatives agree at both ends, too few for their order, and nothing else is given."""
-    axis, found = problem.axes[index], []
-    for field in problem.unknowns:
-        own = [c for c in faces if any(jet.field == field for jet in c.jets.values())]
-        tied = [next(iter(c.jets.values())).orders for c in own if c.kind == "periodic"]
-        matched = {orders[index] for orders in tied if sum(orders) == orders[index]}
-        order = problem.order(index, field)
-        if not matched or len(own) >= order:
-            continue
-        ends = [
-            ", ".join(str(end) if k == index else name for k, name in enumerate(problem.axis_names))
-            for end in (axis.lower, axis.upper)
-        ]
-        names = [f"{field}_{axis.name * k}" if k else field for k in range(order) if k not in matched]
-        listing = ", ".join(" = ".join(f"{name}({end})" for end in ends) for name in names)
-        found.append(
-            f"{field} is not periodic along {axis.name} yet: an equation of order {order} asks for {order} conditions. "
-            f"Add {listing}."
-        )
-    return found
 
 
 def _missing(where: str, given: list[Condition], orders: dict[str, int]) -> str:

@@ -75,7 +75,8 @@ def _divided(
     problem: Problem, highest: dict[sp.Symbol, Jet], names: list[str]
 ) -> tuple[dict[str, sp.Expr], list[sp.Expr]]:
     """The equations solved for the highest time derivatives, and those without any."""
-    with_rates, constraints = [], []
+    with_rates: list[sp.Expr] = []
+    constraints: list[sp.Expr] = []
     for equation in problem.equations:
         residual = sp.expand(problem.value(equation.residual))
         (with_rates if residual.free_symbols & highest.keys() else constraints).append(residual)

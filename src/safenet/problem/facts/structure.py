@@ -14,10 +14,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy.optimize import brentq
 
 from ..evaluate import KINKS, evaluate
+from ..language.tabulated import Tabulated
 from ..problem import Problem
 from ..relation import Condition, Relation
 from .fact import fact
@@ -198,6 +199,10 @@ def breaks(problem: Problem, conditions: bool = True) -> tuple[tuple[float, ...]
                 for bend in bends:
                     if bend.free_symbols == {axis.symbol}:
                         found[index] |= _zeros(bend, axis.symbol, axis.lo, axis.hi)
+        for node in relation.residual.atoms(Tabulated):
+            for index, axis in enumerate(problem.axes):
+                if axis.symbol in node.at:
+                    found[index] |= {c for c in node.table.breaks(axis.name) if axis.lo < c < axis.hi}
     return tuple(tuple(sorted(values)) for values in found)
 
 
@@ -213,8 +218,6 @@ def _zeros(expression: sp.Expr, symbol: sp.Symbol, low: float, high: float) -> s
     nodes = np.concatenate([[low], nodes + 1e-3 * np.pi * (nodes[1] - nodes[0]), [high]])
     values = value(nodes)
     turns = np.flatnonzero(values[:-1] * values[1:] < 0)
-    found = (
-        float(brentq(lambda x: float(value(x)), nodes[i], nodes[i + 1], xtol=1e-300, rtol=1e-15))
-        for i in turns
-    )
+    exact = {"xtol": 1e-300, "rtol": 1e-15}
+    found = (float(scipy.optimize.brentq(value, nodes[i], nodes[i + 1], **exact)) for i in turns)
     return {x for x in found if low < x < high}

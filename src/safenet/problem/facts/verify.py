@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ...errors import SafeNetError, about
+from ...errors import Part, SafeNetError, about
 from ..evaluate import at_place, evaluate
 from ..jets import Jet, Orders, coordinate
 from ..language.notation import written
@@ -32,10 +32,20 @@ def verify(problem: Problem) -> None:
     """Raise, naming the relation and its largest term, unless the exact solution satisfies all of them."""
     random = np.random.default_rng(0)
     box = {axis.symbol: random.uniform(axis.lo, axis.hi, POINTS) for axis in problem.axes}
-    for group, relations in (("equation", problem.equations), ("condition", problem.conditions)):
-        for index, relation in enumerate(relations):
-            with about(f"{group}s", index):
-                _check(problem, relation, f"{group} {index + 1}", _placed(problem, relation, box))
+    for number, equation in enumerate(problem.equations, 1):
+        with about("equations", number - 1):
+            _check(problem, equation, f"equation {number}", _placed(problem, equation, box))
+    for condition in problem.conditions:
+        label, place = _origin(condition.number)
+        with about(*place):
+            _check(problem, condition, label, _placed(problem, condition, box))
+
+
+def _origin(number: int) -> tuple[str, Part]:
+    """What a condition is called, and where it is written."""
+    return (
+        (f"condition {number}", ("conditions", number - 1)) if number else ("a periodic axis", ("periodic",))
+    )
 
 
 def _check(problem: Problem, relation: Relation, label: str, points: Points) -> None:

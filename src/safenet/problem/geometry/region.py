@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +28,8 @@ from .edges import (
 )
 from .shapes import Combination, Difference, Shape
 
-Selector = Callable[[np.ndarray], np.ndarray] | str
+Predicate = Callable[[np.ndarray], np.ndarray]
+Selector = Predicate | str | tuple[Any, ...]
 Draw = Callable[[int], np.ndarray]  # n -> (n, 2) points of the unit square, new ones at every call
 
 REST = "rest"
@@ -38,8 +41,9 @@ ROUNDS = 64  # of rejection before sampling is given up
 class Region:
     """The domain of a shape, with names for the pieces of its boundary.
 
-    A piece is chosen by a predicate on boundary points (n, 2), by the name of a shape, or by "rest": what no other
-    piece has chosen. `tolerance` is relative to the coordinates: closer points are the same.
+    A piece is chosen by a predicate on boundary points (n, 2), by the name of a shape or a pattern of names ("c*"), by
+    several of these, or by "rest": what no other piece has chosen. `tolerance` is relative to the coordinates: closer
+    points are the same.
     """
 
     def __init__(
@@ -272,7 +276,7 @@ def _check_selectors(region: Region, selectors: Mapping[str, Selector]) -> None:
         )
     words = {name: selector for name, selector in selectors.items() if isinstance(selector, str)}
     for name, word in words.items():
-        if word != REST and word not in names:
+        if word != REST and not any(fnmatchcase(known, word) for known in names):
             known = nearest(word, [*names, REST])
             raise SafeNetError(f"no shape is named {word!r}", known, Place(("pieces", name)))
     *others, last = [name for name, word in words.items() if word == REST] or [""]
@@ -302,8 +306,11 @@ def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> l
 
 
 def _selected(edge: Edge, selector: Selector, s: np.ndarray) -> np.ndarray:
+    if isinstance(selector, tuple):
+        chosen: np.ndarray = np.any([_selected(edge, one, s) for one in selector], axis=0)
+        return chosen
     if isinstance(selector, str):
-        return np.full(len(s), edge.source == selector)
+        return np.full(len(s), bool(edge.source) and fnmatchcase(edge.source, selector))
     answer = np.asarray(selector(edge.at(s)[0]))
     if answer.shape != s.shape:
         raise SafeNetError(

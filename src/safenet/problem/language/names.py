@@ -20,19 +20,21 @@ MAX_SUFFIX = 256
 MAX_PROBLEM_NAME = 100
 MAX_TITLE = 300
 
-GROUPS = {"axis": "domain", "unknown": "unknowns", "parameter": "parameters"}  # and where each is stated
+# and where each is stated
+GROUPS = {"axis": "domain", "unknown": "unknowns", "parameter": "parameters", "function": "tables"}
 RESERVED = frozenset({*FUNCTIONS, *SPELLINGS, DERIVATIVE, PIECES, *JOINTS})
 
 
 @dataclass(frozen=True)
 class Names:
     """The axes in the order of the unknowns' arguments, the unknowns, the parameters; on a piece of the boundary
-    also the components of its normal."""
+    also the components of its normal; functions given by numbers or to be found, with their axes."""
 
     axes: tuple[str, ...] = ()
     unknowns: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     normals: tuple[str, ...] = ()
+    functions: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         for (group, table), members in zip(GROUPS.items(), self._groups, strict=True):
@@ -59,16 +61,20 @@ class Names:
 
     @property
     def _groups(self) -> tuple[tuple[str, ...], ...]:
-        return self.axes, self.unknowns, self.parameters
+        return self.axes, self.unknowns, self.parameters, tuple(name for name, _ in self.functions)
 
     @property
     def known(self) -> tuple[str, ...]:
-        return (*self.axes, *self.unknowns, *self.parameters, *self.normals)
+        return (*self.axes, *self.unknowns, *self.parameters, *self.normals, *dict(self.functions))
+
+    def arguments(self, name: str) -> tuple[str, ...]:
+        """The axes that an unknown, or a function, depends on."""
+        return dict(self.functions).get(name, self.axes)
 
     def derivative(self, name: str) -> tuple[str, tuple[int, ...]] | None:
-        """The unknown and the orders that `name` stands for, or None."""
-        if name in self.unknowns:
-            return name, (0,) * len(self.axes)
+        """The unknown or function and the orders, in each of its arguments, that `name` stands for; or None."""
+        if name in (*self.unknowns, *dict(self.functions)):
+            return name, (0,) * len(self.arguments(name))
         found = set(self._readings(name))
         if len(found) > 1:
             raise SafeNetError(
@@ -78,9 +84,9 @@ class Names:
         return found.pop() if found else None
 
     def _readings(self, name: str) -> Iterator[tuple[str, tuple[int, ...]]]:
-        for field in self.unknowns:
+        for field in (*self.unknowns, *dict(self.functions)):
             if name.startswith(field + "_"):
-                for orders in _splits(name[len(field) + 1 :], self.axes):
+                for orders in _splits(name[len(field) + 1 :], self.arguments(field)):
                     yield field, orders
 
 
@@ -98,34 +104,36 @@ def _splits(suffix: str, axes: Sequence[str]) -> set[tuple[int, ...]]:
     return reached.get(len(suffix), set())
 
 
-def _listed(
-    axes: Sequence[str], unknowns: Sequence[str], parameters: Sequence[str]
-) -> Iterator[tuple[str, str, Place]]:
+def _listed(*groups: Sequence[str]) -> Iterator[tuple[str, str, Place]]:
     """(group, name, where it is stated) of every name."""
-    for (group, table), names in zip(GROUPS.items(), (axes, unknowns, parameters), strict=True):
+    for (group, table), names in zip(GROUPS.items(), groups, strict=True):
         for index, name in enumerate(names):
             yield group, name, Place((table, index if group == "unknown" else name))
 
 
-def check_names(axes: Sequence[str], unknowns: Sequence[str], parameters: Sequence[str]) -> None:
+def check_names(
+    axes: Sequence[str], unknowns: Sequence[str], parameters: Sequence[str], functions: Sequence[str] = ()
+) -> None:
     """Jets are symbols named u, u_x, …: a name with two meanings would silently merge them."""
     seen: dict[str, str] = {}
-    for group, name, where in _listed(axes, unknowns, parameters):
-        kind = f"a{'n' * (group != 'parameter')} {group}"
+    for group, name, where in _listed(axes, unknowns, parameters, functions):
+        kind = f"a{'n' * (group in ('axis', 'unknown'))} {group}"
         if name in seen:
             raise SafeNetError(f"{name} is both {seen[name]} and {kind}", "rename one of them", where)
         seen[name] = kind
-    check_spelling(axes, unknowns, parameters)
+    check_spelling(axes, unknowns, parameters, functions)
 
 
-def check_spelling(axes: Sequence[str], unknowns: Sequence[str], parameters: Sequence[str]) -> None:
+def check_spelling(
+    axes: Sequence[str], unknowns: Sequence[str], parameters: Sequence[str], functions: Sequence[str]
+) -> None:
     """u_xx must mean one thing: no axis made of others, no name that spells a derivative of an unknown."""
-    for group, name, where in _listed(axes, unknowns, parameters):
+    for group, name, where in _listed(axes, unknowns, parameters, functions):
         if group == "axis" and _splits(name, [other for other in axes if other != name]):
             raise SafeNetError(
                 f"the axis {name!r} is spelt like several other axes in a row", "rename it", where
             )
-        for field in unknowns:
+        for field in (*unknowns, *functions):
             if name.startswith(field + "_") and _splits(name[len(field) + 1 :], axes):
                 raise SafeNetError(f"{name!r} already means a derivative of {field}", "rename it", where)
 

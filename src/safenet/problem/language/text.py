@@ -220,8 +220,8 @@ class _Reader:
             )
         if sum(orders) > MAX_ORDER:
             self.source.wrong(token.column, f"a derivative of order {sum(orders)}", f"at most {MAX_ORDER}")
-        axes = [coordinate(name) for name in self.names.axes]
-        values = axes if arguments is None else self._place(token, arguments, depth)
+        axes = [coordinate(name) for name in self.names.arguments(field)]
+        values = axes if arguments is None else self._place(token, field, arguments, depth)
         function = sp.Function(field)
         if not any(orders):
             return function(*values)
@@ -230,13 +230,14 @@ class _Reader:
         fixed = [(axis, value) for axis, value in zip(axes, values, strict=True) if axis != value]
         return sp.Subs(derivative, *zip(*fixed, strict=True)) if fixed else derivative
 
-    def _place(self, token: Token, arguments: list[ast.expr], depth: int) -> list[sp.Expr]:
-        names = self.names.axes
+    def _place(self, token: Token, field: str, arguments: list[ast.expr], depth: int) -> list[sp.Expr]:
+        names = self.names.arguments(field)
         if len(arguments) != len(names):
+            what = "the domain" if field in self.names.unknowns else field
             self.source.wrong(
                 token.column,
                 f"{token.text} has {len(arguments)} argument{'s' * (len(arguments) != 1)}, "
-                f"the domain has {len(names)} ({', '.join(names)})",
+                f"{what} has {len(names)} ({', '.join(names)})",
                 f"write {token.text}({', '.join(names)}), with a number where an axis is fixed",
             )
         axes = {coordinate(name) for name in names}
@@ -265,9 +266,12 @@ class _Reader:
             else:
                 listing = ", ".join(self.names.axes)
                 self._wrong(node, f"{value} is neither an axis nor an order", f"the axes are {listing}")
-        domain = tuple(coordinate(name) for name in self.names.axes)
         for axis in axes:
-            if expression.has(sp.Subs) or any(u.args != domain for u in expression.atoms(AppliedUndef)):
+            placed = (
+                u.args != tuple(coordinate(name) for name in self.names.arguments(u.func.__name__))
+                for u in expression.atoms(AppliedUndef)
+            )
+            if expression.has(sp.Subs) or any(placed):
                 self._wrong(function, "diff of a value at a place", "write u_x(0, t), not diff(u(0, t), x)")
             simple = isinstance(expression, (AppliedUndef, sp.Derivative))
             if not simple and sum(1 for _ in sp.preorder_traversal(expression)) > MAX_DIFFERENTIATED:

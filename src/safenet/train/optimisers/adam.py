@@ -61,6 +61,10 @@ class Adam:
 
     Iterations, rate and decay are arguments of the program, and may be traced: another number is the same program, and
     several of them are a batch.
+
+    Examples:
+        >>> phase = sn.Adam(1000, rate=1e-3, decay=0.9)
+        >>> training = sn.Train("pinn", [phase])
     """
 
     iterations: int

@@ -69,6 +69,10 @@ class LBFGS:
     A tolerance below the rounding ε of the loss (1e-10 in float32, whose ε is 1.2e-7) cannot be seen in one step: many
     steps that are good ones end with the same number. There, DECREASE means that the best loss did not fall by ε in
     100 steps, or 1e-9 a step, which is the finest that can be told from nothing in as many.
+
+    Examples:
+        >>> sn.Train("pinn", [sn.Adam(500), sn.LBFGS(1000)]).plan(decay).phases[1].iterations
+        1000
     """
 
     iterations: int

@@ -76,6 +76,9 @@ class LevenbergMarquardt:
     loss by less than `decrease`, relatively (patience = 0: never), as NO_STEP when no damping helps.
 
     With `resample` > 0 the run draws new points after every so many steps, where the residual is large.
+
+    Examples:
+        >>> training = sn.Train("pinn", [sn.LevenbergMarquardt(200, resample=20)], width=8, depth=2)
     """
 
     iterations: int

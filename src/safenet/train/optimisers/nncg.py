@@ -64,6 +64,11 @@ class NNCG:
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by less than
     `tolerance`, relatively, and as NO_STEP when no step along the direction does.
+
+    Examples:
+        >>> schedule = [sn.Adam(500), sn.LBFGS(1000), sn.NNCG(100, rank=30)]
+        >>> [phase.name for phase in sn.Train("pinn", schedule).plan(decay).phases]
+        ['adam', 'lbfgs', 'nncg']
     """
 
     iterations: int

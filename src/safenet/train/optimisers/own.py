@@ -24,6 +24,10 @@ class Optax:
     """`iterations` steps of an optax optimiser; line searches (optax.lbfgs) are given the value and the function.
 
     The optimiser is code and not data: a saved plan keeps its `label`, and a run that is resumed is given it again.
+
+    Examples:
+        >>> import optax
+        >>> training = sn.Train("pinn", [sn.Optax(optax.adamw(1e-3), 5000)])
     """
 
     transformation: optax.GradientTransformation | None = field(default=None, compare=False, repr=False)

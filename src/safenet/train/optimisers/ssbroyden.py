@@ -76,6 +76,9 @@ class SSBroyden:
     tolerance below the rounding ε of the loss, DECREASE means that the best loss did not fall by ε in 100 steps.
 
     With `resample` > 0 the run draws new points after every so many steps, where the residual is large.
+
+    Examples:
+        >>> training = sn.Train("safe-net", [sn.Adam(1000), sn.SSBroyden(20_000, resample=500)])
     """
 
     iterations: int

@@ -1,0 +1,69 @@
+"""`safenet list` and `safenet show`: what there is, and how a problem is understood."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import listed
+from .arguments import AsJson, Parameter, ProblemName, check_picture, problem_named, save_figure
+
+SOLVERS = {
+    "auto": "chosen from the equations (the default)",
+    **listed.SOLVERS,
+    "train": "a network (safenet train)",
+}
+
+
+def list_(as_json: AsJson = False) -> None:
+    """What there is: problems, solvers, methods of networks, recipes, suites."""
+    kinds = {
+        "problems": listed.titles(listed.problems()),
+        "solvers": SOLVERS,
+        "methods": listed.METHODS,
+        "recipes": listed.RECIPES,
+        "suites": listed.titles(listed.suites()),
+    }
+    if as_json:
+        print(json.dumps({kind: list(entries) for kind, entries in kinds.items()}))
+        return
+    for heading, entries in kinds.items():
+        print(heading)
+        for name, text in entries.items():
+            print(f"  {name:<20} {text}")
+        print()
+
+
+def show(
+    name: ProblemName,
+    settings: Parameter = None,
+    networks: Annotated[
+        bool, typer.Option("--networks", help="also the features and sizes of the networks (slower)")
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="F.png", help="draw the domain, its pieces and points"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Equations, conditions, detected structure, and what `safenet solve` would do and why.
+
+    \b
+    safenet show reaction
+    safenet show ring.toml -o ring.png
+    safenet show convection --set beta=30 --networks
+    """
+    from ..views.describe import describe, description_text
+
+    if picture is not None:
+        check_picture(picture)
+    problem = problem_named(name, settings)
+    facts = describe(problem, networks)
+    print(json.dumps(facts) if as_json else description_text(facts))
+    if picture is not None:
+        from ..views.domain_picture import plot_domain
+
+        save_figure(plot_domain(problem), picture)

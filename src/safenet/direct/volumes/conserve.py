@@ -1,0 +1,211 @@
+"""Conservation laws past the time at which they jump: finite volumes on finer and finer grids, and what they differ by.
+
+Residuals at points mean nothing at a jump. The error is estimated in the mean of |u|, from three grids: with
+differences d and d′ of two pairs and the rate 2^p = d/d′ that they show, it is d′/(2^p − 1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import SafeNetError
+from ...fields.averages import Averages
+from ...fields.field import jets
+from ...measure.heldout import interior_points
+from ...problem import Problem
+from ...problem.facts.conservation import conservation
+from ...problem.facts.fact import fact
+from ...run.budget import Budget
+from ...run.progress import Monitor
+from ..state import Direct
+from ..thresholds import (
+    JUMPS_STAY,
+    SPAN_OF_A_JUMP,
+    VOLUME_POINTS,
+    VOLUME_RATES,
+    VOLUME_STORED,
+    VOLUMES_ACROSS,
+    VOLUMES_SEEN,
+)
+from .scheme import Scheme, sides_given
+
+
+@dataclass(frozen=True)
+class Conserve:
+    """Grids of twice as many cells along each axis, until the estimated error is below `tolerance`, up to `cells`.
+
+    `work` limits cells times steps of a grid, in the plane and on a line alike.
+    """
+
+    name: ClassVar[str] = "conserve"
+    marches: ClassVar[bool] = False
+    tolerance: float = 5e-3
+    cells: int = 2**19
+    work: float = 3e9
+    only_above: float = 0.0
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why a problem is no conservation law that finite volumes can step, or None if it is."""
+        try:
+            conservation(problem)
+            sides_given(problem)
+        except SafeNetError as refusal:
+            return refusal.message
+        return None
+
+    def passes(self, problem: Problem) -> tuple[Conserve, ...]:
+        return (self,)
+
+    def within(self, work: float) -> Conserve:
+        return self
+
+    def run(
+        self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
+    ) -> Iterator[Direct]:
+        """A state for each grid; a resumed run goes on with the next."""
+        state = state or Direct(
+            cursor={"across": VOLUMES_SEEN[len(problem.axes) - 1][0], "steps": 0, "apart": None}
+        )
+        while not (state.done or state.stopped):
+            state = self._level(problem, monitor, budget, state)
+            yield state
+
+    def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
+        across, axes = int(state.cursor["across"]), len(problem.axes) - 1
+        cells = (across,) * axes
+        # Twice the cells along each axis take twice the steps.
+        work = math.prod(cells) * 2 * int(state.cursor["steps"])
+        if math.prod(cells) > self.cells or work > self.work or _too_many(problem, across):
+            return self._ended(state, f"{across // 2} cells along each axis are what it may cost")
+        seen = across in VOLUMES_SEEN[axes]
+        found, steps, t = first_grid(problem, across) if seen else solved(problem, cells, monitor, budget)
+        if found is None:
+            return self._cut_short(state, t, steps)
+        error, apart = self._error(problem, state, found)
+        found = replace_error(found, error)
+        cursor = {"across": 2 * across, "steps": steps, "apart": apart}
+        worst = float(error[-1])
+        monitor.level(found.parameters, worst)
+        now = Direct(found, worst, state.iterations + 1, state.evaluations + 3 * steps, cursor)
+        if worst < self.tolerance:
+            return self._ended(
+                now,
+                f"estimated error below {self.tolerance:g} in the mean of |u|, {across} cells along each axis",
+            )
+        return now
+
+    def _cut_short(self, state: Direct, t: float, steps: int) -> Direct:
+        """Out of time, or no number any more."""
+        if steps >= 0:
+            return replace(state, stopped=True)
+        reason = f"the solution has no value after t = {t:.4g}"
+        if state.field is None:
+            return replace(state, done=True, given_up=True, reason=reason)
+        return self._ended(state, f"{reason} on a finer grid")
+
+    def _ended(self, state: Direct, reason: str) -> Direct:
+        return replace(state, done=True, final=True, reason=f"{reason}; errors are in the mean of |u| (L¹)")
+
+    def _error(self, problem: Problem, state: Direct, found: Averages) -> tuple[np.ndarray, float | None]:
+        """Of each field and of all, from the grid before this one and the rate at which two differences fell."""
+        unknown = np.full(len(problem.unknowns) + 1, np.nan)
+        if state.field is None:
+            return unknown, None
+        apart = _apart(problem, found, state.field)
+        before = state.cursor["apart"]
+        if before is None:
+            return unknown, float(apart[-1])
+        rate = float(np.clip(before / max(float(apart[-1]), 1e-300), *VOLUME_RATES))
+        return apart / (rate - 1), float(apart[-1])
+
+
+def solved(
+    problem: Problem, cells: tuple[int, ...], monitor: Monitor, budget: Budget
+) -> tuple[Averages | None, int, float]:
+    """The field on one grid, its steps, and the time reached; −1 steps where it lost its values, None if stopped."""
+    scheme, axis = Scheme(problem, cells), problem.axes[-1]
+    u = scheme.start()
+    # As many snapshots as cells across, and cells put together in the plane, so that all fit into memory.
+    merged = 1 if len(cells) == 1 else max(1, max(cells) // VOLUMES_ACROSS)
+    store = math.prod(cells) // merged ** len(cells) * len(u)
+    times = np.linspace(axis.lo, axis.hi, int(np.clip(VOLUME_STORED // store, 17, max(cells))) + 1)
+    values, steps = [_merged(u, merged)], 0
+    for before, end in pairwise(times):
+        share = (before - axis.lo) / axis.length
+        monitor.phase(Conserve.name, f"t = {before:.4g}, {' × '.join(map(str, cells))} cells", share)
+        u, count = scheme.advance(before, u, end)
+        steps += int(count)
+        if not np.isfinite(u).all():
+            return None, -1, float(end)
+        values.append(_merged(np.asarray(u), merged))
+        if budget.over():
+            return None, steps, float(end)
+    ends = tuple(one.lo for one in scheme.axes), tuple(one.hi for one in scheme.axes)
+    unknown = np.full(len(u) + 1, np.nan)
+    return Averages(np.stack(values), times, unknown, *ends, scheme.periodic), steps, float(axis.hi)
+
+
+@fact
+def first_grid(problem: Problem, across: int) -> tuple[Averages | None, int, float]:
+    """A coarse grid, on which it is seen whether the solution jumps; a solve begins with it."""
+    return solved(problem, (across,) * (len(problem.axes) - 1), Monitor(), Budget())
+
+
+def _merged(u: np.ndarray, count: int) -> np.ndarray:
+    """Means over blocks of count × count cells."""
+    if count == 1:
+        return u
+    fields, nx, ny = u.shape
+    return np.asarray(u.reshape(fields, nx // count, count, ny // count, count).mean(axis=(2, 4)))
+
+
+def replace_error(found: Averages, error: np.ndarray) -> Averages:
+    return Averages(found.values, found.times, error, found.lower, found.upper, found.periodic)
+
+
+def _too_many(problem: Problem, across: int) -> bool:
+    """On a line: more cells times snapshots than can be stored, with fewer of which time would be the coarser."""
+    return len(problem.axes) == 2 and across**2 * len(problem.unknowns) > 4 * VOLUME_STORED
+
+
+def _apart(problem: Problem, one: Any, other: Any) -> np.ndarray:
+    """mean |u − v| / mean |u| over scattered points: of each field, and of all."""
+    points, value = interior_points(problem, VOLUME_POINTS), (0,) * len(problem.axes)
+    first, second = (np.asarray(jets(form, points, [value])[value]) for form in (one, other))
+    sizes, gaps = np.mean(np.abs(first), axis=0), np.mean(np.abs(first - second), axis=0)
+    scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
+    return np.array([*(gaps / scale), gaps.sum() / max(float(sizes.sum()), 1e-300)])
+
+
+@fact
+def steepens(problem: Problem) -> bool:
+    """Whether the largest step between neighbouring cells hardly falls where cells are halved: u jumps, or nearly."""
+    if not conservation(problem).nonlinear:
+        return _jumps_at_start(problem)
+    rough, fine = (_largest_step(problem, across) for across in VOLUMES_SEEN[len(problem.axes) - 1])
+    return bool(fine > JUMPS_STAY * rough > 0)  # nan is no jump
+
+
+def _largest_step(problem: Problem, across: int) -> float:
+    """The largest difference of neighbours at any time; 0 where that is less than a tenth of the span of all values."""
+    found, _, _ = first_grid(problem, across)
+    if found is None:
+        return math.nan
+    values = np.asarray(found.values)
+    largest = max(float(np.abs(np.diff(values, axis=axis)).max()) for axis in range(2, values.ndim))
+    return largest if largest > SPAN_OF_A_JUMP * float(np.ptp(values)) else 0.0
+
+
+def _jumps_at_start(problem: Problem) -> bool:
+    """Whether the initial values jump: their largest step does not fall where cells are a quarter of the size."""
+    axes, largest = len(problem.axes) - 1, []
+    for across in (64, 256):
+        start = Scheme(problem, (across,) * axes).start()
+        largest.append(max(float(np.abs(np.diff(start, axis=i + 1)).max()) for i in range(axes)))
+    return bool(largest[1] > JUMPS_STAY * largest[0] > 0)

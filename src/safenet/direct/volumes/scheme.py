@@ -1,0 +1,266 @@
+"""d/dt ū = −(F_{i+1/2} − F_{i−1/2})/h + …: finite volumes, limited slopes (MUSCL), Rusanov's flux, SSP Runge–Kutta 3.
+
+Slopes are van Leer's monotonised central ones: no new extrema, second order where u is smooth. F is the mean of f on
+both sides of a face less ρ/2 times the jump, ρ the largest speed there (Rusanov, 1961; Shu & Osher, 1988; van Leer,
+1977). What is no flux, B ∂u, is taken along the straight line between both sides of a face (Parés, 2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import sympy as sp
+
+from ...errors import SafeNetError
+from ...problem import Problem
+from ...problem.evaluate import evaluate
+from ...problem.facts.conservation import conservation, fixed_value
+from ...problem.facts.structure import axis_kinds
+
+COURANT = 0.4  # of the stability limit of a step, over all axes
+SAMPLES = 5  # Gauss points of a cell along each axis, for the means of the initial values
+
+
+def sides_given(problem: Problem) -> dict[tuple[int, int], dict[str, sp.Expr | None]]:
+    """(axis, end) → unknown → its value there, or None for a slope of zero; raises for anything else."""
+    found: dict[tuple[int, int], dict[str, sp.Expr | None]] = {}
+    time = len(problem.axes) - 1
+    for condition in problem.conditions:
+        if condition.initial or condition.kind == "periodic":
+            continue
+        fixed = [i for i in range(time + 1) if i not in condition.free]
+        if len(fixed) != 1 or fixed[0] == time or len(condition.places) > 1:
+            raise SafeNetError(f"the condition {condition.text} does not hold on a whole side")
+        axis, ((place,), *_) = fixed[0], [[one[fixed[0]] for one in condition.places]]
+        end = next(
+            (k for k, at in enumerate((problem.axes[axis].lower, problem.axes[axis].upper)) if at == place),
+            None,
+        )
+        if end is None:
+            raise SafeNetError(f"the condition {condition.text} is inside the domain")
+        field, value = _ghost(problem, condition, axis)
+        found.setdefault((axis, end), {})[field] = value
+    return found
+
+
+def _ghost(problem: Problem, condition: Any, axis: int) -> tuple[str, sp.Expr | None]:
+    if condition.kind == "neumann" and len(condition.jets) == 1 and problem.value(condition.source) == 0:
+        (jet,) = condition.jets.values()
+        if sum(jet.orders) == jet.orders[axis] == 1:
+            return jet.field, None
+    return fixed_value(problem, condition)
+
+
+def periodic_axes(problem: Problem) -> tuple[bool, ...]:
+    return tuple(
+        all(kinds[i] == "periodic" for kinds in axis_kinds(problem).values())
+        for i in range(len(problem.axes) - 1)
+    )
+
+
+class Scheme:
+    """One problem on one grid of cells; `advance(t, u, end)` steps to a time."""
+
+    def __init__(self, problem: Problem, cells: tuple[int, ...]) -> None:
+        self.problem, self.cells, self.law = problem, cells, conservation(problem)
+        self.axes = problem.axes[:-1]
+        self.h = [axis.length / n for axis, n in zip(self.axes, cells, strict=True)]
+        self.centres = [
+            axis.lo + h * (np.arange(n) + 0.5) for axis, h, n in zip(self.axes, self.h, cells, strict=True)
+        ]
+        self.sides, self.periodic = sides_given(problem), periodic_axes(problem)
+
+    # ---- the beginning
+
+    def start(self) -> np.ndarray:
+        """Means of the initial values over the cells, by Gauss points of each."""
+        nodes, weights = np.polynomial.legendre.leggauss(SAMPLES)
+        total = np.zeros((len(self.law.start), *self.cells))
+        for which in np.ndindex(*(SAMPLES,) * len(self.cells)):
+            at = np.meshgrid(
+                *(c + h / 2 * nodes[k] for c, h, k in zip(self.centres, self.h, which, strict=True)),
+                indexing="ij",
+            )
+            values = dict(zip([axis.symbol for axis in self.axes], at, strict=True))
+            weight = np.prod([weights[k] / 2 for k in which])
+            with np.errstate(all="ignore"):
+                total += weight * np.stack(
+                    [np.broadcast_to(evaluate(e, values, np), self.cells) for e in self.law.start]
+                )
+        return total
+
+    # ---- steps
+
+    @cached_property
+    def advance(self) -> Callable[[Any, Any, Any], tuple[Any, Any]]:
+        """(t, u, end) → (u at end, how many steps)."""
+
+        def step(carry: tuple[Any, Any, Any], end: Any) -> tuple[Any, Any, Any]:
+            t, u, count = carry
+            dt = jnp.minimum(self._longest(t, u), end - t)
+            first = u + dt * self._rate(t, u)
+            second = (3 * u + first + dt * self._rate(t + dt, first)) / 4
+            third = (u + 2 * (second + dt * self._rate(t + dt / 2, second))) / 3
+            # The last step ends there to the bit, whatever t + dt rounds to.
+            return jnp.where(dt >= end - t, end, t + dt), third, count + 1
+
+        def run(t: Any, u: Any, end: Any) -> tuple[Any, Any]:
+            def going(carry: tuple[Any, Any, Any]) -> Any:
+                return (carry[0] < end) & jnp.isfinite(carry[1]).all()
+
+            _, u, count = jax.lax.while_loop(going, lambda carry: step(carry, end), (t, u, 0))
+            return u, count
+
+        return jax.jit(run)
+
+    def _longest(self, t: Any, u: Any) -> Any:
+        """1/Σ_i (ρ_i/(C h_i) + 2ν/h_i² + …): all that limits a step, together."""
+        values = self._values(t, u, self.centres)
+        total: Any = 0.0
+        for A, nu, h in zip(self.law.slopes, self.law.viscosity, self.h, strict=True):
+            total = total + jnp.max(_radius(_matrix(A, values), len(u))) / h / COURANT
+            total = total + 4 * max(float(n) for n in nu) / h**2
+        slopes = [[s.diff(v) for v in self.law.symbols] for s in self.law.source]
+        for row in slopes:
+            total = total + sum(jnp.max(jnp.abs(evaluate(e, values, jnp))) for e in row if e != 0)
+        return 1 / jnp.maximum(total, 1e-300)
+
+    def _values(self, t: Any, u: Any, coordinates: list[Any]) -> dict[Any, Any]:
+        space = jnp.meshgrid(*coordinates, indexing="ij")
+        known = dict(zip([axis.symbol for axis in self.axes], space, strict=True))
+        return {**known, self.problem.axes[-1].symbol: t, **dict(zip(self.law.symbols, u, strict=True))}
+
+    def _rate(self, t: Any, u: Any) -> Any:
+        values = self._values(t, u, self.centres)
+        total = jnp.stack([jnp.broadcast_to(evaluate(s, values, jnp), self.cells) for s in self.law.source])
+        for axis in range(len(self.cells)):
+            total = total + self._along(axis, t, u)
+        return total
+
+    def _along(self, axis: int, t: Any, u: Any) -> Any:
+        """What one axis contributes, with two cells beyond each end."""
+        wide = self._padded(axis, t, u)
+        h, n = self.h[axis], self.cells[axis]
+        differences = _cut(wide, axis + 1, 1, n + 4) - _cut(wide, axis + 1, 0, n + 3)
+        slope = _limited(_cut(differences, axis + 1, 0, n + 2), _cut(differences, axis + 1, 1, n + 3))
+        middle = _cut(wide, axis + 1, 1, n + 3)
+        left, right = (
+            _cut(middle + slope / 2, axis + 1, 0, n + 1),
+            _cut(middle - slope / 2, axis + 1, 1, n + 2),
+        )
+        faces = list(self.centres)
+        faces[axis] = self.axes[axis].lo + h * np.arange(n + 1)
+        sides = [self._values(t, one, faces) for one in (left, right)]
+        A = self.law.slopes[axis]
+        rho = jnp.maximum(*(_radius(_matrix(A, one), len(u)) for one in sides))
+        between = self._values(t, (left + right) / 2, faces)
+        inside = self._values(t, u, self.centres)
+        rows = []
+        for j, flux in enumerate(self.law.flux[axis]):
+            jump = right[j] - left[j]
+            through = -rho * jump / 2
+            if flux is not None:
+                through = through + sum(evaluate(flux, one, jnp) for one in sides) / 2
+            if nu := float(self.law.viscosity[axis][j]):
+                through = through - nu * _cut(differences, axis + 1, 1, n + 2)[j] / h
+            rate = -jnp.diff(through, axis=axis) / h
+            if flux is None:
+                crossed = sum(
+                    evaluate(a, between, jnp) * (right[k] - left[k]) for k, a in enumerate(A.row(j)) if a != 0
+                )
+                own = _cut(slope, axis + 1, 1, n + 1)
+                along = sum(evaluate(a, inside, jnp) * own[k] for k, a in enumerate(A.row(j)) if a != 0)
+                rate = rate - ((_cut(crossed, axis, 0, n) + _cut(crossed, axis, 1, n + 1)) / 2 + along) / h
+            rows.append(rate)
+        return jnp.stack(rows)
+
+    # ---- beyond the sides
+
+    def _padded(self, axis: int, t: Any, u: Any) -> Any:
+        """u with two more cells at each end: the other end's, given values, mirror images, or the last value again."""
+        n, at = self.cells[axis], axis + 1
+        if self.periodic[axis]:
+            width = [(2, 2) if i == at else (0, 0) for i in range(u.ndim)]
+            return jnp.pad(u, width, mode="wrap")
+        ends = []
+        for end in (0, 1):
+            given = self.sides.get((axis, end), {})
+            near = (
+                jax.lax.slice_in_dim(u, 0, 2, axis=at)
+                if end == 0
+                else jax.lax.slice_in_dim(u, n - 2, n, axis=at)
+            )
+            mirrored = jnp.flip(near, at)
+            last = (
+                jax.lax.slice_in_dim(u, 0, 1, axis=at)
+                if end == 0
+                else jax.lax.slice_in_dim(u, n - 1, n, axis=at)
+            )
+            # A wall fixes some unknowns, and a viscous one is met at the face: both by mirror images.
+            whole = (
+                all(given.get(name) is not None for name in self.problem.unknowns) and not self.law.viscous
+            )
+            rows = []
+            for j, name in enumerate(self.problem.unknowns):
+                shape = near[j].shape
+                if given.get(name) is None:
+                    rows.append(jnp.broadcast_to(last[j], shape) if whole or not given else mirrored[j])
+                    continue
+                value = jnp.broadcast_to(self._side_value(given[name], axis, end, t, shape), shape)
+                rows.append(value if whole else 2 * value - mirrored[j])
+            ends.append(jnp.stack(rows))
+        return jnp.concatenate([ends[0], u, ends[1]], axis=at)
+
+    def _side_value(self, value: Any, axis: int, end: int, t: Any, shape: tuple[int, ...]) -> Any:
+        coordinates = list(self.centres)
+        coordinates[axis] = np.full(shape[axis], self.axes[axis].bounds[end])
+        space = np.meshgrid(*coordinates, indexing="ij")
+        known = dict(zip([one.symbol for one in self.axes], space, strict=True))
+        return evaluate(value, {**known, self.problem.axes[-1].symbol: t}, jnp)
+
+
+def _cut(a: Any, axis: int, low: int, high: int) -> Any:
+    return jax.lax.slice_in_dim(a, low, high, axis=axis)
+
+
+def _limited(before: Any, after: Any) -> Any:
+    """Van Leer's monotonised central slope: the least of twice both differences and of their mean, 0 at extrema."""
+    least = jnp.minimum(2 * jnp.minimum(jnp.abs(before), jnp.abs(after)), jnp.abs(before + after) / 2)
+    return jnp.where(before * after > 0, jnp.sign(before) * least, 0.0)
+
+
+def _matrix(A: sp.Matrix, values: dict[Any, Any]) -> list[list[Any]]:
+    return [[evaluate(entry, values, jnp) for entry in A.row(j)] for j in range(A.rows)]
+
+
+def _radius(A: list[list[Any]], size: int) -> Any:
+    """ρ(A) of small matrices at every face: of one and two rows exactly, else ‖A⁸‖^(1/8), which is not less."""
+    if size == 1:
+        return jnp.abs(A[0][0])
+    if size == 2:
+        half = (A[0][0] + A[1][1]) / 2
+        apart = ((A[0][0] - A[1][1]) / 2) ** 2 + A[0][1] * A[1][0]
+        return jnp.abs(half) + jnp.sqrt(jnp.maximum(apart, 0.0))
+    shape = jnp.broadcast_shapes(*(jnp.shape(entry) for row in A for entry in row))
+    whole = jnp.stack([jnp.stack([jnp.broadcast_to(entry, shape) for entry in row], -1) for row in A], -2)
+    if size == 3:
+        return _largest_of_three(whole)
+    power = whole
+    for _ in range(3):
+        power = power @ power
+    return jnp.sqrt(jnp.sum(power**2, axis=(-2, -1))) ** (1 / 8)
+
+
+def _largest_of_three(A: Any) -> Any:
+    """The largest |root| of the characteristic polynomial, whose three roots are real: λ = m + 2√p cos(φ + 2πk/3)."""
+    m = jnp.trace(A, axis1=-2, axis2=-1) / 3
+    B = A - m[..., None, None] * jnp.eye(3)
+    p = jnp.maximum(jnp.einsum("...ij,...ji->...", B, B) / 6, 1e-300)
+    phi = jnp.arccos(jnp.clip(jnp.linalg.det(B) / 2 / p**1.5, -1.0, 1.0)) / 3
+    roots = [m + 2 * jnp.sqrt(p) * jnp.cos(phi + 2 * jnp.pi * k / 3) for k in range(3)]
+    return jnp.max(jnp.abs(jnp.stack(roots)), axis=0)

@@ -1,0 +1,101 @@
+"""u(x, t) ≈ means over equal cells at some times, linear between centres and times: what finite volumes leave.
+
+Linear interpolation has no value beyond those it joins, so that no jump is overshot. Derivatives are differences
+over a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .derivatives import Orders
+
+
+class Averages(eqx.Module):
+    """`values` (times, fields, cells of each axis …) at `times`; nan behind the last of them.
+
+    `error` is what the solver found out about itself, in the mean of |u − u_h|: of each field, then of all. `weak` says
+    that the residual at points means nothing at a jump: a solve is judged by this error.
+    """
+
+    weak: ClassVar[bool] = True
+
+    values: Float[Array | np.ndarray, "times fields ..."]
+    times: Float[Array | np.ndarray, " times"]
+    error: Float[Array | np.ndarray, " fields_and_all"]
+    lower: tuple[float, ...] = eqx.field(static=True)
+    upper: tuple[float, ...] = eqx.field(static=True)
+    periodic: tuple[bool, ...] = eqx.field(static=True)
+
+    @property
+    def parameters(self) -> int:
+        return int(np.size(self.values))
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
+        values: Array = self._at(point[None, :], jnp)[0]
+        return values
+
+    def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
+        points = np.asarray(points, dtype=float)
+        return {order: self._difference(points, order) for order in orders}
+
+    def _difference(self, points: np.ndarray, order: Orders) -> np.ndarray:
+        """∂^order by differences over a cell or the time between two snapshots, kept within the domain."""
+        axis = next((i for i, n in enumerate(order) if n), None)
+        if axis is None:
+            return np.asarray(self._at(points, np))
+        lower = tuple(n - (i == axis) for i, n in enumerate(order))
+        ends = [*zip(self.lower, self.upper, strict=True), (float(self.times[0]), float(self.times[-1]))]
+        counts = [*np.shape(self.values)[2:], len(self.times)]
+        (low, high), step = ends[axis], (ends[axis][1] - ends[axis][0]) / counts[axis]
+        after, before = points.copy(), points.copy()
+        centre = np.clip(points[:, axis], low + step / 2, high - step / 2)
+        after[:, axis], before[:, axis] = centre + step / 2, centre - step / 2
+        return np.asarray((self._difference(after, lower) - self._difference(before, lower)) / step)
+
+    def _at(self, points: Any, xp: Any) -> Any:
+        """Linear between the centres of cells and between times."""
+        values, times = xp.asarray(self.values), xp.asarray(self.times)
+        t = points[:, -1]
+        later = xp.clip(xp.searchsorted(times, t, side="right"), 1, len(times) - 1)
+        share = xp.clip((t - times[later - 1]) / (times[later] - times[later - 1]), 0.0, 1.0)
+        cells = values.shape[2:]
+        places = []
+        for i, count in enumerate(cells):
+            z = (points[:, i] - self.lower[i]) / (self.upper[i] - self.lower[i]) * count - 0.5
+            left = xp.floor(z)
+            places.append((left.astype(int), z - left))
+        total: Any = 0.0
+        for corner in product((0, 1), repeat=len(cells) + 1):
+            weight, where = (share if corner[0] else 1 - share), [later - 1 + corner[0], slice(None)]
+            for i, (left, part) in enumerate(places):
+                index = left + corner[i + 1]
+                index = index % cells[i] if self.periodic[i] else xp.clip(index, 0, cells[i] - 1)
+                where.append(index)
+                weight = weight * (part if corner[i + 1] else 1 - part)
+            total = total + weight[:, None] * values[where[0], :, *where[2:]]
+        known = t <= times[-1] * (1 + 1e-12) + 1e-300
+        return xp.where(known[:, None], total, xp.nan)
+
+    def spec(self) -> dict[str, Any]:
+        return {
+            "kind": "averages",
+            "shape": list(np.shape(self.values)),
+            "lower": list(self.lower),
+            "upper": list(self.upper),
+            "periodic": list(self.periodic),
+        }
+
+
+def averages_skeleton(spec: dict[str, Any]) -> Averages:
+    """Averages of the structure `spec` describes, all numbers zero."""
+    shape = spec["shape"]
+    ends = tuple(spec["lower"]), tuple(spec["upper"]), tuple(spec["periodic"])
+    return Averages(np.zeros(shape), np.zeros(shape[0]), np.zeros(shape[1] + 1), *ends)

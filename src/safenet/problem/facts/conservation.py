@@ -1,0 +1,159 @@
+"""u_t + ∂_i f_i(u, x, t) + B_i(u, x, t) ∂_i u = ∂_i (ν_i ∂_i u) + s(u, x, t): what is carried along, with jumps.
+
+f is found from the coefficients A_i of ∂_i u, row by row: where ∂A_jk/∂u_l = ∂A_jl/∂u_k, they are the slopes of a flux.
+What is no slope of a flux is B; without viscosity the equations do not say what it does at a jump, and are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy as sp
+
+from ...errors import SafeNetError
+from ..problem import Problem
+from ..relation import Condition
+from .evolution import time_obstacle
+from .fact import fact
+
+CONSERVED = "write it for conserved quantities, e.g. rho_t + diff(rho*w, x) = 0"
+
+
+@dataclass(frozen=True)
+class Law:
+    """`slopes[i]` is A_i, (fields, fields); `flux[i][j]` f_i of field j, or None where row j of A_i is B's."""
+
+    symbols: tuple[sp.Symbol, ...]
+    slopes: tuple[sp.Matrix, ...]
+    flux: tuple[tuple[sp.Expr | None, ...], ...]
+    viscosity: tuple[tuple[sp.Expr, ...], ...]  # ν_i of each field
+    source: tuple[sp.Expr, ...]
+    start: tuple[sp.Expr, ...]
+
+    @property
+    def viscous(self) -> bool:
+        return any(nu != 0 for own in self.viscosity for nu in own)
+
+    @property
+    def nonlinear(self) -> bool:
+        return any(entry.free_symbols & set(self.symbols) for A in self.slopes for entry in A)
+
+
+@fact
+def conservation(problem: Problem) -> Law:
+    """The problem in this form, or a refusal that says why it has none."""
+    if obstacle := time_obstacle(problem):
+        raise SafeNetError(obstacle)
+    space = [axis.symbol for axis in problem.axes[:-1]]
+    if not 1 <= len(space) <= 2:
+        raise SafeNetError(f"it has {len(space)} axes of space, not one or two")
+    if any(problem.time_order(name) != 1 for name in problem.unknowns):
+        raise SafeNetError("not every unknown has a first derivative in time")
+    jets = {(jet.field, jet.orders): s for e in problem.equations for s, jet in e.jets.items()}
+    u, rates = _values(problem, jets), _rates(problem, jets)
+    slopes, viscosity = [], []
+    for i in range(len(space)):
+        first, second = (tuple(k * (j == i) for j in range(len(space) + 1)) for k in (1, 2))
+        rows = [
+            [-rate.diff(jets[n, first]) if (n, first) in jets else sp.Integer(0) for n in problem.unknowns]
+            for rate in rates
+        ]
+        slopes.append(sp.Matrix(rows))
+        own = [
+            rate.diff(jets[n, second]) if (n, second) in jets else sp.Integer(0)
+            for n, rate in zip(problem.unknowns, rates, strict=True)
+        ]
+        viscosity.append(tuple(own))
+    _check(problem, jets, rates, slopes, viscosity)
+    still = {s: sp.Integer(0) for (_, orders), s in jets.items() if any(orders)}
+    flux = tuple(tuple(_flux(A.row(j), u) for j in range(len(u))) for A in slopes)
+    carried = [
+        sum((sp.diff(f, x) for f, x in zip(own, space, strict=True) if f is not None), sp.Integer(0))
+        for own in zip(*flux, strict=True)
+    ]
+    source = tuple(rate.xreplace(still) + extra for rate, extra in zip(rates, carried, strict=True))
+    for j, name in enumerate(problem.unknowns):
+        for i, fluxes in enumerate(flux):
+            if fluxes[j] is None and viscosity[i][j] == 0:
+                raise SafeNetError(f"the terms of {name} are not the slopes of a flux: {CONSERVED}")
+    return Law(u, tuple(slopes), flux, tuple(viscosity), source, _start(problem))
+
+
+def _values(problem: Problem, jets: dict[tuple[str, tuple[int, ...]], sp.Symbol]) -> tuple[sp.Symbol, ...]:
+    value = (0,) * len(problem.axes)
+    return tuple(jets.get((name, value), sp.Symbol(name, real=True)) for name in problem.unknowns)
+
+
+def _rates(problem: Problem, jets: dict[tuple[str, tuple[int, ...]], sp.Symbol]) -> list[sp.Expr]:
+    """u_t, from equations in which the time derivatives have numbers before them."""
+    order = (*(0,) * (len(problem.axes) - 1), 1)
+    tops = [jets[name, order] for name in problem.unknowns if (name, order) in jets]
+    residuals = [problem.value(equation.residual) for equation in problem.equations]
+    matrix = sp.Matrix([[residual.diff(top) for top in tops] for residual in residuals])
+    if matrix.shape != (len(problem.unknowns),) * 2 or matrix.free_symbols or matrix.det() == 0:
+        raise SafeNetError(
+            "its time derivatives do not have constant coefficients, one equation for each unknown"
+        )
+    others = sp.Matrix([residual.xreplace(dict.fromkeys(tops, sp.Integer(0))) for residual in residuals])
+    return list(-(matrix.inv() * others))
+
+
+def _check(
+    problem: Problem,
+    jets: dict[tuple[str, tuple[int, ...]], sp.Symbol],
+    rates: list[sp.Expr],
+    slopes: list[sp.Matrix],
+    viscosity: list[tuple[sp.Expr, ...]],
+) -> None:
+    """Derivatives appear linearly: first ones anywhere, second ones of an unknown in its own equation with a number."""
+    if all(entry == 0 for A in slopes for entry in A):
+        raise SafeNetError("nothing is carried along: it has no first derivatives in space")
+    derivatives = {s for (_, orders), s in jets.items() if any(orders)}
+    if any(entry.free_symbols & derivatives for A in slopes for entry in A):
+        raise SafeNetError("its derivatives do not appear linearly")
+    if any(not nu.is_number or nu < 0 for own in viscosity for nu in own):
+        raise SafeNetError("its viscosity is not a positive number")
+    for name, rate in zip(problem.unknowns, rates, strict=True):
+        for (field, orders), symbol in jets.items():
+            higher = sum(orders[:-1]) > 1
+            straight = max(orders[:-1]) == 2 == sum(orders) and field == name
+            if higher and not straight and rate.has(symbol):
+                raise SafeNetError(f"{symbol} is neither a flux nor a viscosity of {name}")
+
+
+def _flux(row: sp.Matrix, u: tuple[sp.Symbol, ...]) -> sp.Expr | None:
+    """f with ∂f/∂u_k = row_k, or None if there is none."""
+    n = len(u)
+    if any(sp.simplify(row[k].diff(u[l]) - row[l].diff(u[k])) != 0 for k in range(n) for l in range(k)):
+        return None
+    flux = sp.Integer(0)
+    for k in range(n):
+        left = sp.cancel(sp.together(row[k] - flux.diff(u[k])))
+        if any(left.has(u[l]) for l in range(k)):
+            left = sp.simplify(left)
+        found = sp.integrate(left, u[k])
+        if found.has(sp.Integral):
+            return None
+        flux = flux + found
+    # Antiderivatives may have lost something, as log|u|: they are checked.
+    return flux if all(sp.simplify(flux.diff(u[k]) - row[k]) == 0 for k in range(n)) else None
+
+
+def _start(problem: Problem) -> tuple[sp.Expr, ...]:
+    found = {}
+    for condition in problem.conditions:
+        if condition.initial:
+            name, value = fixed_value(problem, condition)
+            found[name] = value
+    if missing := [name for name in problem.unknowns if name not in found]:
+        raise SafeNetError(f"{missing[0]} has no initial value")
+    return tuple(found[name] for name in problem.unknowns)
+
+
+def fixed_value(problem: Problem, condition: Condition) -> tuple[str, sp.Expr]:
+    """u = g: the unknown that a condition fixes, and g."""
+    (symbol, jet), *others = condition.jets.items()
+    coefficient = problem.value(condition.coefficient(symbol)) if condition.linear else sp.Integer(0)
+    if others or any(jet.orders) or not coefficient.is_number or coefficient == 0:
+        raise SafeNetError(f"the condition {condition.text} is not one on a value alone")
+    return jet.field, problem.value(condition.source) / coefficient

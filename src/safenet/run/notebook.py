@@ -1,0 +1,65 @@
+"""In a notebook: progress as a bar in the cell, and results as small tables."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+from .progress import Lines
+
+EVERY = 0.25  # seconds between two looks of the bar
+_CELL = "text-align:left;padding:2px 14px 2px 0;vertical-align:top"
+OUTCOMES = {"solved": "#2b8a3e", "interrupted": "#b35c00", "out of time": "#b35c00"}  # the others in red
+
+
+def table(heading: str, rows: Iterable[tuple[str, str]], verdict: str = "") -> str:
+    """A heading, its verdict in colour, and a line for each (name, text); nothing of them is taken for HTML."""
+    colour = OUTCOMES.get(verdict, "#c92a2a")
+    badge = f' <span style="color:{colour};font-weight:600">{escape(verdict)}</span>' if verdict else ""
+    lines = "".join(
+        f'<tr><th style="{_CELL};font-weight:500;opacity:.75">{escape(name)}</th>'
+        f'<td style="{_CELL}">{escape(text)}</td></tr>'
+        for name, text in rows
+    )
+    return f"<div><b>{escape(heading)}</b>{badge}<table>{lines}</table></div>"
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    module = sys.modules.get("IPython")
+    shell: Any = module.get_ipython() if module is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+class NotebookMonitor(Lines):
+    """A bar in the cell that runs the solve, gone when it ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.handle: Any = None
+        self.drawn = 0.0
+
+    def show(self, detail: str, completed: float | None = None, total: float | None = None) -> None:
+        now = time.monotonic()
+        if now - self.drawn < EVERY:
+            return
+        self.drawn = now
+        share = f' value="{completed / total:.3f}"' if completed is not None and total else ""
+        text = escape(f"{self.name}: {detail}" if detail else self.name)
+        self._display(f"<progress{share}></progress> {now - self.began:.0f} s &nbsp; {text}")
+
+    def ended(self) -> None:
+        if self.handle is not None:
+            self._display("")
+
+    def _display(self, text: str) -> None:
+        from IPython import display
+
+        shown: Any = display.HTML
+        if self.handle is None:
+            self.handle = display.display(shown(text), display_id=True)
+        else:
+            self.handle.update(shown(text))

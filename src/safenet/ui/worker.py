@@ -1,0 +1,89 @@
+"""A process that solves: jobs come as lines of JSON, and so go back phases, residuals and the outcome.
+
+A process of its own can be stopped, keeps the page free while it works, and has JAX loaded before the first job comes.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+EVERY = 0.2  # seconds between two lines of the same kind
+
+
+def say(**event: Any) -> None:
+    """One line to the page."""
+    print(json.dumps(event), flush=True)
+
+
+def main() -> None:
+    """Solve what comes in until there is no more; an interruption ends the job and not the process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")  # the result names them
+    from .. import library
+    from ..backend import cache_compilations
+    from ..errors import SafeNetError
+    from ..problem import loads
+    from ..run.progress import Monitor
+    from ..solving.door import solve
+
+    class Telling(Monitor):
+        """Says what a solve is at, a few times a second."""
+
+        spoke = 0.0
+
+        def _due(self) -> bool:
+            due = time.monotonic() - self.spoke > EVERY
+            self.spoke = time.monotonic() if due else self.spoke
+            return due
+
+        def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+            if self._due():
+                say(phase=name, detail=detail, fraction=fraction)
+
+        def step(self, iteration: int, loss: float) -> None:
+            if self._due():
+                say(residual=loss)
+
+        def level(self, unknowns: int, residual: float) -> None:
+            say(residual=residual)
+
+        def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
+            if self._due():
+                say(
+                    phase="training",
+                    detail=f"{iteration} of {total}",
+                    fraction=iteration / total,
+                    residual=loss,
+                )
+
+    cache_compilations()
+    say(ready=True)
+    for line in sys.stdin:
+        job = json.loads(line)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            say(phase="reading the problem", detail="", fraction=None)
+            problem = library.with_library_reference(loads(job["problem"], job["source"]))
+            solution = solve(
+                problem, job["solver"], out=Path(job["folder"]), budget=job["budget"], monitor=Telling()
+            )
+            say(done=str(solution.result.outcome), folder=job["folder"])
+        except SafeNetError as error:
+            say(failed=str(error))
+        except KeyboardInterrupt:
+            say(failed="Stopped before there was anything to keep.")
+        except Exception as error:  # the page must hear of whatever ends a job
+            say(failed=f"{type(error).__name__}: {error}")
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Fields over a plane: (x, t), (x, y), or (x, y) at several times; regions with their outline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from ..problem import Problem
+from ..problem.latex import latex_name
+from ..solution import Solution
+from .cuts import Cut, sampled, suffix
+from .look import UNKNOWN, colour_bar, error_colours, error_title, field_colours, ink, math
+
+POINTS = 257  # along each axis
+FADED = 0.2  # a plane whose values span less than this share of another's has colours of its own
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The plane of two axes: time runs to the right; a plane in space has its first axis to the right."""
+
+    problem: Problem
+    drawn: tuple[int, ...]
+
+    @property
+    def across(self) -> int:
+        return 1 if self.problem.axes[self.drawn[1]].is_time else 0
+
+    @property
+    def axes(self) -> tuple[Any, Any]:
+        """(to the right, upwards)"""
+        right, up = self.drawn[self.across], self.drawn[1 - self.across]
+        return self.problem.axes[right], self.problem.axes[up]
+
+    @property
+    def ratio(self) -> float:
+        """Height over width of a picture: that of the plane in space, unless it is a sliver."""
+        right, up = self.axes
+        ratio = float(up.length / right.length)
+        return ratio if self.aspect == "equal" else 0.8
+
+    @property
+    def aspect(self) -> Literal["equal", "auto"]:
+        right, up = self.axes
+        return "equal" if not right.is_time and 0.2 < up.length / right.length < 5 else "auto"
+
+    def ticks(self, points: int = POINTS) -> list[np.ndarray]:
+        axes = (self.problem.axes[i] for i in self.drawn)
+        return [np.linspace(axis.lo, axis.hi, points) for axis in axes]
+
+    def show(
+        self, ax: Axes, data: np.ndarray, title: str, *, error: bool = False, bar: bool = True, **style: Any
+    ) -> Any:
+        """The data as an image, with its colour bar, labels and the outline of a region."""
+        right, up = self.axes
+        extent = (right.lo, right.hi, up.lo, up.hi)
+        picture = data if self.across else data.T
+        smooth = "nearest" if error else "bilinear"
+        image = ax.imshow(
+            picture, origin="lower", extent=extent, aspect=self.aspect, interpolation=smooth, **style
+        )
+        if self.drawn == (0, 1):
+            outline(self.problem, ax)
+        ax.set_title(title)
+        ax.set_xlabel(math(right.name))
+        ax.set_ylabel(math(up.name))
+        if bar:
+            colour_bar(ax, image, data if error else None)
+        return image
+
+
+def outline(problem: Problem, ax: Axes) -> None:
+    """The boundary of a region; outside it is blank."""
+    if problem.region is None:
+        ax.set_facecolor(UNKNOWN)
+        return
+    for edge in problem.region.edges:
+        points, _ = edge.at(np.linspace(0.0, 1.0, 2 if edge.length < 1e-9 else 129))
+        ax.plot(points[:, 0], points[:, 1], color=ink(), lw=1.4, solid_capstyle="round", clip_on=False)
+    for side in ax.spines.values():
+        side.set_visible(False)
+
+
+def at_text(problem: Problem, cut: Cut) -> str:
+    """at t = 0.5: where the axes are held that are not drawn."""
+    places = (f"{math(problem.axes[i].name)} = {value:.3g}" for i, value in cut.held.items())
+    text = ", ".join(places)
+    return f" at {text}" if text else ""
+
+
+def draw_plane(solution: Solution, name: str, cut: Cut, axes: list[Axes]) -> None:
+    """One plane: the field, and beside it the reference and the error where there is room for them."""
+    problem, plane = solution.problem, Plane(solution.problem, cut.drawn)
+    values, exact = sampled(solution, name, cut, plane.ticks())
+    at = at_text(problem, cut)
+    colours = field_colours(values if exact is None else exact)
+    plane.show(axes[0], values, math(name, suffix(solution)) + at, **colours)
+    if exact is not None and len(axes) > 1:
+        error = np.abs(values - exact)
+        plane.show(axes[1], exact, f"reference ${latex_name(name)}^*${at}", **colours)
+        title = error_title(name, error, exact) + at
+        plane.show(axes[2], error, title, error=True, **error_colours(error))
+    without_empty(axes)
+
+
+def without_empty(axes: list[Axes]) -> None:
+    """Take away the panels that nothing was drawn in: a derivative has no reference."""
+    for ax in axes:
+        if not ax.has_data():
+            ax.remove()
+
+
+def _fades(fields: np.ndarray) -> bool:
+    """Whether one of the fields would be pale in the colours of the strongest."""
+    spans = [np.ptp(field[np.isfinite(field)]) if np.isfinite(field).any() else 0.0 for field in fields]
+    return min(spans) < FADED * max(spans)
+
+
+def draw_planes(solution: Solution, name: str, cuts: list[Cut], axes: list[list[Axes]]) -> None:
+    """The same plane at several times, in the same colours unless it fades; below it the errors, in their own."""
+    problem, plane = solution.problem, Plane(solution.problem, cuts[0].drawn)
+    both = [sampled(solution, name, cut, plane.ticks(POINTS // 2 + 1)) for cut in cuts]
+    fields = np.stack([values for values, _ in both])
+    label, fades = math(name, suffix(solution)), _fades(fields)
+    for i, (ax, cut) in enumerate(zip(axes[0], cuts, strict=True)):
+        colours = field_colours(fields[i] if fades else fields)
+        last = i == len(cuts) - 1
+        plane.show(ax, fields[i], label + at_text(problem, cut), bar=fades or last, **colours)
+    if len(axes) > 1:
+        exact = np.stack([np.asarray(reference) for _, reference in both])
+        errors = np.abs(fields - exact)
+        colours, title = error_colours(errors), error_title(name, errors, exact)
+        for i, ax in enumerate(axes[1]):
+            last = i == len(cuts) - 1
+            plane.show(ax, errors[i], title, error=True, bar=last, **colours)
+    for row in axes:
+        for ax in row[1:]:
+            ax.set_ylabel("")
+            ax.tick_params(labelleft=False)
+    for ax in (ax for row in axes[:-1] for ax in row):
+        ax.set_xlabel("")
