@@ -86,4 +86,4 @@ def latex_problem(problem: Problem) -> str:
 
 def _number(problem: Problem, symbol: sp.Symbol, value: Any) -> str:
     sought = symbol.name in problem.unknown and problem.unknown[symbol.name].value is None
-    return rf"{latex_name(symbol.name)} = {'?' if sought else latex(sp.sympify(value))}"
+    return rf"{latex_name(symbol.name)} = {'?' if sought else latex(sp.sympify(value, strict=True))}"
