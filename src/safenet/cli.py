@@ -21,6 +21,7 @@ from .commands.doctor import doctor
 from .commands.help import Panelled
 from .commands.new import new
 from .commands.past import past
+from .commands.ui import ui
 from .errors import SafeNetError, SafeNetWarning, printable
 from .paper.command import report
 
@@ -102,6 +103,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "spectrum": runs.spectrum,
     "bench": bench,
     "report": report,
+    "ui": ui,
     "doctor": doctor,
 }
 for _name, _command in COMMANDS.items():

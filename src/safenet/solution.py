@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from .train.plan import Plan
-    from .views.animate import Film
-    from .views.compare import Comparison
-
 OUTSIDE = "a solution is known only inside its domain"
 
 
@@ -193,17 +190,25 @@ class Solution:
 
         return plot(self, *what, style=style, **at)
 
-    def animate(self, *what: str, frames: int = 60, fps: int = 20, style: str = "light", **at: Any) -> Film:
+    def animate(self, *what: str, frames: int = 60, fps: int = 20, style: str = "light", **at: Any) -> Any:
         """The fields over time as a film: `sol.animate().save("wave.gif")`, or .mp4; in a notebook it plays."""
         from .views.animate import animate
 
         return animate(self, *what, frames=frames, fps=fps, style=style, **at)
 
-    def compare(self, other: Solution, style: str = "light", **at: Any) -> Comparison:
+    def compare(self, other: Solution, style: str = "light", **at: Any) -> Any:
         """‖u − v‖/‖v‖ of every field that both have, and a picture of both beside their difference."""
         from .views.compare import compare
 
         return compare(self, other, style, **at)
+
+    def explore(self) -> Any:
+        """The fields to play with, in a notebook: sliders, a player for time, cross-sections where one clicks.
+
+        Needs Panel: pip install 'safenet[ui]'."""
+        from .views.explore import explore
+
+        return explore(self)
 
     def grid(self, **counts: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Ticks by axis and values by unknown on a grid over the box: `sol.grid(x=201, t=[0, 0.5, 1])`.

@@ -8,6 +8,7 @@ from ..lazily import attributes
 
 if TYPE_CHECKING:
     from .cells import Cells
+    from .elements.solver import Elements
     from .least_squares import LeastSquares
     from .marches import March
     from .modes import Modes
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Cells": "cells",
     "Conserve": "volumes.conserve",
+    "Elements": "elements.solver",
     "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",
@@ -38,6 +40,7 @@ __all__ = [
     "Cells",
     "Conserve",
     "DirectPlan",
+    "Elements",
     "Fourier",
     "Integrate",
     "LeastSquares",

@@ -147,7 +147,7 @@ class Passes:
         idle = state.given_up or state.residual > DIGIT * self.residual
         self.exhausted = each.marches and idle and not state.suspect
         if state.field is not None and (not state.given_up or self.best is None):
-            self._candidate(state.field)
+            self._candidate(state.field, state.final and getattr(state.field, "error", None) is not None)
 
     def _given_up(self, record: PhaseRecord, state: Direct) -> None:
         record.outcome, record.final, record.suspect = Ending.GIVEN_UP, state.final, state.suspect
@@ -159,11 +159,12 @@ class Passes:
             record.stop_reason = state.reason if reached > self.reached else before.stop_reason
         self.reached = reached
 
-    def _candidate(self, field: Any) -> None:
+    def _candidate(self, field: Any, certain: bool = False) -> None:
+        """The better of this and the best so far by the held-out residual; `certain`: its solver knows its error."""
         measured = held_out(self.problem, field)
         if self.best is not None and self.measured is None:  # of a resumed run
             self.measured = held_out(self.problem, self.best)
-        if self.measured is None or measured.better(self.measured):
+        if self.measured is None or certain or measured.better(self.measured):
             self.best, self.measured, self.residual = field, measured, measured.worst
             self.winner = len(self.records) - 1
         self.records[-1].residual = finite_or_none(measured.worst)

@@ -13,6 +13,7 @@ from ..problem import Problem
 from ..run.budget import multiplications_per_second
 from ..run.plans import changed
 from .cells import Cells
+from .elements.solver import Elements
 from .least_squares import LeastSquares
 from .march_on_cells import MarchOnCells
 from .march_on_grid import MarchOnGrid
@@ -29,6 +30,7 @@ PASSES: dict[str, Any] = {
         Modes,
         LeastSquares,
         Cells,
+        Elements,
         MarchOnCells,
         MarchOnGrid,
         MarchOnSeries,

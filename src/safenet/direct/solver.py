@@ -10,6 +10,7 @@ from ..problem import Problem
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .cells import Cells
+from .elements.solver import Elements
 from .least_squares import LeastSquares
 from .marches import March
 from .modes import Modes
@@ -23,6 +24,7 @@ __all__ = [
     "SOLVERS",
     "Cells",
     "Conserve",
+    "Elements",
     "Fourier",
     "Integrate",
     "LeastSquares",
@@ -77,6 +79,7 @@ SOLVERS: dict[str, type[Solver]] = {
     LeastSquares.name: LeastSquares,
     March.name: March,
     Cells.name: Cells,
+    Elements.name: Elements,
     Integrate.name: Integrate,
     Fourier.name: Fourier,
     Conserve.name: Conserve,

@@ -15,6 +15,7 @@ HOPELESS = 0.3  # and in the shortest of slabs: least squares settled on somethi
 
 # ---- levels: least squares, modes, cells
 HALVED = 0.5  # a level that does not lower the residual by this factor is a poor one
+LEVELS_GROW = 4.0  # times the seconds of the level before, at most: so long is the next expected to take
 POOR = 3  # poor levels in a row: more of the same does not help
 FIRST_LEVEL = (
     2.0  # the first level may be so much larger than allowed: it is the only one then, and better than none
@@ -93,10 +94,13 @@ MARCH_SHARE = 0.4  # the finer marches may spend what is left
 # ---- systems without space (integrate)
 LOOSE_TO_TIGHT = (1e2, 1e-1, 1e-4)  # of the tolerance: relative tolerances of the runs
 TIGHTEST = 2.5e-14  # relative tolerance: SciPy's integrators do not take less
+BLURRED = 10.0  # roundings of t, in widths of the narrowest part of the data: no tolerance is below that
 STIFF_CHECK, STIFF_TIMES = 10, 5  # every so many steps, and so many times in a row, …
 STIFF_LIMIT = 3.0  # … h·|Re λ| is above this (DOP853 is stable up to 6) …
 STIFF_AHEAD = 500  # … and the rest would take more than so many such steps: stiff
 STIFF_TIGHTEST = 1e-11  # relative tolerance, of LSODA
+LEAST_STEPS = 100  # where the data vary in time: a step has a dozen stages, and none may pass by what they do
+SHORTER = 1.5  # from run to run: the longest step
 FEELING = 0.25  # of the next piece: what is shorter becomes a part of a neighbour
 FIRST_ATOL = 1e-8  # of the largest initial value: what counts as small in the first run
 ATOL_QUANTILE, ATOL_SHARE = 0.05, 1e-3  # later: this share of what a component rarely falls below
@@ -105,6 +109,12 @@ HERMITE_OPERATIONS = 5000  # fewer, where their formulas would have more operati
 LSODA_DEGREE = 7  # of the polynomials that keep LSODA's steps, whose own have 5 where it is stiff
 GAIN = 0.8  # a run with a tolerance smaller by r has an error smaller by r^0.8, until a third run tells
 SLACK = 4.0  # roundings in a row
+NO_DIGIT = 0.1  # a difference between two runs beyond which their fall is no law
+HALVINGS = 40  # of pieces of time, while one misses its equation
+MISSED, MISSED_MORE = (
+    0.1,
+    1e3,
+)  # by this share of the error that is meant, and this many tolerances of the run
 
 # ---- Fourier grids (steps)
 FOURIER_TAIL = 0.1  # of the tolerance: the highest quarter of the modes kept may have this share
@@ -115,8 +125,21 @@ FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error i
 SNAPSHOTS = 48  # states of a run that are compared with the next one's
 EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
 ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
+OVERHEAD = 2000  # points that cost as much as beginning to evaluate
 MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis
+
+# ---- elements on rectangles
+GRADED = 0.2  # of the one before: the thickness of the layers at a corner
+ELEMENTS_DEGREES = 4, 14  # the first, and the highest
+ELEMENTS_NEAR = 0.1  # tails within this factor of the largest are cut, too
+ELEMENTS_FALL = (
+    1e-3,
+    0.1,
+)  # a level never counts as more than so much better; the second where only corners were cut
+ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
+ELEMENTS_STUCK = 3  # levels in a row that gain nothing
+ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to be tried
 
 # ---- finite volumes
 VOLUMES_ACROSS = 256  # stored cells along an axis of the plane, at most

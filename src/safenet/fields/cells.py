@@ -137,6 +137,20 @@ class CellForm(Tree):
         }
 
 
+class ElementForm(CellForm):
+    """The same, continuous from cell to cell; `error` is its solver's estimate for each field, then for all."""
+
+    error: Any
+
+    def spec(self) -> dict[str, Any]:
+        return {**super().spec(), "kind": "elements"}
+
+
+def element_skeleton(fields: int, spec: dict[str, Any]) -> ElementForm:
+    form = cell_skeleton(fields, spec)
+    return ElementForm(form.coefficients, form.cells, form.degrees, np.zeros(fields + 1))
+
+
 def cell_skeleton(fields: int, spec: dict[str, Any]) -> CellForm:
     """A cell form of the structure `spec` describes, all coefficients zero."""
     cells = tuple(tuple((float(low), float(high)) for low, high in cell) for cell in spec["cells"])

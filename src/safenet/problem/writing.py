@@ -127,6 +127,7 @@ def _unknown(number: Number) -> str:
     texts = [f"{key} = {_number(end)}" for key, end in ends.items() if end is not None]
     if isinstance(number, Curve):
         texts = [f"of = [{', '.join(map(_quoted, number.of))}]", *texts, f"cells = {number.cells}"]
+        texts += [] if number.smooth is None else [f"smooth = {number.smooth!r}"]
     return "{ " + ", ".join(texts) + " }"
 
 

@@ -1,6 +1,7 @@
 """facts → solvers, with the reasons: the one place where a way to solve a problem is chosen.
 
 no axis but time                 → an integrator of ordinary differential equations
+steady, linear, on rectangles    → elements of high degree, behind exact solutions where there are any
 on a region of the plane         → polynomials on cells
 conservation laws with jumps      → finite volumes
 jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
@@ -18,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..direct import Cells, Conserve, Fourier, Integrate, LeastSquares, March, Modes
+from ..direct import Cells, Conserve, Elements, Fourier, Integrate, LeastSquares, March, Modes
 from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
@@ -27,7 +28,7 @@ from ..problem.facts.agreement import clashes
 from ..problem.facts.conservation import conservation
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities
 from ..run.result import SOLVED_BELOW
-from .thresholds import ASKED_FOR, EXACT_ABOVE, FINER_ABOVE, RESIDUAL_SHARE
+from .thresholds import ASKED_FOR, EXACT_ABOVE, FEW_MODES, FINER_ABOVE, LINE_TOLERANCE, RESIDUAL_SHARE
 
 KINDS = {
     "periodic": "periodic in {}",
@@ -62,7 +63,7 @@ class Auto:
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
         """The direct solvers to try one after another, and the reasons; none where only a network is left."""
-        for rule in (_ordinary, _region, _torn, _seamed, _linear, _waves, _marched, _steady):
+        for rule in (_ordinary, _rectangles, _region, _torn, _seamed, _linear, _waves, _marched, _steady):
             found = rule(problem)
             if found is not None:
                 solvers, reasons = found
@@ -79,7 +80,7 @@ def _aimed(solver: Solver, tol: float | None) -> Solver:
         return solver
     if isinstance(solver, Fourier):
         return replace(solver, tolerance=tol, work=ASKED_FOR * solver.work)
-    if isinstance(solver, (Conserve, Integrate)):
+    if isinstance(solver, (Conserve, Elements, Integrate)):
         return replace(solver, tolerance=tol)
     if isinstance(solver, March):
         return replace(solver, tail=tol)
@@ -96,6 +97,19 @@ def _ordinary(problem: Problem) -> Choice | None:
         "a system without space: DOP853, or LSODA where it turns out to be stiff; the error from tighter runs"
     )
     return (Integrate(),), (reason,)
+
+
+def _rectangles(problem: Problem) -> Choice | None:
+    """Sums of exact solutions before them, where there are any; least squares and cells if they give up."""
+    if Elements().obstacle(problem) is not None:
+        return None
+    reason = "steady, linear, of second order: elements of high degree on rectangles, thinner at corners"
+    exact = problem.region is None and Modes().obstacle(problem) is None
+    series = problem.region is None and LeastSquares().obstacle(problem) is None
+    solvers: list[Solver] = [Modes(unknowns=FEW_MODES)] if exact else []
+    solvers.append(Elements(only_above=EXACT_ABOVE))
+    solvers += [LeastSquares(only_above=EXACT_ABOVE)] if series else []
+    return (*solvers, Cells(only_above=FINER_ABOVE)), (_structure(problem), reason)
 
 
 def _region(problem: Problem) -> Choice | None:
@@ -166,7 +180,9 @@ def _waves(problem: Problem) -> Choice | None:
         return None
     reason = "nonlinear and smooth with initial values: exponential steps on a Fourier grid"
     marches = (March(),) if March().obstacle(problem) is None else ()
-    return (Fourier(), *marches), (_structure(problem), reason)
+    # On a line more digits take seconds.
+    waves = Fourier(tolerance=LINE_TOLERANCE) if len(problem.axes) == 2 else Fourier()
+    return (waves, *marches), (_structure(problem), reason)
 
 
 def _marched(problem: Problem) -> Choice | None:
@@ -189,6 +205,7 @@ def _steady(problem: Problem) -> Choice | None:
     if Cells().obstacle(problem) is None:
         reasons.append("then, where that is not resolved, in cells" if solvers else "Newton on cells")
         solvers.append(Cells(only_above=FINER_ABOVE if solvers else 0.0))
+    reasons.append("nonlinear and steady: there may be other solutions; this one is Newton's, from zero")
     return (tuple(solvers), tuple(reasons)) if solvers else None
 
 

@@ -59,10 +59,6 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
 
 
-def _noise_known(problem: Problem) -> bool:
-    return all(measured.sigma is not None for measured in problem.measured)
-
-
 def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
     """Gauss–Newton around a direct solver; a network where none can be inside."""
     asked = solver.solver if isinstance(solver, Fit) else solver
@@ -92,8 +88,7 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
         if functions:
             how = (
                 "Gauss–Newton, with the equations solved and linearised on cells; what the data do not tell "
-                "is smooth, by "
-                + ("the discrepancy principle" if _noise_known(problem) else "cross-validation")
+                "is smooth, as much as makes the data likeliest"
             )
         return FitPlan(FitPlan.solver, inner.passes, (f"{task}: {how}", *inner.reasons))
     if not isinstance(asked, Auto) and asked != "auto":

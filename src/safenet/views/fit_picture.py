@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from ..measure.misfit import misfit
 from ..problem.data import Measured
 from ..solution import Solution
-from .look import Picture, colour, ink, math
+from .look import WORDS, Picture, colour, ink, math
 
 
 def plot_fit(solution: Solution) -> Picture:
@@ -34,7 +34,7 @@ def _along(ax: Axes, measured: Measured, gap: np.ndarray, axis: str) -> None:
     ax.errorbar(at, measured.values, measured.sigma, fmt=".", ms=5, lw=0.8, color=colour(1), label="measured")
     ax.plot(at[order], (measured.values + gap)[order], color=colour(0), lw=1.4, label="fit")
     ax.set_xlabel(math(axis))
-    ax.set_ylabel(measured.name)
+    ax.set_ylabel(measured.name, fontsize=WORDS)
     ax.legend()
 
 
@@ -44,8 +44,8 @@ def _against(ax: Axes, measured: Measured, gap: np.ndarray) -> None:
     low, high = float(min(model.min(), measured.values.min())), float(max(model.max(), measured.values.max()))
     ax.plot([low, high], [low, high], color=ink(), lw=0.8)
     ax.plot(model, measured.values, ".", ms=4, color=colour(0), rasterized=len(gap) > 5000)
-    ax.set_xlabel(f"{measured.name}, fit")
-    ax.set_ylabel(f"{measured.name}, measured")
+    ax.set_xlabel(f"{measured.name}, fit", fontsize=WORDS)
+    ax.set_ylabel(f"{measured.name}, measured", fontsize=WORDS)
 
 
 def _residuals(ax: Axes, measured: Measured, gap: np.ndarray, axis: str) -> None:
@@ -57,4 +57,4 @@ def _residuals(ax: Axes, measured: Measured, gap: np.ndarray, axis: str) -> None
     ax.axhline(0, color=ink(), lw=0.8)
     ax.plot(measured.points[:, -1], left, ".", ms=4, color=colour(0), rasterized=len(gap) > 5000)
     ax.set_xlabel(math(axis))
-    ax.set_ylabel("(measured − fit)/σ" if known else "measured − fit")
+    ax.set_ylabel("(measured − fit)/σ" if known else "measured − fit", fontsize=WORDS)
