@@ -31,8 +31,8 @@ SOLVERS: dict[str, str] = {
     "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
     "march": "Newton on cells, on a grid or with series, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
-    "integrate": "SciPy's DOP853 or LSODA, for systems without space",
     "elements": "elements of high degree on rectangles, sparse, thinner at corners: steady, linear, second order",
+    "integrate": "SciPy's DOP853 or LSODA, for systems without space",
     "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
     "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
 }
