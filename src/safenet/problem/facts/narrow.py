@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 
 from ..evaluate import evaluate
+from ..language.tabulated import Tabulated
 from .fact import fact
 from .intervals import enclosure
 
@@ -94,7 +95,9 @@ def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
 
 
 def _plain(node: sp.Expr) -> bool:
-    """A polynomial of low degree varies slowly, whatever it is."""
+    """A polynomial of low degree varies slowly, whatever it is; a table varies between its ticks, which are known."""
+    if node.has(Tabulated):
+        return True
     symbols = sorted(node.free_symbols, key=str)
     return bool(node.is_polynomial(*symbols)) and sp.Poly(node, *symbols).total_degree() <= 8
 
