@@ -84,9 +84,9 @@ class Train:
     `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
 
     Examples:
-        >>> training = sn.Train("pinn", [sn.Adam(20), sn.LBFGS(20)], width=6, depth=1, points=40, seed=1)
-        >>> float(sn.solve(decay, training).result.residual) < 0.1
-        True
+        >>> training = sn.Train("pinn", [sn.Adam(1000), sn.LBFGS(500)], width=20, depth=3, seed=1)
+        >>> training.plan(decay).network.width
+        20
     """
 
     name: ClassVar[str] = "train"

@@ -196,8 +196,8 @@ def result_text(solution: Solution, folder: Path) -> str:
     else:
         lines.append(f"  residual        {result.residual:.2e} (relative, on unseen points)")
     lines.append(
-        f"  work            {result.iterations} iterations, {result.evaluations} evaluations, "
-        f"{result.parameters} parameters, {result.wall_seconds:.1f} s"
+        f"  work            {_count(result.iterations, 'iteration')}, {_count(result.evaluations, 'evaluation')}, "
+        f"{_count(result.parameters, 'parameter')}, {result.wall_seconds:.1f} s"
     )
     lines += [f"  why             {reason}" for reason in result.reasons]
     lines.append(f"  stopped         {result.stop_reason}")
@@ -206,6 +206,10 @@ def result_text(solution: Solution, folder: Path) -> str:
     if solution.folder is not None:
         lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
     return "\n".join(lines)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def found_lines(solution: Solution) -> list[str]:

@@ -38,7 +38,14 @@ from .mesh import Corner, Mesh, corners, mesh
 
 @dataclass(frozen=True)
 class Elements:
-    """Levels until the estimated error is below `tolerance`, with at most `unknowns` of them."""
+    """Sparse elements of high degree on rectangles, for steady linear equations of second order.
+
+    Levels are refined until the estimated error is below `tolerance`, with at most `unknowns` coefficients.
+
+    Examples:
+        >>> sn.Elements(tolerance=1e-6).obstacle(decay) is None
+        False
+    """
 
     name: ClassVar[str] = "elements"
     marches: ClassVar[bool] = False

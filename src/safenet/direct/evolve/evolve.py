@@ -38,7 +38,14 @@ from .weak import weak_form
 
 @dataclass(frozen=True)
 class Evolve:
-    """Levels of finer triangles until the estimated error is below `tolerance`, with at most `unknowns` at a time."""
+    """Quadratic triangles and Rosenbrock steps for diffusion in time on regions of the plane.
+
+    Levels of finer triangles until the estimated error is below `tolerance`, with at most `unknowns` at a time.
+
+    Examples:
+        >>> sn.Evolve(tolerance=1e-3).obstacle(decay) is None
+        False
+    """
 
     name: ClassVar[str] = "evolve"
     marches: ClassVar[bool] = False
