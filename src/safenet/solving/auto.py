@@ -28,7 +28,7 @@ from ..problem.facts.agreement import clashes
 from ..problem.facts.conservation import conservation
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities
 from ..run.result import SOLVED_BELOW
-from .thresholds import ASKED_FOR, EXACT_ABOVE, FEW_MODES, FINER_ABOVE, RESIDUAL_SHARE
+from .thresholds import ASKED_FOR, EXACT_ABOVE, FEW_MODES, FINER_ABOVE, LINE_TOLERANCE, RESIDUAL_SHARE
 
 KINDS = {
     "periodic": "periodic in {}",
@@ -180,7 +180,9 @@ def _waves(problem: Problem) -> Choice | None:
         return None
     reason = "nonlinear and smooth with initial values: exponential steps on a Fourier grid"
     marches = (March(),) if March().obstacle(problem) is None else ()
-    return (Fourier(), *marches), (_structure(problem), reason)
+    # On a line more digits take seconds.
+    waves = Fourier(tolerance=LINE_TOLERANCE) if len(problem.axes) == 2 else Fourier()
+    return (waves, *marches), (_structure(problem), reason)
 
 
 def _marched(problem: Problem) -> Choice | None:

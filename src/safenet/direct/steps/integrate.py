@@ -18,6 +18,7 @@ import scipy
 from ...errors import SafeNetError
 from ...fields.basis import AxisBasis
 from ...fields.pieces import TimePieces, hermite
+from ...measure.compiled import compiled
 from ...measure.heldout import interior_points
 from ...problem import Problem
 from ...problem.facts.first_order import FirstOrder, first_order
@@ -49,7 +50,6 @@ from ..thresholds import (
     STIFF_TIMES,
     TIGHTEST,
 )
-from .compiled import compiled
 from .richardson import EPS, Tightening
 
 A_FEW_ROUNDINGS = 16 * EPS
