@@ -1,5 +1,6 @@
 """A picture shows what it says: places, times, derivatives, errors in colours that one corner does not spoil; films."""
 
+import shutil
 from io import BytesIO
 from itertools import pairwise
 
@@ -180,6 +181,12 @@ def test_a_film_has_its_frames_and_they_differ(heat, tmp_path):
             frames.append(np.asarray(film.convert("L"), dtype=int))
     assert len(frames) == 4
     assert all(np.abs(a - b).max() > 50 for a, b in pairwise(frames))
+
+
+def test_a_film_may_be_an_mp4(heat, tmp_path):
+    if shutil.which("ffmpeg") is None:
+        pytest.importorskip("imageio_ffmpeg")
+    assert heat.animate(frames=2).save(tmp_path / "heat.mp4", dpi=40).read_bytes()[4:8] == b"ftyp"
 
 
 def test_a_film_is_of_something_that_moves(circle, heat, tmp_path):

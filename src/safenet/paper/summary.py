@@ -42,5 +42,7 @@ def _ahead(sheets: Sequence[Sheet]) -> str:
             continue
         (first, count), *_ = best.most_common(1)
         columns = sum(any(row[i].best for row in sheet.rows) for i in range(1, len(sheet.head)))
-        return f"In the table «{sheet.title}», {first} has our smallest error in {count} of {columns} columns."
+        return (
+            f"In the table «{sheet.title}», {first} has our smallest error in {count} of {columns} columns."
+        )
     return ""

@@ -36,7 +36,7 @@ HELP = {
     "domain": "one axis per line: x = [0, 1]; an axis named t is time",
     "parameters": "one per line: c = 2",
     "unknowns": "u, v (default: what the equations differentiate)",
-    "more": "[pieces], [exact], [unknown], [[data]]",
+    "more": "title = …, [pieces], [exact], [unknown]",
 }
 TICK = 200  # milliseconds between two looks at the worker and the boxes
 QUIET = 0.3  # seconds without a key before what was typed is read
