@@ -138,6 +138,7 @@ ELEMENTS_FALL = (
     0.1,
 )  # a level never counts as more than so much better; the second where only corners were cut
 ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
+ELEMENTS_TORN = 1e-3  # error at which elements of a table of constants stop: singular at each of its corners
 ELEMENTS_STUCK = 3  # levels in a row that gain nothing
 ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to be tried
 
@@ -152,3 +153,10 @@ VOLUME_RATES = (
 )  # 2^p, p the rate at which errors fall: a third for a jump that is carried along, two if smooth
 SPAN_OF_A_JUMP = 0.1  # of all values: smaller steps between cells are no jumps
 JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved: smooth solutions keep half
+
+# ---- triangles that evolve
+EVOLVE_ACROSS = 10  # triangles along the square root of a region's area, on the first level
+EVOLVE_LONGEST = 1 / 24  # of the time: no step is longer, or what is between two would not be seen
+EVOLVE_POINTS = 2048  # where two levels are compared
+EVOLVE_GAIN = 4.0  # of two levels: quadratic triangles gain eight where u is smooth
+EVOLVE_RATES = 2.0, 6.0  # by how much the difference of two levels falls to the next: at worst, and at best
