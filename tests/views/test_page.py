@@ -34,10 +34,17 @@ def test_boxes_are_the_problem_of_the_same_file():
     assert read(HEAT) == stated
 
 
-@pytest.mark.parametrize("name", ["wave", "backstep", "four-holes", "nh-heat"])
-def test_a_problem_of_the_library_comes_back_from_its_boxes(name):
-    problem = sn.library.problem(name)
-    assert read(Statement.of(problem.toml())) == problem
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize(
+    "name", ["wave", "backstep", "four-holes", "nh-heat", EXAMPLES / "shocks/burgers.toml"]
+)
+def test_a_problem_comes_back_from_its_boxes(name):
+    problem = sn.library.named(str(name))
+    boxed = read(Statement.of(problem.toml()))
+    assert boxed == problem
+    assert (boxed.name, boxed.title) == (problem.name, problem.title)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A picture shows what it says: places, times, derivatives, errors in colours that one corner does not spoil; films."""
 
+import shutil
 from io import BytesIO
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from PIL import Image
 
 import safenet as sn
 from safenet.errors import SafeNetError
+from safenet.views.explore import Explorer
 from safenet.views.look import STYLES, error_range, error_title, number
 from test_cli import run
 
@@ -140,6 +142,33 @@ def test_a_style_has_its_paper(heat, style, tmp_path):
     assert (light, opaque) == {"light": (True, True), "dark": (False, True)}.get(style, (light, False))
 
 
+# ---- to play with
+
+
+def test_the_explorer_goes_where_its_slider_and_a_click_say(heat):
+    pytest.importorskip("panel")
+    explorer = Explorer(heat)
+    x, t = explorer.ticks
+    explorer.sliders[1].value = 0.5
+    np.testing.assert_allclose(explorer.sections[0].data["u"], exact(x, 0.5), atol=1e-12)
+    explorer.move({0: 0.25, 1: 0.3})
+    assert explorer.sliders[1].value == 0.3
+    np.testing.assert_allclose(explorer.sections[1].data["u"], exact(0.25, t), atol=1e-12)
+    assert f"<b>{float(heat(0.25, 0.3)):.8g}</b>" in explorer.reading.object
+    explorer.player.value = 100
+    assert explorer.point[1] == 1.0
+    explorer.move({1: 7.0})  # beyond the domain there is nothing
+    assert explorer.point[1] == 1.0
+
+
+def test_the_explorer_of_a_system_has_a_curve_for_the_field_chosen(circle):
+    pytest.importorskip("panel")
+    explorer = Explorer(circle)
+    explorer.fields.value = "y"
+    np.testing.assert_allclose(explorer.sections[0].data["u"], np.sin(explorer.ticks[0]), atol=1e-8)
+    assert circle.explore() is not None
+
+
 # ---- films and comparisons
 
 
@@ -152,6 +181,12 @@ def test_a_film_has_its_frames_and_they_differ(heat, tmp_path):
             frames.append(np.asarray(film.convert("L"), dtype=int))
     assert len(frames) == 4
     assert all(np.abs(a - b).max() > 50 for a, b in pairwise(frames))
+
+
+def test_a_film_may_be_an_mp4(heat, tmp_path):
+    if shutil.which("ffmpeg") is None:
+        pytest.importorskip("imageio_ffmpeg")
+    assert heat.animate(frames=2).save(tmp_path / "heat.mp4", dpi=40).read_bytes()[4:8] == b"ftyp"
 
 
 def test_a_film_is_of_something_that_moves(circle, heat, tmp_path):

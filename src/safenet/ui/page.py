@@ -36,7 +36,7 @@ HELP = {
     "domain": "one axis per line: x = [0, 1]; an axis named t is time",
     "parameters": "one per line: c = 2",
     "unknowns": "u, v (default: what the equations differentiate)",
-    "more": "[pieces], [exact], [unknown], [[data]]",
+    "more": "title = …, [pieces], [exact], [unknown]",
 }
 TICK = 200  # milliseconds between two looks at the worker and the boxes
 QUIET = 0.3  # seconds without a key before what was typed is read
@@ -87,11 +87,11 @@ class Page:
         titles = {"your own (heat equation)": ""} | {
             text: name for name, text in listed.titles(listed.problems()).items()
         }
-        self.gallery = pn.widgets.Select(name="Gallery", options=titles, sizing_mode="stretch_width")
+        self.gallery = pn.widgets.Select(label="Gallery", options=titles, sizing_mode="stretch_width")
         self.gallery.param.watch(self._picked, "value")
         self.boxes = {
             key: pn.widgets.TextAreaInput(
-                name=key.capitalize(),
+                label=key.capitalize(),
                 placeholder=HELP[key],
                 auto_grow=True,
                 max_rows=14,
@@ -101,7 +101,7 @@ class Page:
             )
             for key in BOXES
         }
-        self.title = pn.widgets.TextInput(name="Name", sizing_mode="stretch_width")
+        self.title = pn.widgets.TextInput(label="Name", sizing_mode="stretch_width")
         for box in (*self.boxes.values(), self.title):
             box.param.watch(self._typing, "value_input")
             box.param.watch(self._typing, "value")
@@ -111,11 +111,11 @@ class Page:
 
     def _right(self) -> None:
         self.plan = pn.pane.HTML("", sizing_mode="stretch_width", css_classes=["plan"])
-        self.solver = pn.widgets.Select(name="Solver", options=[n for n in NAMES if n != "fit"], width=150)
+        self.solver = pn.widgets.Select(label="Solver", options=[n for n in NAMES if n != "fit"], width=150)
         self.solver.param.watch(lambda _: self._check(), "value")
-        self.budget = pn.widgets.TextInput(name="Time limit", placeholder="e.g. 60s", width=110)
-        self.go = pn.widgets.Button(name="Solve", button_type="primary", width=110)
-        self.halt = pn.widgets.Button(name="Stop", button_type="danger", width=90, disabled=True)
+        self.budget = pn.widgets.TextInput(label="Time limit", placeholder="e.g. 60s", width=110)
+        self.go = pn.widgets.Button(label="Solve", color="primary", width=110)
+        self.halt = pn.widgets.Button(label="Stop", color="danger", width=90, disabled=True)
         self.go.on_click(lambda _: self._solve())
         self.halt.on_click(lambda _: self._stop())
         self.status = pn.pane.HTML("", sizing_mode="stretch_width", css_classes=["status"])
@@ -125,10 +125,10 @@ class Page:
 
     def _below(self) -> None:
         self.table = pn.pane.HTML("", sizing_mode="stretch_width", css_classes=["runs"])
-        self.first = pn.widgets.Select(name="Run", width=220)
-        self.second = pn.widgets.Select(name="with", width=220)
-        opened = pn.widgets.Button(name="Open", width=90)
-        compared = pn.widgets.Button(name="Compare", width=100)
+        self.first = pn.widgets.Select(label="Run", width=220)
+        self.second = pn.widgets.Select(label="with", width=220)
+        opened = pn.widgets.Button(label="Open", width=90)
+        compared = pn.widgets.Button(label="Compare", width=100)
         opened.on_click(lambda _: self._open(self.first.value))
         compared.on_click(lambda _: self._compare())
         self.comparison = pn.Column(sizing_mode="stretch_width")
@@ -199,7 +199,7 @@ class Page:
             self.doubts.object = "".join(
                 f"<p style='color:#b35c00'>⚠ {escape(text)}</p>" for text in doubts(self.problem)
             )
-            self.trouble.visible = False
+            self.trouble.visible, self.latex.styles = False, {}
             reasons = plan_for(self.problem, self.solver.value).reasons
             self.plan.object = "<ul>" + "".join(f"<li>{escape(reason)}</li>" for reason in reasons) + "</ul>"
         except SafeNetError as error:
@@ -213,7 +213,7 @@ class Page:
             "<pre style='color:#c92a2a;background:#fff5f5;padding:8px;border-radius:6px;overflow-x:auto;margin:0'>"
             f"{escape(error.message + arrow)}</pre>"
         )
-        self.trouble.visible = True
+        self.trouble.visible, self.latex.styles = True, {"opacity": "0.35"}  # it is the reading of before
         self.plan.object = "<p>First the problem must be complete.</p>"
 
     # ---- solving
@@ -305,7 +305,7 @@ class Page:
         return pn.FlexBox(
             *(
                 pn.widgets.FileDownload(
-                    callback=make, filename=f"{name}.{ending}", label=f"{name}.{ending}", button_type="light"
+                    callback=make, filename=f"{name}.{ending}", label=f"{name}.{ending}", color="light"
                 )
                 for ending, make in kinds.items()
             )
@@ -315,10 +315,10 @@ class Page:
         rows = past_runs(self.runs)
         self.table.object = runs_table(rows)
         names = {row.folder.name: str(row.folder) for row in rows}
-        for select in (self.first, self.second):
+        newest = [*names.values(), None]
+        for select, usual in ((self.first, newest[0]), (self.second, newest[1 if len(names) > 1 else 0])):
             select.options = names
-            if select.value not in names.values():
-                select.value = next(iter(names.values()), None)
+            select.value = usual
 
     def _compare(self) -> None:
         if not self.first.value or not self.second.value:

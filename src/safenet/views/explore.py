@@ -49,7 +49,7 @@ class Explorer:
         self.fields.param.watch(self._chosen, "value")
         self.sliders = {
             i: pn.widgets.FloatSlider(
-                name=axis.name,
+                label=axis.name,
                 start=self.ends[i][0],
                 end=self.ends[i][1],
                 step=(self.ends[i][1] - self.ends[i][0]) / STEPS,
