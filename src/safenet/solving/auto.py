@@ -117,7 +117,12 @@ def _region(problem: Problem) -> Choice | None:
     if problem.region is None:
         return None
     if Evolve().obstacle(problem) is None:
-        reason = "a region of the plane that evolves: quadratic triangles, steps in time, finer meshes"
+        how = (
+            "evolves: quadratic triangles, steps in time"
+            if problem.time is not None
+            else "flows: Newton on triangles"
+        )
+        reason = f"a region of the plane that {how}, finer meshes"
         return (Evolve(),), (reason,)
     reason = "a region of the plane: polynomials on cells, refined where the residual is largest"
     return (Cells(),), (reason,)
