@@ -164,3 +164,7 @@ NEWTON_MOST, NEWTON_LEAST, NEWTON_SETTLED = (
     1e-3,
     1e-10,
 )  # steps to a steady flow; the shortest share; the last step
+
+# ---- many dimensions
+SPARSE_GROWTH, SPARSE_LEAST = 1.5, 20  # times as many products on the next level, and so many more at least
+SPARSE_ROWS = 2.5  # rows for each coefficient, half of them of the equations
