@@ -42,6 +42,7 @@ from .thresholds import (
     MOST_TRIALS,
     MOST_WEIGHTS,
     NOT_THERE,
+    ROUNDED,
     SETTLED,
     STRENGTHS,
     STRONG,
@@ -235,10 +236,11 @@ class SmoothFitting(Fitting):
         A, g = R.T @ R, R.T @ along + C.T @ (C @ self.best.z - v)
         # What smoothness leaves free: constants and slopes of functions, and numbers.
         free = sum(1 + len(getattr(number, "of", ())) for number in self.problem.unknown.values())
-        fixed = C.T @ C + 1e-15 * np.diag(np.maximum(np.diag(A), 1e-3 * np.trace(A) / len(A)))
+        fixed = C.T @ C
 
         def at(strength: float) -> tuple[Choice, float]:
-            factor = cho_factor(A + strength * K + fixed)
+            whole = A + strength * K + fixed
+            factor = cho_factor(whole + ROUNDED * np.trace(whole) * np.eye(len(K)))
             z = cho_solve(factor, g)
             misfit = float(np.sum((R @ z - along) ** 2)) + beyond
             S = misfit + strength * float(z @ K @ z)
@@ -260,7 +262,9 @@ class SmoothFitting(Fitting):
         r = self.residuals(self.best)
         A = J.T @ J
         C, _ = self.meeting(self.best.z)
-        inverse = np.linalg.pinv(A + self.strength * self.K + C.T @ C, rcond=1e-14, hermitian=True)
+        w, V = np.linalg.eigh(A + self.strength * self.K + C.T @ C)
+        # A direction that nothing determines has a huge error, not none.
+        inverse = V / np.maximum(w, ROUNDED * w[-1]) @ V.T
         determined = np.einsum("ij,ji->i", inverse, A)
         known = all(m.sigma is not None for m in self.problem.measured)
         s2 = float(r @ r) / max(len(r) - float(determined.sum()), 1.0)

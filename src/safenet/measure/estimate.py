@@ -177,7 +177,7 @@ def _known(problem: Problem, field: Any) -> Estimate | None:
     rough = getattr(field, "rough", False)
     if residual > BLIND and together < BLIND * residual and not rough:
         return _stepped_over(residual)
-    noise = _moved(field, points, own)
+    noise = _moved(field, points, own) if together < MOVED_BELOW else 0.0
     if isinstance(field, TimePieces):
         noise = max(noise, AMPLE * amplified_rounding(problem, field))
     return Estimate(

@@ -13,7 +13,7 @@ from ..errors import SafeNetError
 from ..fields.pieces import TimePieces
 from ..problem import Problem
 from ..problem.facts.first_order import first_order
-from ..problem.language.compiled import compiled
+from .compiled import compiled
 from .thresholds import OFF
 
 EPS = float(np.finfo(float).eps)

@@ -11,7 +11,6 @@ from ..errors import Place, SafeNetError, about
 from .evaluate import JUMPS, computable
 from .jets import JetTable, coordinate
 from .language.notation import COMPLEX, written
-from .language.tabulated import Tabulated
 from .relation import Relation
 
 if TYPE_CHECKING:
@@ -68,12 +67,6 @@ def relation_of(problem: Problem, statement: sp.Eq, label: str, normals: Sequenc
         computable(residual)
     except SafeNetError as error:
         raise SafeNetError(f"{label}: {error.message}", error.remedy) from None
-    for node in sorted(residual.atoms(Tabulated), key=str):
-        if node.roughness > 1:
-            raise SafeNetError(
-                f"{label} ({text}) has {node}, the slope of a jump",
-                f'give {node.table.name} another interpolation, "linear" or "spline"; the product rule needs its slope',
-            )
     used = sorted(residual.free_symbols & table.jets.keys(), key=str)
     if residual.has(*JUMPS) and any(residual.diff(symbol).has(sp.DiracDelta) for symbol in used):
         raise SafeNetError(

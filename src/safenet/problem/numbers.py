@@ -54,7 +54,7 @@ class Number:
         return self.start if self.value is None else number_of(self.value, "a value")
 
     @property
-    def stated(self) -> Number:
+    def stated(self) -> Any:
         """As it was stated, before anything was found."""
         return replace(self, value=None)
 

@@ -163,7 +163,7 @@ def _document(text: str) -> dict[str, Any]:
         raise SafeNetError("brackets nested too deeply", "the format has at most two levels") from None
     for key in document:
         if key not in KEYS or (key == "unknown" and isinstance(document[key], list)):
-            _wrong((key,), f"unknown key {key[:40]!r}", nearest(key[:40], KEYS))
+            _wrong((key,), f"unknown key {key[:40]!r}", nearest(key[:40], [k for k in KEYS if k != key]))
     return document
 
 

@@ -27,9 +27,18 @@ from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.conservation import conservation
+from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..run.result import SOLVED_BELOW
-from .thresholds import ASKED_FOR, EXACT_ABOVE, FEW_MODES, FINER_ABOVE, PERIODS, RESIDUAL_SHARE
+from .thresholds import (
+    ASKED_FOR,
+    EXACT_ABOVE,
+    FEW_MODES,
+    FINER_ABOVE,
+    LINE_TOLERANCE,
+    PERIODS,
+    RESIDUAL_SHARE,
+)
 
 KINDS = {
     "periodic": "periodic in {}",
@@ -104,6 +113,8 @@ def _rectangles(problem: Problem) -> Choice | None:
     """Sums of exact solutions before them, where there are any; least squares and cells if they give up."""
     if Elements().obstacle(problem) is not None:
         return None
+    if jumping(problem):
+        return (Elements(),), ("a coefficient jumps under a derivative: elements that end at its jumps",)
     reason = "steady, linear, of second order: elements of high degree on rectangles, thinner at corners"
     exact = problem.region is None and Modes().obstacle(problem) is None
     series = problem.region is None and LeastSquares().obstacle(problem) is None
@@ -192,7 +203,9 @@ def _waves(problem: Problem) -> Choice | None:
         return None
     reason = "nonlinear and smooth with initial values: exponential steps on a Fourier grid"
     marches = (March(),) if March().obstacle(problem) is None else ()
-    return (Fourier(), *marches), (_structure(problem), reason)
+    # On a line more digits take seconds.
+    waves = Fourier(tolerance=LINE_TOLERANCE) if len(problem.axes) == 2 else Fourier()
+    return (waves, *marches), (_structure(problem), reason)
 
 
 def _marched(problem: Problem) -> Choice | None:

@@ -13,7 +13,7 @@ from ..problem.facts.posedness import doubts
 from ..problem.facts.structure import axis_kinds, named_frequencies
 from ..problem.facts.verify import proven
 from ..problem.language.notation import written
-from ..problem.numbers import Number
+from ..problem.numbers import Curve, Number
 from ..run.result import Outcome, Result, pooled
 from ..solution import Solution
 from ..solving.plans import plan_for
@@ -82,7 +82,8 @@ def _networks(problem: Problem) -> dict[str, Any]:
 def _number(number: Number) -> str:
     """unknown, from 0.1, above 0"""
     bounds = {"above": number.above, "below": number.below}
-    return ", ".join([f"from {number.start}", *(f"{k} {v}" for k, v in bounds.items() if v is not None)])
+    of = [f"a function of {', '.join(number.of)}"] if isinstance(number, Curve) else []
+    return ", ".join([*of, f"from {number.start}", *(f"{k} {v}" for k, v in bounds.items() if v is not None)])
 
 
 def _region(problem: Problem) -> dict[str, Any] | None:

@@ -14,11 +14,11 @@ import sympy as sp
 from scipy.sparse import block_array, coo_matrix, csc_matrix, csr_matrix, diags_array
 
 from ...fields.triangles import linear, located, mapped, quadratic
+from ...measure.compiled import compiled
 from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.geometry.mesh import Mesh
 from ...problem.jets import coordinate
-from ...problem.language.compiled import compiled
 from .weak import NOWHERE, Key, Side, weak_form
 
 # Radon's seven points, exact for degree 5: with bent sides the integrands are no polynomials anyway.

@@ -19,10 +19,10 @@ import numpy as np
 import sympy as sp
 
 from ...errors import SafeNetError
+from ...measure.compiled import compiled
 from ...problem import Condition, Problem
 from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
-from ...problem.language.compiled import compiled
 from .phi import phi, phi_matrices
 from .waves import Waves
 

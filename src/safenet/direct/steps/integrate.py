@@ -18,12 +18,12 @@ import scipy
 from ...errors import SafeNetError
 from ...fields.basis import AxisBasis
 from ...fields.pieces import TimePieces, hermite
+from ...measure.compiled import compiled
 from ...measure.heldout import interior_points
 from ...problem import Problem
 from ...problem.facts.first_order import FirstOrder, first_order
 from ...problem.facts.narrow import narrow
 from ...problem.facts.structure import breaks
-from ...problem.language.compiled import compiled
 from ...run.budget import Budget
 from ...run.progress import Monitor
 from ..ending import failure

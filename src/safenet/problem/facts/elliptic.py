@@ -18,6 +18,7 @@ from ..problem import Problem
 from ..relation import Condition
 from .agreement import clashes
 from .fact import fact
+from .jumping import jumping
 from .structure import breaks
 
 
@@ -53,7 +54,7 @@ def elliptic(problem: Problem) -> Elliptic:
         raise SafeNetError("it is not steady and linear in a plane")
     if len(problem.equations) != len(problem.unknowns):
         raise SafeNetError("it has not one equation for each unknown")
-    if any(breaks(problem)) or clashes(problem):
+    if (any(breaks(problem)) and not jumping(problem)) or clashes(problem):
         raise SafeNetError("its formulas or its data break")
     by_owner: dict[int, tuple[dict[tuple[int, Orders], sp.Expr], sp.Expr]] = {}
     for equation in problem.equations:
@@ -98,7 +99,7 @@ def _places(problem: Problem, condition: Condition) -> list[tuple[int, float, fl
     if len(condition.places) != 1 or len(condition.free) != 1:
         raise SafeNetError(f"the condition {condition.text} is not one on a side")
     (along,) = condition.free
-    axis, value = 1 - along, float(problem.value(sp.sympify(condition.places[0][1 - along])))
+    axis, value = 1 - along, float(problem.value(sp.sympify(condition.places[0][1 - along], strict=True)))
     ends = problem.axes[axis].bounds
     if value not in ends:
         raise SafeNetError(f"the condition {condition.text} is not one on a side")

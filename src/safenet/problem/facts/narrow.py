@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 
 from ..evaluate import evaluate
+from ..language.tabulated import Tabulated
 from .fact import fact
 from .intervals import enclosure
 
@@ -101,7 +102,9 @@ def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
 
 
 def _plain(node: sp.Expr) -> bool:
-    """A polynomial of low degree varies slowly, whatever it is."""
+    """A polynomial of low degree varies slowly, whatever it is; a table varies between its ticks, which are known."""
+    if node.has(Tabulated):
+        return True
     symbols = sorted(node.free_symbols, key=str)
     return bool(node.is_polynomial(*symbols)) and sp.Poly(node, *symbols).total_degree() <= 8
 
@@ -118,7 +121,9 @@ def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] |
         size = max(size, float(np.abs(values).max(initial=0.0)))
         seen = np.ptp(values, axis=1)
         # One point among others that happens to meet a pulse does not resolve it.
-        hides = ~((high - low <= SEEN * seen + FLAT * size) & (steepest <= STEEP * seen + FLAT * size))
+        with np.errstate(invalid="ignore"):  # ∞ − ∞: what is not finite hides
+            flat = FLAT * size
+            hides = ~((high - low <= SEEN * seen + flat) & (steepest <= STEEP * seen + flat))
         small = ~hides & _small(problem, boxes, along)
         settled.append(boxes[small])
         ranges.append(seen[small])
