@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .elements.solver import Elements
     from .evolve.evolve import Evolve
     from .least_squares import LeastSquares
+    from .many.sparse import Sparse
     from .marches import March
     from .modes import Modes
     from .passes import carry_out
@@ -25,6 +26,7 @@ _HOMES = {
     "Conserve": "volumes.conserve",
     "Elements": "elements.solver",
     "Evolve": "evolve.evolve",
+    "Sparse": "many.sparse",
     "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",
@@ -49,6 +51,7 @@ __all__ = [
     "LeastSquares",
     "March",
     "Modes",
+    "Sparse",
     "carry_out",
     "plan_of",
 ]

@@ -16,6 +16,7 @@ from .cells import Cells
 from .elements.solver import Elements
 from .evolve.evolve import Evolve
 from .least_squares import LeastSquares
+from .many.sparse import Sparse
 from .march_on_cells import MarchOnCells
 from .march_on_grid import MarchOnGrid
 from .march_on_series import MarchOnSeries
@@ -39,6 +40,7 @@ PASSES: dict[str, Any] = {
         Fourier,
         Conserve,
         Evolve,
+        Sparse,
     )
 }
 

@@ -13,6 +13,7 @@ from .cells import Cells
 from .elements.solver import Elements
 from .evolve.evolve import Evolve
 from .least_squares import LeastSquares
+from .many.sparse import Sparse
 from .marches import March
 from .modes import Modes
 from .state import Direct
@@ -34,6 +35,7 @@ __all__ = [
     "Modes",
     "Pass",
     "Solver",
+    "Sparse",
 ]
 
 
@@ -86,5 +88,6 @@ SOLVERS: dict[str, type[Solver]] = {
     Fourier.name: Fourier,
     Conserve.name: Conserve,
     Evolve.name: Evolve,
+    Sparse.name: Sparse,
 }
 DESCRIPTIONS = listed.SOLVERS

@@ -158,5 +158,15 @@ JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved
 EVOLVE_ACROSS = 10  # triangles along the square root of a region's area, on the first level
 EVOLVE_LONGEST = 1 / 24  # of the time: no step is longer, or what is between two would not be seen
 EVOLVE_POINTS = 2048  # where two levels are compared
+EVOLVE_DEARER = 5.0  # times what a level takes, the next one does
 EVOLVE_GAIN = 4.0  # of two levels: quadratic triangles gain eight where u is smooth
 EVOLVE_RATES = 2.0, 6.0  # by how much the difference of two levels falls to the next: at worst, and at best
+NEWTON_MOST, NEWTON_LEAST, NEWTON_SETTLED = (
+    40,
+    1e-3,
+    1e-10,
+)  # steps to a steady flow; the shortest share; the last step
+
+# ---- many dimensions
+SPARSE_GROWTH, SPARSE_LEAST = 1.5, 20  # times as many products on the next level, and so many more at least
+SPARSE_ROWS = 2.5  # rows for each coefficient, half of them of the equations

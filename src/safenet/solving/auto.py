@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, LeastSquares, March, Modes
+from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, LeastSquares, March, Modes, Sparse
 from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
@@ -94,7 +94,7 @@ def _aimed(solver: Solver, tol: float | None) -> Solver:
         return replace(solver, tolerance=tol)
     if isinstance(solver, March):
         return replace(solver, tail=tol)
-    if isinstance(solver, (LeastSquares, Cells)):
+    if isinstance(solver, (LeastSquares, Cells, Sparse)):
         # Residuals, which count derivatives: two digits below the error that is meant.
         return replace(solver, tolerance=max(solver.tolerance, RESIDUAL_SHARE * tol))
     return solver
@@ -128,7 +128,12 @@ def _region(problem: Problem) -> Choice | None:
     if problem.region is None:
         return None
     if Evolve().obstacle(problem) is None:
-        reason = "a region of the plane that evolves: quadratic triangles, steps in time, finer meshes"
+        how = (
+            "evolves: quadratic triangles, steps in time"
+            if problem.time is not None
+            else "flows: Newton on triangles"
+        )
+        reason = f"a region of the plane that {how}, finer meshes"
         return (Evolve(),), (reason,)
     reason = "a region of the plane: polynomials on cells, refined where the residual is largest"
     return (Cells(),), (reason,)
@@ -184,6 +189,9 @@ def _linear(problem: Problem) -> Choice | None:
         reasons += ["linear: the coefficients of one series are one least-squares solve"] if series else []
         solvers += [LeastSquares(only_above=EXACT_ABOVE)] if series else []
         solvers += [march] if marches else []
+    if Sparse().obstacle(problem) is None:
+        reasons.append("many dimensions: least squares for a growing list of products of polynomials")
+        solvers.append(Sparse(only_above=FINER_ABOVE if solvers else 0.0))
     if not marches and Cells().obstacle(problem) is None:
         solvers.append(Cells(only_above=FINER_ABOVE))
     return (tuple(solvers), tuple(reasons)) if solvers else None

@@ -6,6 +6,7 @@ levels differ by, and from three of them by the rate at which that falls.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -29,10 +30,20 @@ from ...run.progress import Monitor
 from ...run.result import SOLVED_BELOW
 from ...run.threads import one_thread
 from ..ending import failure
-from ..state import Direct, Parts
-from ..thresholds import EVOLVE_ACROSS, EVOLVE_GAIN, EVOLVE_LONGEST, EVOLVE_POINTS, EVOLVE_RATES
+from ..state import Direct
+from ..thresholds import (
+    EVOLVE_ACROSS,
+    EVOLVE_DEARER,
+    EVOLVE_GAIN,
+    EVOLVE_LONGEST,
+    EVOLVE_POINTS,
+    EVOLVE_RATES,
+    NEWTON_LEAST,
+    NEWTON_MOST,
+    NEWTON_SETTLED,
+)
 from .assembly import Assembly
-from .rosenbrock import System, steps
+from .rosenbrock import System, factored_lu, steps
 from .weak import weak_form
 
 
@@ -50,17 +61,17 @@ class Evolve:
     name: ClassVar[str] = "evolve"
     marches: ClassVar[bool] = False
     tolerance: float = 5e-4
-    unknowns: int = 60_000
+    unknowns: int = 120_000
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
-        """Why a problem is not one of diffusion in the plane and in time, or None if it is."""
-        if problem.time is None:
-            return "it has no time axis"
+        """Why a problem is not one of diffusion in the plane and in time, or of a flow with pressure; None if it is."""
         try:
             weak = weak_form(problem)
         except SafeNetError as refusal:
             return refusal.message
+        if problem.time is None and not any(map(weak.linear_field, weak.tested)):
+            return "it is steady and has no pressure"
         missing = [n for n, c in zip(weak.tested, weak.mass, strict=True) if c != 0 and n not in weak.start]
         if missing:
             return f"{missing[0]} has no initial value"
@@ -77,13 +88,15 @@ class Evolve:
     ) -> Iterator[Direct]:
         """A state for each level; a resumed run goes on with the next."""
         state = state or Direct(cursor={"level": 0, "apart": None})
-        parts = Parts(budget)
+        last = 0.0
         while not (state.done or state.stopped):
-            if parts.over():
+            if budget.over(ahead=EVOLVE_DEARER * last):
                 state = replace(state, stopped=True)
             else:
+                began = time.monotonic()
                 with one_thread():
                     state = self._level(problem, monitor, budget, state)
+                last = time.monotonic() - began
             yield state
 
     def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
@@ -94,7 +107,13 @@ class Evolve:
             return replace(
                 state, done=True, final=True, reason=f"more than {self.unknowns} unknowns would be needed"
             )
-        found, ended = self._march(assembly, 10.0 ** -(3.5 + level), monitor, budget)
+        if problem.time is None:
+            found, ended = self._newton(assembly, monitor), ""
+            if found is None:
+                reason = "Newton finds no steady state"
+                return replace(state, done=True, given_up=state.field is None, final=True, reason=reason)
+        else:
+            found, ended = self._march(assembly, 10.0 ** -(3.5 + level), monitor, budget)
         count = state.evaluations + assembly.evaluations
         if ended == "stopped":
             return replace(state, field=state.field or found, stopped=True)
@@ -111,13 +130,38 @@ class Evolve:
         worst = float(error[-1])
         monitor.level(size, worst)
         # Two meshes may agree on something else: the equations themselves have to hold, too.
-        done = bool(worst < self.tolerance) and held_out(problem, found).worst < SOLVED_BELOW / 2
+        done = bool(worst < self.tolerance) and held_out(problem, found).worst < SOLVED_BELOW
         sizes = f"{len(found.cells)} triangles and {len(found.times) - 1} steps"
         reason = f"estimated error below {self.tolerance:g}, {sizes}"
         cursor = {"level": level + 1, "apart": apart}
         return Direct(
             found, worst, level + 1, count, cursor, done=done, final=done, reason=reason if done else ""
         )
+
+    def _newton(self, assembly: Assembly, monitor: Monitor) -> Triangles | None:
+        """R(y) = 0 from rest, by steps that are halved while they do not lessen the residual."""
+        y = assembly.start(0.0)
+        residual = assembly.residual(0.0, y)
+        for step in range(NEWTON_MOST):
+            monitor.phase(self.name, f"{len(assembly.mesh.cells)} triangles, step {step + 1}")
+            factor = factored_lu(-assembly.jacobian(0.0, y))
+            if factor is None:
+                return None
+            change, share = factor.solve(residual), 1.0
+            while True:
+                after = assembly.residual(0.0, y + share * change)
+                # The first step leaves rest, where a convective term is not felt yet.
+                if step == 0 or np.linalg.norm(after) < np.linalg.norm(residual) or share < NEWTON_LEAST:
+                    break
+                share /= 2
+            if not np.isfinite(after).all() or share < NEWTON_LEAST:
+                return None
+            y, residual = y + share * change, after
+            if np.linalg.norm(share * change) < NEWTON_SETTLED * np.linalg.norm(y):
+                values = tuple(y[None, assembly.part(name)] for name in assembly.names)
+                unknown = np.full(len(values) + 1, np.nan)
+                return Triangles(values, np.zeros(1), assembly.mesh.nodes, assembly.mesh.cells, unknown)
+        return None
 
     def _march(
         self, assembly: Assembly, tolerance: float, monitor: Monitor, budget: Budget

@@ -67,7 +67,7 @@ def steps(
             if J is None or not system.constant:
                 J, factored = system.slopes(t, y), 0.0
             if step != factored:
-                factor, factored = _factor(system.mass / (step * GAMMA) - J, system.regular), step
+                factor, factored = factored_lu(system.mass / (step * GAMMA) - J, system.regular), step
             after, wrong = (y, None) if factor is None else _step(system, factor, t, y, step)
             error = (
                 np.inf
@@ -88,7 +88,7 @@ def steps(
                     return
 
 
-def _factor(matrix: Any, regular: bool = False) -> Any:
+def factored_lu(matrix: Any, regular: bool = False) -> Any:
     """LU; where every row has a mass or says y = g, an order for symmetric patterns is cheaper."""
     cheaper = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.01, "options": {"SymmetricMode": True}}
     try:

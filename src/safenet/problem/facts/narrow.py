@@ -51,6 +51,9 @@ class Narrow:
         return min(np.diff(self.cuts[axis]), default=math.inf)
 
 
+MOST_AXES = 5  # of a formula that is scanned as a whole
+
+
 @fact
 def narrow(problem: Problem, conditions: bool = True) -> Narrow:
     """The narrow features of every coefficient, source and (with the conditions) datum."""
@@ -91,7 +94,11 @@ def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
                 todo += [*([own] if own.free_symbols & axes else []), *(rest.args if own != 0 else node.args)]
             elif node not in seen and not _plain(node):
                 seen.add(node)
-                yield node
+                # Points on a grid of so many axes are out of reach: what the formula is made of is looked at.
+                if len(free) > MOST_AXES:
+                    todo += node.args
+                else:
+                    yield node
 
 
 def _plain(node: sp.Expr) -> bool:
