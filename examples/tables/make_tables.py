@@ -26,7 +26,7 @@ def darcy(n=128):
 
 def wave_speed():
     x = np.linspace(0, 1, 21)
-    return {"x": x, "c": 1 + 0.3 * np.sin(3 * x) + 0.05 * np.random.default_rng(1).normal(size=21)}
+    return {"x": x, "c": 1 + 0.3 * np.sin(3 * x) + 0.005 * np.random.default_rng(1).normal(size=21)}
 
 
 def pressure(a, finer):
