@@ -36,7 +36,8 @@ from .problems import Trial
 TOO_SMALL = 10.0  # times the estimate: an error above is a failure of it
 RIGHT = 1e-3  # an answer this near is right: who calls it wrong gives a false alarm
 ROUNDING = 1e-14  # errors below are none
-SEVERAL = "several"  # the family of problems with other solutions at a distance: an estimate is right, and a word due
+# Families with other solutions at a distance, or without a smooth one: an estimate may be right, and a word is due.
+SEVERAL = "several", "shock"
 
 
 def families() -> dict[str, Callable[[np.random.Generator], Trial]]:
@@ -97,7 +98,7 @@ def judged(trial: Trial, seconds: float) -> dict[str, Any]:
 
 def _silent(trial: Trial, row: dict[str, Any]) -> bool:
     solved, said = row["outcome"] == Outcome.SOLVED, bool(row["words"])
-    if trial.family == SEVERAL:
+    if trial.family in SEVERAL:
         return solved and not said
     if trial.answer is None:
         return solved and (row["estimate"] is not None or not said)

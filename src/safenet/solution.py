@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from .train.plan import Plan
-    from .views.animate import Film
-    from .views.compare import Comparison
-
 OUTSIDE = "a solution is known only inside its domain"
 
 
@@ -193,13 +190,13 @@ class Solution:
 
         return plot(self, *what, style=style, **at)
 
-    def animate(self, *what: str, frames: int = 60, fps: int = 20, style: str = "light", **at: Any) -> Film:
+    def animate(self, *what: str, frames: int = 60, fps: int = 20, style: str = "light", **at: Any) -> Any:
         """The fields over time as a film: `sol.animate().save("wave.gif")`, or .mp4; in a notebook it plays."""
         from .views.animate import animate
 
         return animate(self, *what, frames=frames, fps=fps, style=style, **at)
 
-    def compare(self, other: Solution, style: str = "light", **at: Any) -> Comparison:
+    def compare(self, other: Solution, style: str = "light", **at: Any) -> Any:
         """‖u − v‖/‖v‖ of every field that both have, and a picture of both beside their difference."""
         from .views.compare import compare
 

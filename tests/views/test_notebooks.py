@@ -61,7 +61,7 @@ def test_a_condition_on_a_piece_may_be_text():
     ("equation", "said"),
     [
         ("u_t = k*u_xx", "equation 1, column 7: the name 'k' is not known"),
-        ("u_t = ", "equation 1, column 7"),
+        ("u_t = ", "equation 1, column 6: the right side is missing"),
         ("u = 3", "no derivative of an unknown"),
     ],
 )

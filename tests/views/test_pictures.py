@@ -10,7 +10,7 @@ from PIL import Image
 
 import safenet as sn
 from safenet.errors import SafeNetError
-from safenet.views.look import STYLES, error_range, number
+from safenet.views.look import STYLES, error_range, error_title, number
 from test_cli import run
 
 CIRCLE = """
@@ -126,10 +126,10 @@ def test_colours_of_an_error_are_not_those_of_its_worst_corner():
 
 
 def test_an_error_of_rounding_is_said_to_be_one():
-    problem = sn.loads(CIRCLE.replace("domain", 'exact = { x = "cos(t)", y = "sin(t)" }\ndomain'))
-    solution = sn.solve(problem)
-    title = drawn(solution.plot("x"))[1].get_title()
-    assert ("rounding" in title) == (solution.result.max_error < 1e-14)
+    ones = np.ones(9)
+    assert error_title("u", 1e-15 * ones, ones) == "error $|u - u^*|$ (rounding)"
+    assert error_title("u", 1e-12 * ones, ones) == "error $|u - u^*|$"
+    assert error_title("u", 1e-12 * ones, 1e6 * ones) == "error $|u - u^*|$ (rounding)"
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -125,6 +125,7 @@ FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error i
 SNAPSHOTS = 48  # states of a run that are compared with the next one's
 EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
 ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
+OVERHEAD = 2000  # points that cost as much as beginning to evaluate
 MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis
 
@@ -152,3 +153,10 @@ VOLUME_RATES = (
 )  # 2^p, p the rate at which errors fall: a third for a jump that is carried along, two if smooth
 SPAN_OF_A_JUMP = 0.1  # of all values: smaller steps between cells are no jumps
 JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved: smooth solutions keep half
+
+# ---- triangles that evolve
+EVOLVE_ACROSS = 10  # triangles along the square root of a region's area, on the first level
+EVOLVE_LONGEST = 1 / 24  # of the time: no step is longer, or what is between two would not be seen
+EVOLVE_POINTS = 2048  # where two levels are compared
+EVOLVE_GAIN = 4.0  # of two levels: quadratic triangles gain eight where u is smooth
+EVOLVE_RATES = 2.0, 6.0  # by how much the difference of two levels falls to the next: at worst, and at best

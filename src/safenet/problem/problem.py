@@ -313,7 +313,7 @@ class Problem(Domain):
 
     def latex(self) -> str:
         """The problem in LaTeX: equations, conditions, domain and parameters as one aligned block."""
-        from .latex import latex_problem
+        from .language.latex import latex_problem
 
         return latex_problem(self)
 

@@ -224,6 +224,8 @@ def carry_out(
         if estimate and settled and not (carried.interrupted or carried.stopped):
             decided = judging.estimate(solution, monitor, clock, former)
         judging.judge(solution, carried, clock, decided)
+        if not job.plan.trains:  # of a training, the optimisers' own time is told apart
+            solution.result.seconds = solution.result.wall_seconds
         if job.folder is not None and process_index() == 0:
             try:
                 solution.save(job.folder)

@@ -15,7 +15,7 @@ from .. import library, listed
 from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
-from ..problem.latex import latex, latex_name, latex_relation
+from ..problem.language.latex import latex, latex_name, latex_relation
 from ..solution import Solution, load
 from ..solving.plans import NAMES, plan_for
 from ..views.explore import Explorer

@@ -94,7 +94,7 @@ def _unknowns(
     equations: list[str], conditions: list[str], axes: tuple[str, ...], parameters: tuple[str, ...]
 ) -> tuple[str, ...]:
     try:
-        return unknowns_in(equations, conditions, axes, parameters)
+        return unknowns_in(equations, conditions, axes, parameters) or ("u",)
     except SafeNetError:
         return ("u",)  # what is wrong is told when the whole is read
 

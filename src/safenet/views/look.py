@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from ..errors import SafeNetError, nearest
-from ..problem.latex import latex_name
+from ..problem.language.latex import latex_name
 
 INK = "#1b1f24"
 UNKNOWN = "#dee2e6"  # where an interrupted march has not been

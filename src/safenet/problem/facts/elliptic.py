@@ -99,7 +99,7 @@ def _places(problem: Problem, condition: Condition) -> list[tuple[int, float, fl
     if len(condition.places) != 1 or len(condition.free) != 1:
         raise SafeNetError(f"the condition {condition.text} is not one on a side")
     (along,) = condition.free
-    axis, value = 1 - along, float(problem.value(sp.sympify(condition.places[0][1 - along])))
+    axis, value = 1 - along, float(problem.value(sp.sympify(condition.places[0][1 - along], strict=True)))
     ends = problem.axes[axis].bounds
     if value not in ends:
         raise SafeNetError(f"the condition {condition.text} is not one on a side")

@@ -114,7 +114,9 @@ def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] |
         size = max(size, float(np.abs(values).max(initial=0.0)))
         seen = np.ptp(values, axis=1)
         # One point among others that happens to meet a pulse does not resolve it.
-        hides = ~((high - low <= SEEN * seen + FLAT * size) & (steepest <= STEEP * seen + FLAT * size))
+        with np.errstate(invalid="ignore"):  # ∞ − ∞: what is not finite hides
+            flat = FLAT * size
+            hides = ~((high - low <= SEEN * seen + flat) & (steepest <= STEEP * seen + flat))
         small = ~hides & _small(problem, boxes, along)
         settled.append(boxes[small])
         ranges.append(seen[small])
