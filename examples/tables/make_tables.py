@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from scipy.integrate import solve_ivp
 from scipy.ndimage import gaussian_filter
 from scipy.sparse import diags
 from scipy.sparse.linalg import spsolve
@@ -22,11 +21,6 @@ def darcy(n=128):
     noise = gaussian_filter(np.random.default_rng(0).normal(size=(n, n)), n / 16, mode="wrap")
     x, y = np.meshgrid(at, at, indexing="ij")
     return {"x": x.ravel(), "y": y.ravel(), "a": np.where(noise > 0, 12.0, 3.0).ravel()}
-
-
-def wave_speed():
-    x = np.linspace(0, 1, 21)
-    return {"x": x, "c": 1 + 0.3 * np.sin(3 * x) + 0.05 * np.random.default_rng(1).normal(size=21)}
 
 
 def pressure(a, finer):
@@ -47,21 +41,7 @@ def pressure(a, finer):
     return (np.arange(n) + 0.5) / n, spsolve(matrix, np.full(n * n, 1 / n**2)).reshape(n, n)
 
 
-def pulse(c, t, n=2000):
-    """u_tt = c² u_xx by central differences on n cells, c a function: nodes, and u at a time"""
-    x = np.linspace(0, 1, n + 1)[1:-1]
-    squared = c(x) ** 2 * n**2
-    start = np.concatenate([np.exp(-100 * (x - 0.5) ** 2), 0 * x])
-
-    def rate(_, state):
-        u, v = np.split(state, 2)
-        padded = np.concatenate([[0.0], u, [0.0]])
-        return np.concatenate([v, squared * np.diff(padded, 2)])
-
-    return x, solve_ivp(rate, (0, t), start, "DOP853", rtol=1e-8, atol=1e-10).y[: len(x), -1]
-
-
-TABLES = (darcy, wave_speed)
+TABLES = (darcy,)
 
 if __name__ == "__main__":
     for table in TABLES:

@@ -16,7 +16,7 @@ import sympy as sp
 from ..errors import SafeNetError, nearest
 from .conditions import conditions_of
 from .data import Data, measured_of
-from .domain import Domain
+from .domain import Domain, widened, with_ranges
 from .equations import equations_of
 from .facts.agreement import check_agreement
 from .facts.beginning import check_beginning
@@ -44,7 +44,7 @@ class Problem(Domain):
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
     `periodic`    axes at whose ends all unknowns agree, with as many derivatives as the equations ask for: `[x]`
-    `parameters`  symbol → number
+    `parameters`  symbol → number; or (lower, upper): the solution is that of all values between, an axis more
     `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
                   at once, or with "of": ["x"] a function of some axes
     `tables`      functions given by numbers: name → `Table(…)`, used as `sympy.Function(name)(x)`
@@ -91,16 +91,21 @@ class Problem(Domain):
         self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out
         self._reference = reference
         self.unknown = numbers_of(unknown)
+        on, parameters, family = with_ranges(on, parameters)
         super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown), periodic)
         self.tables = tables_of(tables)
         check_tables(self, self.tables)
         self.functions = self.tables | curves_of(self, self.unknown)
         parameters_named = [symbol.name for symbol in self.parameters]
+        own_axes = [axis for axis in self.axis_names if axis not in family]
         equations, where, unknowns = read_texts(
-            equations, where, unknowns, self.axis_names, parameters_named, self.function_names
+            equations, where, unknowns, own_axes, [*parameters_named, *family], self.function_names
         )
-        statements = equation_statements(equations)
-        self.stated = tuple(condition_statements(where))
+        statements = [widened(one, family, self, self.functions) for one in equation_statements(equations)]
+        conditions = condition_statements(where)
+        self.stated = tuple(
+            replace(one, statement=widened(one.statement, family, self, self.functions)) for one in conditions
+        )
         self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements, self.functions)
         check_names(self.axis_names, self.unknowns, parameters_named, [*self.functions])
         self.equations = equations_of(self, statements)

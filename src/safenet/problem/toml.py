@@ -196,8 +196,13 @@ def _problem(
     }
     names = Names(tuple(domain), unknowns, (*given, *scalars), functions=tuple(functions.items()))
     parameters: dict[sp.Symbol, sp.Expr] = {}
+    ranges: dict[str, tuple[sp.Expr, ...]] = {}
     for name, value in given.items():
         known = Names(parameters=tuple(symbol.name for symbol in parameters))
+        if isinstance(value, list) and len(value) == 2:
+            label = f"the range of the parameter {name}"
+            ranges[name] = tuple(_formula(end, known, ("parameters", name), label) for end in value)
+            continue
         expression = _formula(value, known, ("parameters", name), f"the parameter {name}")
         parameters[coordinate(name)] = expression.xreplace(parameters)
     constants = Names(parameters=names.parameters)
@@ -232,7 +237,7 @@ def _problem(
         remove=shapes["remove"],
         pieces=pieces,
         periodic=_texts(document, "periodic"),
-        parameters=parameters,
+        parameters={**parameters, **ranges},
         unknown=unknown,
         tables=tables,
         data=data,

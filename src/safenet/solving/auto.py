@@ -170,6 +170,8 @@ def _seamed(problem: Problem) -> Choice | None:
 def _linear(problem: Problem) -> Choice | None:
     if not problem.linear:
         return None
+    if problem.tables and len(problem.axes) == 1 and Cells().obstacle(problem) is None:
+        return (Cells(),), ("linear on a line, with a spline through a table: polynomials on cells",)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
     bent = _smoothing(problem) and any(breaks(problem)[: problem.time])
