@@ -222,7 +222,7 @@ def carry_out(
         )
         decided = True
         if estimate and settled and not (carried.interrupted or carried.stopped):
-            decided = judging.estimate(solution, monitor, clock, former)
+            decided = judging.estimate(solution, carried, monitor, clock, former)
         judging.judge(solution, carried, clock, decided)
         if job.folder is not None and process_index() == 0:
             try:
