@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What is imported is compiled once, when it is first imported; not everything at the start, and not each time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: solve test test-all fuzz lint docs gallery dist clean
+.PHONY: solve test test-all fuzz mutations lint docs gallery dist clean
 .DEFAULT_GOAL := solve
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 
@@ -40,6 +40,9 @@ test-all: lint  ## everything, the long runs included
 
 fuzz: $(VENV)/.ready  ## 100,000 hostile and near-valid inputs for the parser
 	SAFENET_FUZZ=100000 $(BIN)/python -m pytest tests/problem/test_fuzz.py
+
+mutations: $(VENV)/.ready  ## 2,100 mutated run folders, rows of stores and suites
+	SAFENET_MUTATIONS=700 $(BIN)/python -m pytest tests/trust/test_mutations.py
 
 docs: $(VENV)/.ready  ## the documentation as a site in build/site; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

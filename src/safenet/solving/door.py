@@ -222,7 +222,7 @@ def carry_out(
         )
         decided = True
         if estimate and settled and not (carried.interrupted or carried.stopped):
-            decided = judging.estimate(solution, monitor, clock, former)
+            decided = judging.estimate(solution, carried, monitor, clock, former)
         judging.judge(solution, carried, clock, decided)
         if not job.plan.trains:  # of a training, the optimisers' own time is told apart
             solution.result.seconds = solution.result.wall_seconds

@@ -93,16 +93,17 @@ def _others(solution: Solution, clock: Budget) -> list[str]:
     return [f"{text}; add a condition that tells them apart"]
 
 
-def estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Result | None) -> bool:
+def estimate(
+    solution: Solution, carried: Carried, monitor: Monitor, clock: Budget, former: Result | None
+) -> bool:
     """By how much a solve that came to its end thinks it is wrong, unless a `former` one said.
 
     One that was given up has seen the solution end, or jump, and of that no correction knows. False where the problem
     does not decide what its solution is: then there is no estimate.
     """
     began, result, problem = time.monotonic(), solution.result, solution.problem
-    last = result.phases[-1:] and result.phases[-1].outcome
     known = getattr(solution.field, "error", None) is not None  # of a field that its own solver measured
-    if result.residual is None or (last in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
+    if result.residual is None or (carried.ending in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
         return True
     if undecided(problem) and not getattr(solution.field, "weak", False):
         return False  # the doubts have said why

@@ -42,7 +42,7 @@ from ..thresholds import (
     LSODA_DEGREE,
     MISSED,
     MISSED_MORE,
-    SHORTER,
+    SHORTER_STEPS,
     STIFF_AHEAD,
     STIFF_CHECK,
     STIFF_LIMIT,
@@ -190,8 +190,7 @@ class System:
         track = Track([self.span[0]], [self.start], stiff=stiff)
         for low, high in pairwise(self.span):
             steps = self._stiff_steps if stiff else self._steps
-            beyond = A_FEW_ROUNDINGS * max(abs(low), abs(high))  # where a break is found to be is rounded
-            self.side = low + beyond, high - beyond
+            self.side = self._beside(low, high)
             solver = (scipy.integrate.LSODA if stiff else scipy.integrate.DOP853)(
                 self.rates,
                 low,
@@ -199,7 +198,7 @@ class System:
                 high,
                 rtol=rtol,
                 atol=atol,
-                max_step=self.longest / SHORTER**self.runs,
+                max_step=self.longest / SHORTER_STEPS**self.runs,
                 **self._jac(stiff),
             )
             track.ended = steps(solver, track, most, budget)
@@ -212,6 +211,11 @@ class System:
             kept = _thinned(np.array(track.times), self.span)
             track.times, track.values = ([part[i] for i in kept] for part in (track.times, track.values))
         return track
+
+    def _beside(self, low: float, high: float) -> tuple[float, float]:
+        """The ends of a piece of time without its breaks: where one is found to be is rounded."""
+        inside = low > self.span[0], high < self.span[-1]
+        return low + A_FEW_ROUNDINGS * abs(low) * inside[0], high - A_FEW_ROUNDINGS * abs(high) * inside[1]
 
     def _jac(self, stiff: bool) -> dict[str, Any]:
         return {"jac": self.jacobian} if stiff else {}
@@ -270,7 +274,7 @@ class System:
             times, values = np.array(track.times), np.array(track.values)
             for i in reversed(np.flatnonzero(self._missed(times, values, allowed)).tolist()):
                 low, middle = times[i], float(times[i : i + 2].mean())
-                self.side = float(np.nextafter(low, middle)), middle
+                self.side = self._beside(low, middle)[0], middle
                 found = scipy.integrate.solve_ivp(
                     self.rates, (low, middle), values[i], "DOP853", rtol=rtol, atol=atol
                 )
@@ -321,8 +325,7 @@ class System:
         for low, high in pairwise(sorted(joints)):
             part = slice(low, high + 1)
             # At a break the derivatives are those of this side.
-            beyond = A_FEW_ROUNDINGS * np.abs(times[[low, high]]).max()
-            at = np.clip(times[part], times[low] + beyond, times[high] - beyond)
+            at = np.clip(times[part], *self._beside(times[low], times[high]))
             with np.errstate(all="ignore"):
                 ends = self._derivatives(at, values[part])
             pieces.append(hermite(ends, halves[low:high]))

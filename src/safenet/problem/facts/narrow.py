@@ -232,7 +232,10 @@ def _around(problem: Problem, boxes: np.ndarray, along: list[int]) -> dict[int, 
             continue  # it varies slowly along this axis, or all along it
         if len(spans) > 8:
             return None
-        places = {x for low, high in spans for x in (low, (low + high) / 2, high)}
+        # And further out: what is flat beside the whole is still a tail that a long cell would miss.
+        places = {
+            x for low, high in spans for x in (np.array([-1, 0, 0.5, 1, 2]) * (high - low) + low).tolist()
+        }
         close = DISTINCT * axis.length
         found[i] = {x for x in places if axis.lo + close < x < axis.hi - close}
     return found if found else None
