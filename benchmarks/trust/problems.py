@@ -21,7 +21,8 @@ mp.mp.dps = 60
 
 @dataclass(frozen=True)
 class Trial:
-    """A statement, and u by coordinates; without an answer, why there is none."""
+    """A statement, and u by coordinates; without an answer, why there is none. With one, `why` says that a warning is
+    due: values clash in a corner, or there are other solutions."""
 
     family: str
     equations: list[str]
@@ -38,7 +39,8 @@ class Trial:
 
         ends = "\n".join(f'{axis} = ["{low}", "{high}"]' for axis, (low, high) in self.domain.items())
         return (
-            f'name = "{self.family}"\nunknowns = [{listed(self.unknowns)}]\nequations = [{listed(self.equations)}]\n'
+            f'name = "{self.family.replace(" ", "-")}"\nunknowns = [{listed(self.unknowns)}]\n'
+            f"equations = [{listed(self.equations)}]\n"
             f"conditions = [{listed(self.conditions)}]\n[domain]\n{ends}\n"
         )
 
@@ -49,7 +51,7 @@ def number(value: float) -> str:
 
 def vectorised(answer: Callable[..., Any]) -> Answer:
     """Of an answer with mpmath, one point at a time."""
-    return lambda **at: np.vectorize(lambda *xs: float(answer(*xs)))(*at.values())
+    return lambda *at: np.vectorize(lambda *xs: float(answer(*xs)))(*at)
 
 
 # ---- narrow

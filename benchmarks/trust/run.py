@@ -1,11 +1,13 @@
 """Is an error estimate ever far too small, or given where there is nothing to estimate?
 
-    python -m benchmarks.trust.run OUT.json [--count 650] [--family heat] [--seconds 20] [--minutes 60] [--table]
+    python -m benchmarks.trust.run OUT.json [--chosen | --generated 500] [--seed 0] [--seconds 20] [--minutes 60]
+    python -m benchmarks.trust.run OUT.json --table [--plot docs/trust.png]
 
-Trial i is of family i modulo their number, with random numbers of seed i. What the file holds is not run again.
+Problem i of the generated ones is of family i modulo their number, with random numbers of (seed, i). What the file
+holds is not run again.
 
-    silent    the error is over 10 times the estimate, or there is an estimate where there is no one answer, and
-              nothing was said: no warning, no "or more", outcome solved
+    silent    the error is over 10 times the estimate, or something is called solved that has no one answer, and nothing
+              was said: no warning, no "or more"; or a solved problem without a right answer has an estimate
     alarm     a right answer of a well-posed problem that is called not solved, or comes with a warning
 """
 
@@ -16,7 +18,7 @@ import json
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,73 +30,88 @@ from safenet.measure.thresholds import ROUGH
 from safenet.run.result import Outcome, pooled
 
 from . import problems, undecided
+from .chosen import boundary, evolution, ordinary, plane
 from .problems import Trial
 
 TOO_SMALL = 10.0  # times the estimate: an error above is a failure of it
 RIGHT = 1e-3  # an answer this near is right: who calls it wrong gives a false alarm
 ROUNDING = 1e-14  # errors below are none
+# Families with other solutions at a distance, or without a smooth one: an estimate may be right, and a word is due.
+SEVERAL = "several", "shock"
 
 
 def families() -> dict[str, Callable[[np.random.Generator], Trial]]:
     found: dict[str, Callable[[np.random.Generator], Trial]] = {}
     for module in (problems, undecided):
         for name, value in vars(module).items():
-            if (
-                callable(value)
-                and getattr(value, "__module__", "") == module.__name__
-                and _makes_trials(value)
-            ):
+            own = getattr(value, "__module__", "") == module.__name__
+            if callable(value) and own and getattr(value, "__annotations__", {}).get("return") == "Trial":
                 found[name.replace("_", "-")] = value
     return found
 
 
-def _makes_trials(value: Any) -> bool:
-    return getattr(value, "__annotations__", {}).get("return") == "Trial"
+def chosen() -> list[Trial]:
+    return [*ordinary.TRIALS, *boundary.TRIALS, *evolution.TRIALS, *plane.TRIALS]
 
 
-def made(index: int, only: str = "") -> Trial:
-    """The trial of a number: the same one for ever."""
-    known = families()
-    names = [only] if only else list(known)
-    return known[names[index % len(names)]](np.random.default_rng(index))
+def generated(count: int, seed: int) -> Iterator[Trial]:
+    """The same ones for ever."""
+    made = list(families().values())
+    for index in range(count):
+        yield made[index % len(made)](np.random.default_rng((seed, index)))
 
 
 def judged(trial: Trial, seconds: float) -> dict[str, Any]:
     """What came of a trial."""
     began = time.monotonic()
-    row: dict[str, Any] = {"family": trial.family, "text": trial.text, "why": trial.why}
+    row: dict[str, Any] = {
+        "family": trial.family,
+        "text": trial.text,
+        "why": trial.why,
+        "posed": trial.answer is not None,
+    }
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             solution = sn.solve(sn.loads(trial.text), budget=seconds, monitor=sn.Monitor())
     except sn.SafeNetError as refusal:
-        said = trial.answer is None
-        return row | {"outcome": "refused", "words": [str(refusal)], "silent": False, "alarm": not said}
+        alarm = trial.answer is not None
+        return row | {
+            "outcome": "refused",
+            "words": [str(refusal)],
+            "silent": False,
+            "alarm": alarm,
+            "seconds": 0.0,
+        }
     result = solution.result
-    estimate, error = pooled(result.estimate), _error(trial, solution)
-    rough = (result.estimate_left or 0.0) > ROUGH
-    solved = result.outcome == Outcome.SOLVED
-    spoken = bool(result.warnings) or not solved or rough
-    if trial.answer is None:
-        silent = not spoken or (estimate is not None and not result.warnings and solved)
-    else:
-        # Without an estimate and without a word, whatever is wrong is wrong in silence.
-        bound = RIGHT if estimate is None else max(TOO_SMALL * estimate, ROUNDING)
-        silent = not spoken and error is not None and not error <= bound
-    right = error is not None and error < RIGHT
-    late = result.outcome == Outcome.OUT_OF_TIME
-    alarm = trial.answer is not None and right and not late and (bool(result.warnings) or not solved)
-    return row | {
+    row |= {
         "outcome": str(result.outcome),
-        "estimate": estimate,
-        "error": error,
+        "estimate": pooled(result.estimate),
+        "error": _error(trial, solution),
         "left": result.estimate_left,
         "residual": result.residual,
         "words": result.warnings,
-        "silent": bool(silent),
-        "alarm": bool(alarm),
         "seconds": round(time.monotonic() - began, 2),
     }
+    return row | {"silent": _silent(trial, row), "alarm": _alarm(trial, row)}
+
+
+def _silent(trial: Trial, row: dict[str, Any]) -> bool:
+    solved, said = row["outcome"] == Outcome.SOLVED, bool(row["words"])
+    if trial.family in SEVERAL:
+        return solved and not said
+    if trial.answer is None:
+        return solved and (row["estimate"] is not None or not said)
+    # Without an estimate and without a word, whatever is wrong is wrong in silence.
+    bound = RIGHT if row["estimate"] is None else max(TOO_SMALL * row["estimate"], ROUNDING)
+    spoken = said or not solved or (row["left"] or 0.0) > ROUGH
+    return not spoken and row["error"] is not None and not row["error"] <= bound
+
+
+def _alarm(trial: Trial, row: dict[str, Any]) -> bool:
+    right = row["error"] is not None and row["error"] < RIGHT
+    solved, late = (row["outcome"] == outcome for outcome in (Outcome.SOLVED, Outcome.OUT_OF_TIME))
+    return right and not late and (not solved or (bool(row["words"]) and not trial.why))
 
 
 def _error(trial: Trial, solution: sn.Solution) -> float | None:
@@ -103,15 +120,29 @@ def _error(trial: Trial, solution: sn.Solution) -> float | None:
         return None
     points = interior_points(solution.problem, 256)
     at = dict(zip(solution.problem.axis_names, points.T, strict=True))
-    truth, found = trial.answer(**at), solution(**at)
+    truth, found = trial.answer(*points.T), solution(**at)
     names = solution.problem.unknowns
     pair = [
-        np.stack([np.asarray(values[n] if isinstance(values, dict) else values) for n in names])
+        np.stack(
+            [
+                np.asarray(values[n] if isinstance(values, dict) else values)
+                for n in names
+                if n in truth or len(names) == 1
+            ]
+        )
         for values in (truth, found)
     ]
     with np.errstate(all="ignore"):
-        error = float(np.linalg.norm(pair[1] - pair[0]) / np.linalg.norm(pair[0]))
+        size = float(np.linalg.norm(pair[0])) or float(np.sqrt(pair[0].size))
+        error = float(np.linalg.norm(pair[1] - pair[0]) / size)
     return error if np.isfinite(error) else None
+
+
+def ratio(row: dict[str, Any]) -> float | None:
+    """Error over estimate, both at least a rounding."""
+    if row.get("error") is None or row.get("estimate") is None:
+        return None
+    return max(row["error"], ROUNDING / TOO_SMALL) / max(row["estimate"], ROUNDING / TOO_SMALL)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -120,20 +151,42 @@ def table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         groups[row["family"]].append(row)
     lines = [
-        "| family | problems | median error / estimate | largest | silent | false alarms | median s |",
-        "|---|---|---|---|---|---|---|",
+        "| family | problems | solved | median error / estimate | largest | silent | false alarms | median s |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name, group in [*sorted(groups.items()), ("all", rows)]:
         ratios = sorted(
-            row["error"] / max(row["estimate"], ROUNDING / TOO_SMALL)
-            for row in group
-            if row.get("error") is not None and row.get("estimate") is not None
+            found for row in group if (found := ratio(row)) is not None and row["outcome"] == "solved"
         )
         middle, most = (f"{ratios[len(ratios) // 2]:.1g}", f"{ratios[-1]:.1g}") if ratios else ("–", "–")
         silent, alarms = (sum(row[key] for row in group) for key in ("silent", "alarm"))
-        took = float(np.median([row.get("seconds", 0.0) for row in group]))
-        lines.append(f"| {name} | {len(group)} | {middle} | {most} | {silent} | {alarms} | {took:.1f} |")
+        solved = sum(row["outcome"] == "solved" for row in group)
+        took = float(np.median([row["seconds"] for row in group]))
+        lines.append(
+            f"| {name} | {len(group)} | {solved} | {middle} | {most} | {silent} | {alarms} | {took:.1f} |"
+        )
     return "\n".join(lines)
+
+
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """True error against estimate, on the line where they agree."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5, 5), layout="constrained")
+    ends = np.array([1e-16, 1.0])
+    axes.fill_between(ends, ends / 10, ends * 10, color="0.92", label="within a factor of 10")
+    axes.plot(ends, ends, color="0.6", lw=1)
+    for label, marker, kept in (
+        ("solved", "o", lambda row: row["outcome"] == "solved" and not row["words"]),
+        ("with a warning, or not solved", "x", lambda row: row["outcome"] != "solved" or row["words"]),
+    ):
+        pairs = [(row["estimate"], row["error"]) for row in rows if ratio(row) is not None and kept(row)]
+        if pairs:
+            estimate, error = np.clip(np.array(pairs).T, 1e-16, 1.0)
+            axes.plot(estimate, error, marker, ms=4, alpha=0.6, ls="none", label=label)
+    axes.set(xscale="log", yscale="log", xlabel="estimated error", ylabel="true error", xlim=ends, ylim=ends)
+    axes.legend(loc="upper left", fontsize=8)
+    figure.savefig(path, dpi=110)
 
 
 def main() -> None:
@@ -141,34 +194,33 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    parser.add_argument("--count", type=int, default=650)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--family", default="")
-    parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--chosen", action="store_true", help="those chosen by hand, and no others")
+    parser.add_argument(
+        "--generated", type=int, default=None, metavar="500", help="so many, and none that are chosen"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=20.0, help="budget of each")
+    parser.add_argument("--minutes", type=float, default=60.0, help="begin none after this")
     parser.add_argument("--table", action="store_true", help="only print the table")
+    parser.add_argument("--plot", type=Path, default=None)
     given = parser.parse_args()
-    rows = json.loads(given.out.read_text()) if given.out.exists() else {}
+    rows: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
     until = time.monotonic() + 60 * given.minutes
-    for index in range(given.first, given.first + given.count):
-        key = f"{given.family}{index}"
-        if given.table or key in rows or time.monotonic() > until:
+    todo = {} if given.generated is not None else {f"chosen {i}": trial for i, trial in enumerate(chosen())}
+    if not given.chosen:
+        count = 500 if given.generated is None else given.generated
+        todo |= {f"seed {given.seed}, {i}": trial for i, trial in enumerate(generated(count, given.seed))}
+    for key, trial in todo.items():
+        if given.table or time.monotonic() > until or rows.get(key, {}).get("text") == trial.text:
             continue
-        rows[key] = judged(made(index, given.family), given.seconds)
-        row = rows[key]
+        rows[key] = row = judged(trial, given.seconds)
         mark = "SILENT" if row["silent"] else "ALARM" if row["alarm"] else ""
-        print(
-            index,
-            row["family"],
-            row["outcome"],
-            row.get("estimate"),
-            row.get("error"),
-            row.get("seconds"),
-            mark,
-            flush=True,
-        )
+        numbers = (f"{name} {row[name]:.1e}" for name in ("estimate", "error") if row.get(name) is not None)
+        print(key, row["family"], row["outcome"], *numbers, f"{row['seconds']} s", mark, flush=True)
         given.out.write_text(json.dumps(rows, indent=1) + "\n")
     print(table(list(rows.values())))
+    if given.plot is not None:
+        plot(list(rows.values()), given.plot)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,17 @@ if TYPE_CHECKING:
         views,
     )
     from .analysis import spectrum
-    from .direct.solver import Cells, Conserve, Elements, Fourier, Integrate, LeastSquares, March, Modes
+    from .direct.solver import (
+        Cells,
+        Conserve,
+        Elements,
+        Evolve,
+        Fourier,
+        Integrate,
+        LeastSquares,
+        March,
+        Modes,
+    )
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit
     from .networks import METHODS, Method
@@ -67,6 +77,7 @@ _NAMES = {
         "Cells",
         "Conserve",
         "Elements",
+        "Evolve",
         "Fourier",
         "Integrate",
         "LeastSquares",
@@ -112,6 +123,7 @@ __all__ = [
     "Data",
     "Disc",
     "Elements",
+    "Evolve",
     "Fit",
     "Fourier",
     "Integrate",

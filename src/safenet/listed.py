@@ -32,9 +32,10 @@ SOLVERS: dict[str, str] = {
     "march": "Newton on cells, on a grid or with series, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
-    "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
     "elements": "elements of high degree on rectangles, sparse, thinner at corners: steady, linear, second order",
     "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
+    "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
+    "evolve": "quadratic triangles and Rosenbrock steps, for diffusion in time on regions of the plane",
 }
 METHODS: dict[str, str] = {
     "safe-net": "SAFE-NET: trainable Fourier products and features of the conditions, with our improvements",

@@ -140,7 +140,7 @@ def test_where_the_data_clash_it_holds_after_the_jump(monkeypatch):
     assert 1e-8 < found.error < 1e-5  # 6e-7 by a Chebyshev method of lines in time steps to 1e-9
     # A large residual that nothing smooth explains, and no clash that does: nothing is said.
     monkeypatch.setattr(estimate, "clashes", lambda problem: [])
-    assert estimated(problem, rough.field) is None
+    assert estimated_error(problem, rough.field) is None
 
 
 @pytest.mark.parametrize(("width", "held"), [(0.05, True), (0.01, False)])

@@ -9,6 +9,7 @@ from ..lazily import attributes
 if TYPE_CHECKING:
     from .cells import Cells
     from .elements.solver import Elements
+    from .evolve.evolve import Evolve
     from .least_squares import LeastSquares
     from .marches import March
     from .modes import Modes
@@ -23,6 +24,7 @@ _HOMES = {
     "Cells": "cells",
     "Conserve": "volumes.conserve",
     "Elements": "elements.solver",
+    "Evolve": "evolve.evolve",
     "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",
@@ -41,6 +43,7 @@ __all__ = [
     "Conserve",
     "DirectPlan",
     "Elements",
+    "Evolve",
     "Fourier",
     "Integrate",
     "LeastSquares",

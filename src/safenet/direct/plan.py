@@ -14,6 +14,7 @@ from ..run.budget import multiplications_per_second
 from ..run.plans import changed
 from .cells import Cells
 from .elements.solver import Elements
+from .evolve.evolve import Evolve
 from .least_squares import LeastSquares
 from .march_on_cells import MarchOnCells
 from .march_on_grid import MarchOnGrid
@@ -37,6 +38,7 @@ PASSES: dict[str, Any] = {
         Integrate,
         Fourier,
         Conserve,
+        Evolve,
     )
 }
 

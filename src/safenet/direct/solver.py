@@ -11,6 +11,7 @@ from ..run.budget import Budget
 from ..run.progress import Monitor
 from .cells import Cells
 from .elements.solver import Elements
+from .evolve.evolve import Evolve
 from .least_squares import LeastSquares
 from .marches import March
 from .modes import Modes
@@ -25,6 +26,7 @@ __all__ = [
     "Cells",
     "Conserve",
     "Elements",
+    "Evolve",
     "Fourier",
     "Integrate",
     "LeastSquares",
@@ -83,5 +85,6 @@ SOLVERS: dict[str, type[Solver]] = {
     Integrate.name: Integrate,
     Fourier.name: Fourier,
     Conserve.name: Conserve,
+    Evolve.name: Evolve,
 }
 DESCRIPTIONS = listed.SOLVERS

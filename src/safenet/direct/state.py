@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..run.budget import Budget
+from .thresholds import LEVELS_GROW
 
 
 @dataclass(frozen=True)
@@ -30,23 +31,25 @@ class Direct:
 
 
 class Parts:
-    """The parts of a pass, levels or slabs: each is expected to take as long as the one before."""
+    """The parts of a pass: slabs are expected to take as long as the one before, levels longer by as much as it did."""
 
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
+    def __init__(self, budget: Budget, most_growth: float = 1.0) -> None:
+        self.budget, self.most_growth = budget, most_growth
         self.began: float | None = None
+        self.before = 0.0
 
     def over(self) -> bool:
         """Whether to stop instead of beginning another part."""
         now = time.monotonic()
         last = 0.0 if self.began is None else now - self.began
-        self.began = now
-        return self.budget.over(ahead=last)
+        growth = min(max(last / self.before, 1.0), self.most_growth) if self.before > 0 else 1.0
+        self.began, self.before = now, last
+        return self.budget.over(ahead=growth * last)
 
 
 def levels(state: Direct, budget: Budget, level: Callable[[Direct], Direct]) -> Iterator[Direct]:
     """state, level(state), level(level(state)), … until one is done or there is no time for the next."""
-    parts = Parts(budget)
+    parts = Parts(budget, LEVELS_GROW)
     while not (state.done or state.stopped):
         state = replace(state, stopped=True) if parts.over() else level(state)
         yield state

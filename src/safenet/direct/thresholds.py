@@ -15,6 +15,7 @@ HOPELESS = 0.3  # and in the shortest of slabs: least squares settled on somethi
 
 # ---- levels: least squares, modes, cells
 HALVED = 0.5  # a level that does not lower the residual by this factor is a poor one
+LEVELS_GROW = 4.0  # times the seconds of the level before, at most: so long is the next expected to take
 POOR = 3  # poor levels in a row: more of the same does not help
 FIRST_LEVEL = (
     2.0  # the first level may be so much larger than allowed: it is the only one then, and better than none
@@ -93,10 +94,13 @@ MARCH_SHARE = 0.4  # the finer marches may spend what is left
 # ---- systems without space (integrate)
 LOOSE_TO_TIGHT = (1e2, 1e-1, 1e-4)  # of the tolerance: relative tolerances of the runs
 TIGHTEST = 2.5e-14  # relative tolerance: SciPy's integrators do not take less
+BLURRED = 10.0  # roundings of t, in widths of the narrowest part of the data: no tolerance is below that
 STIFF_CHECK, STIFF_TIMES = 10, 5  # every so many steps, and so many times in a row, …
 STIFF_LIMIT = 3.0  # … h·|Re λ| is above this (DOP853 is stable up to 6) …
 STIFF_AHEAD = 500  # … and the rest would take more than so many such steps: stiff
 STIFF_TIGHTEST = 1e-11  # relative tolerance, of LSODA
+LEAST_STEPS = 100  # where the data vary in time: a step has a dozen stages, and none may pass by what they do
+SHORTER = 1.5  # from run to run: the longest step
 FEELING = 0.25  # of the next piece: what is shorter becomes a part of a neighbour
 FIRST_ATOL = 1e-8  # of the largest initial value: what counts as small in the first run
 ATOL_QUANTILE, ATOL_SHARE = 0.05, 1e-3  # later: this share of what a component rarely falls below
@@ -105,6 +109,12 @@ HERMITE_OPERATIONS = 5000  # fewer, where their formulas would have more operati
 LSODA_DEGREE = 7  # of the polynomials that keep LSODA's steps, whose own have 5 where it is stiff
 GAIN = 0.8  # a run with a tolerance smaller by r has an error smaller by r^0.8, until a third run tells
 SLACK = 4.0  # roundings in a row
+NO_DIGIT = 0.1  # a difference between two runs beyond which their fall is no law
+HALVINGS = 40  # of pieces of time, while one misses its equation
+MISSED, MISSED_MORE = (
+    0.1,
+    1e3,
+)  # by this share of the error that is meant, and this many tolerances of the run
 
 # ---- Fourier grids (steps)
 FOURIER_TAIL = 0.1  # of the tolerance: the highest quarter of the modes kept may have this share
@@ -128,6 +138,7 @@ ELEMENTS_FALL = (
     0.1,
 )  # a level never counts as more than so much better; the second where only corners were cut
 ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
+ELEMENTS_TORN = 1e-3  # error at which elements of a table of constants stop: singular at each of its corners
 ELEMENTS_STUCK = 3  # levels in a row that gain nothing
 ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to be tried
 
@@ -142,3 +153,10 @@ VOLUME_RATES = (
 )  # 2^p, p the rate at which errors fall: a third for a jump that is carried along, two if smooth
 SPAN_OF_A_JUMP = 0.1  # of all values: smaller steps between cells are no jumps
 JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved: smooth solutions keep half
+
+# ---- triangles that evolve
+EVOLVE_ACROSS = 10  # triangles along the square root of a region's area, on the first level
+EVOLVE_LONGEST = 1 / 24  # of the time: no step is longer, or what is between two would not be seen
+EVOLVE_POINTS = 2048  # where two levels are compared
+EVOLVE_GAIN = 4.0  # of two levels: quadratic triangles gain eight where u is smooth
+EVOLVE_RATES = 2.0, 6.0  # by how much the difference of two levels falls to the next: at worst, and at best

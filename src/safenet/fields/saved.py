@@ -17,6 +17,7 @@ from .field import jets
 from .modes import modal_skeleton
 from .pieces import pieces_skeleton
 from .series import LinearForm, Piecewise
+from .triangles import triangles_skeleton
 from .unknown import Unknown
 
 Spec = dict[str, Any]
@@ -45,6 +46,7 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "modes": lambda problem, spec: modal_skeleton(len(problem.axes), spec),
     "time-pieces": lambda problem, spec: pieces_skeleton(spec),
     "averages": lambda problem, spec: averages_skeleton(spec),
+    "triangles": lambda problem, spec: triangles_skeleton(spec),
     "unknown": lambda problem, spec: Unknown(len(problem.unknowns)),
 }
 

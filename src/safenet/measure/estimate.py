@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..fields.cells import Cell, CellForm
-from ..fields.field import Orders, jets
+from ..fields.field import jets
+from ..fields.pieces import TimePieces
 from ..fields.series import LinearForm, Piecewise
 from ..problem import Problem
 from ..problem.evaluate import evaluate
@@ -26,12 +27,25 @@ from ..problem.facts.evolution import time_obstacle
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
+from .growth import amplified_rounding
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
 from .rows.cells import CellRows
 from .rows.grid import Start, TensorRows, beginning, continued
 from .rows.grid_conditions import node_counts, tensor_obstacle
-from .rows.relation import handed_over, oversampling
-from .thresholds import AMPLE, BARELY, BLIND, DRIFT, DWARFED, EARLY, OFF, ROUGH, ROUNDING, ROWS_BEYOND
+from .rows.relation import oversampling
+from .shaking import Sum, chained, shaken_rows
+from .thresholds import (
+    AMPLE,
+    BARELY,
+    BLIND,
+    DRIFT,
+    DWARFED,
+    EARLY,
+    MOVED_BELOW,
+    OFF,
+    ROUGH,
+    ROUNDING,
+)
 
 RICHER = 2  # two, not one: of a symmetric solution every second coefficient is zero
 # Axes → (cells along each, degree) of the uniform grid: some thousand coefficients.
@@ -56,6 +70,22 @@ class Estimate:
     fields: tuple[float, ...] = ()
     noise: float = 0.0  # of the error: what rounding has been amplified to
     seen: float = 1.0  # ‖J v‖ of the direction v that the linearised equations and conditions see least
+    lost: str = ""  # why the error is not known after all; it is nan then
+
+
+NO_SLOPE = (
+    "the equations have no finite derivative at the solution found (a root or a quotient of something that is zero): "
+    "it may be one of many, and no error is estimated"
+)
+
+
+def _stepped_over(residual: float) -> Estimate:
+    """All that was tried is smoother than what is left of the residual."""
+    text = (
+        f"most of the residual of {residual:.1e} is too narrow or too rough for any correction: the error may be far "
+        "larger than that, and is not estimated"
+    )
+    return Estimate(np.nan, 1.0, lost=text)
 
 
 @dataclass(frozen=True)
@@ -72,12 +102,12 @@ class Corrected:
 def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None) -> float | None:
     """‖e‖/‖u‖ over the domain, all unknowns together; None where there is no way to tell."""
     found = estimated(problem, field, monitor)
-    return None if found is None else found.error
+    return None if found is None or found.lost else found.error
 
 
 def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> Estimate | None:
     """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell."""
-    if (known := _known(field)) is not None:
+    if (known := _known(problem, field)) is not None:
         return known
     (monitor or Monitor()).phase("estimating the error")
     corrected = correction(field, problem)
@@ -92,15 +122,17 @@ def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> E
     data = missed_data(problem, field)
     error = error if data is None else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
-        return None
+        return Estimate(np.nan, 1.0, lost=NO_SLOPE)
     counted = None if since is None else (since, problem.axes[-1].hi)
     before, after = (held_out(problem, form, span=counted).worst for form in (field, better))
     left = after / before if before > ROUNDING and np.isfinite(before) else 0.0
     # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
     blind = left > ROUGH and before > BLIND and error < BLIND * before
     if blind:
-        return None
+        return _stepped_over(before)
     noise, fields = _noise(corrected, points, own), by_field(own, other - own)
+    if error < MOVED_BELOW:
+        noise = max(noise, _moved(field, points, own))
     # The error has both parts; of an unknown by itself the rounding is known together with the others'.
     fields = tuple(max(each, min(noise, 1.0)) for each in fields) if noise > error else fields
     return Estimate(max(error, noise), left, since, fields, noise, corrected.seen)
@@ -117,13 +149,40 @@ def _noise(corrected: Corrected, points: np.ndarray, own: np.ndarray) -> float:
     return AMPLE * size if np.isfinite(size) else np.inf
 
 
-def _known(field: Any) -> Estimate | None:
-    """What a solver found out about its own error, from a tighter run: a field carries it."""
+def _moved(field: Any, points: np.ndarray, own: np.ndarray) -> float:
+    """‖ε |x| ∂u‖/‖u‖: what rounding the coordinates of a point moves, in something narrow far from zero."""
+    axes = points.shape[1]
+    orders = [tuple(int(i == j) for j in range(axes)) for i in range(axes)]
+    slopes = jets(field, points, orders)
+    parts = [np.abs(points[:, [i]] * np.asarray(slopes[order])) for i, order in enumerate(orders)]
+    with np.errstate(all="ignore"):
+        size = float(np.linalg.norm(sum(parts)) / max(float(np.linalg.norm(own)), 1e-300))
+    return float(np.finfo(float).eps) * size if np.isfinite(size) else 0.0
+
+
+def _known(problem: Problem, field: Any) -> Estimate | None:
+    """What a solver found out about its own error, from a tighter run: a field carries it.
+
+    Two runs that are both wrong do not tell: what rounding grows to is followed besides.
+    """
     found = getattr(field, "error", None)
     if found is None or not np.isfinite(found).all():
         return None
     *fields, together = np.asarray(found).tolist()
-    return Estimate(together, 0.0, None, tuple(fields))
+    points = interior_points(problem, 1024)
+    value = (0,) * len(problem.axes)
+    own = np.asarray(jets(field, points, [value])[value])
+    residual = held_out(problem, field).worst
+    # Of elements the residual is the error of second derivatives, two orders of the mesh above that of values.
+    rough = getattr(field, "rough", False)
+    if residual > BLIND and together < BLIND * residual and not rough:
+        return _stepped_over(residual)
+    noise = _moved(field, points, own) if together < MOVED_BELOW else 0.0
+    if isinstance(field, TimePieces):
+        noise = max(noise, AMPLE * amplified_rounding(problem, field))
+    return Estimate(
+        max(together, noise), 0.0, None, tuple(max(each, min(noise, 1.0)) for each in fields), noise
+    )
 
 
 def by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
@@ -185,7 +244,7 @@ def adrift(problem: Problem, field: Any) -> bool:
         return False
     points = interior_points(problem, 1024)
     steepest = np.abs(np.asarray(jets(field, points, [(1,)])[1,])).max()
-    if steepest * axis.length < DRIFT * np.abs(np.asarray(jets(field, points, [(0,)])[0,])).max():
+    if steepest * axis.length <= DRIFT * np.abs(np.asarray(jets(field, points, [(0,)])[0,])).max():
         return False  # a constant has no place
     for condition in problem.conditions:
         known, pull, size = jets_at(problem, field, condition, points[:1]), 0.0, 0.0
@@ -202,80 +261,9 @@ def adrift(problem: Problem, field: Any) -> bool:
 def _on_its_cells(problem: Problem, form: CellForm) -> Corrected:
     degrees = tuple(degree + RICHER for degree in form.degrees)
     start = np.pad(np.asarray(form.coefficients), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
-    shaking = _chained(problem, form.cells, degrees, start)
+    shaking = chained(problem, form.cells, degrees, start)
     e, d = (CellForm(part, form.cells, degrees) for part in (shaking.step, shaking.noise))
     return Corrected(Sum(form, e), noise=d, seen=shaking.seen)
-
-
-@dataclass(frozen=True)
-class Shaking:
-    """e = −J⁺ r, d = −J⁺ δ with δ of the size of a rounding in every row, and ‖J v‖ for the v that is seen least."""
-
-    step: np.ndarray
-    noise: np.ndarray
-    seen: float
-
-
-def _chained(
-    problem: Problem, cells: tuple[Cell, ...], degrees: Sequence[int], start: np.ndarray, base: Any = None
-) -> Shaking:
-    """Slab after slab, each behind the one before and what that was shaken by; all at once where time is no axis."""
-    steps, noise, seen = np.zeros_like(start), np.zeros_like(start), 1.0
-    before: Any = None
-    shaken: Any = None
-    for span, indices in _slabs(problem, cells):
-        here, own = [cells[i] for i in indices], start[indices]
-        density = oversampling(problem) if span is None else ROWS_BEYOND
-        behind = None if before is None else handed_over(before)
-        rows = CellRows(problem, here, degrees, density, span, behind, base)
-        shaking = _shaken(rows, own.ravel(), shaken)
-        seen = min(seen, shaking.seen)
-        steps[indices], noise[indices] = (part.reshape(own.shape) for part in (shaking.step, shaking.noise))
-        before, shaken = _total(rows.form(own + steps[indices]), base), rows.form(noise[indices])
-    return Shaking(steps, noise, seen)
-
-
-def _total(form: CellForm, base: Any) -> Any:
-    return form if base is None else Sum(base, form)
-
-
-def _shaken(rows: CellRows, own: np.ndarray, before: CellForm | None = None) -> Shaking:
-    """The step of Newton's method, and what it becomes where every row is wrong by a rounding.
-
-    `before`: by how much the slab before was shaken.
-    """
-    with one_thread(), np.errstate(all="ignore"):
-        jacobian, residual = rows.linearise(own)
-        factored = rows.factored(jacobian)
-        if factored is None:
-            lost = np.full(rows.unknowns, np.nan)
-            return Shaking(lost, lost, 1.0)
-        step, _ = factored.solve(residual)
-        rounding = np.finfo(float).eps * rows.sizes()
-        shift = rounding * np.random.default_rng(len(own)).normal(size=residual.shape)
-        if before is not None:
-            shift += rows.handed_more(handed_over(before))
-        noise, _ = factored.solve(shift)
-        weak, image = factored.weakest()
-        sigma = max(float(np.linalg.norm(image)), 1e-300)
-        # A ridge hides from a solve what the rows hardly see: that direction is shaken by itself.
-        noise = noise + weak * float(np.linalg.norm(rounding * image / sigma)) / sigma
-    return Shaking(step, noise, sigma)
-
-
-@dataclass(frozen=True)
-class Sum:
-    """u + e."""
-
-    u: Any
-    e: CellForm
-
-    def __call__(self, point: Any) -> Any:
-        return self.u(point) + self.e(point)
-
-    def jets(self, points: np.ndarray, orders: Sequence[Orders]) -> dict[Orders, np.ndarray]:
-        first, second = jets(self.u, points, orders), self.e.jets(points, orders)
-        return {order: np.asarray(first[order]) + second[order] for order in orders}
 
 
 def _on_grids(problem: Problem, field: Piecewise) -> bool:
@@ -332,21 +320,12 @@ def _difference(moved: LinearForm, other: LinearForm) -> LinearForm:
     return LinearForm(tuple((np.asarray(a) - np.asarray(b)) * share for a, b in pairs), other.bases)
 
 
-def _slabs(problem: Problem, cells: Sequence[Cell]) -> list[tuple[tuple[float, float] | None, list[int]]]:
-    """The cells by slabs of time, where they fill one after another; else all of them at once."""
-    spans = sorted({cell[-1] for cell in cells})
-    tiled = all(a[1] == b[0] for a, b in itertools.pairwise(spans))
-    if time_obstacle(problem) is not None or not tiled or len(spans) == 1:
-        return [(None, list(range(len(cells))))]
-    return [(span, [i for i, cell in enumerate(cells) if cell[-1] == span]) for span in spans]
-
-
 def _on_a_grid(problem: Problem, field: Any) -> Corrected:
     count, degree = UNIFORM[len(problem.axes)]
     ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
     cells: tuple[Cell, ...] = tuple(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
     rows = CellRows(problem, cells, degree, oversampling(problem), base=field)
-    shaking = _shaken(rows, np.zeros(rows.unknowns))
+    shaking = shaken_rows(rows, np.zeros(rows.unknowns))
     step, noise = rows.form(shaking.step), rows.form(shaking.noise)
     if time_obstacle(problem) is None:
         # All at once, least squares would rather miss the start by a little than follow what grows from it.
@@ -362,9 +341,9 @@ def _grown(problem: Problem, ticks: list[list[float]], degree: int, field: Any) 
             itertools.product(*(list(itertools.pairwise(line)) for line in ticks))
         )
         shape = (len(cells), len(problem.unknowns), *(degree + 1 for degree in degrees))
-        chained = _chained(problem, cells, degrees, np.zeros(shape), field)
-        if chained.seen > BARELY:
+        grown = chained(problem, cells, degrees, np.zeros(shape), field)
+        if grown.seen > BARELY:
             break
         times = np.array(ticks[-1])
         ticks = [*ticks[:-1], np.linspace(times[0], times[-1], 4 * len(times) - 3).tolist()]
-    return CellForm(chained.noise, cells, degrees)
+    return CellForm(grown.noise, cells, degrees)

@@ -20,9 +20,11 @@ from .domain import Domain
 from .equations import equations_of
 from .facts.agreement import check_agreement
 from .facts.beginning import check_beginning
+from .facts.jumping import check_jumps
 from .functions import Table, check_tables, tables_of, used_tables
 from .geometry.shapes import Shape
 from .language.names import check_names, check_titles
+from .language.tabulated import Numbers
 from .numbers import Curve, check_unknown, curves_of, numbers_of, with_unknown
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
 from .texts import read_texts
@@ -106,6 +108,7 @@ class Problem(Domain):
         check_agreement(self)
         if not (self.unknown or data):  # data may stand for initial values
             check_beginning(self)
+        check_jumps(self)
         check_unknown(self)
         self.tables = used_tables(self)
         self.data, self.measured = measured_of(self, data)
@@ -264,8 +267,15 @@ class Problem(Domain):
         def up_to_sign(residual: sp.Expr) -> sp.Expr:
             return -residual if residual.could_extract_minus_sign() else residual
 
+        stated = {
+            numbers: Numbers(self.curves[numbers.table.name].stated.table(numbers.table.name, self))
+            for relation in (*self.equations, *self.conditions)
+            for numbers in relation.residual.atoms(Numbers)
+            if numbers.table.name in self.curves
+        }
+
         def value(residual: sp.Expr) -> sp.Expr:
-            return residual.xreplace(self.known) if self.unknown else self.value(residual)
+            return residual.xreplace(self.known | stated) if self.unknown else self.value(residual)
 
         return (
             self.unknowns,
@@ -298,7 +308,7 @@ class Problem(Domain):
 
     def latex(self) -> str:
         """The problem in LaTeX: equations, conditions, domain and parameters as one aligned block."""
-        from .latex import latex_problem
+        from .language.latex import latex_problem
 
         return latex_problem(self)
 

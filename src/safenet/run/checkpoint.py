@@ -43,7 +43,7 @@ def write_checkpoint(path: Path, data: bytes) -> None:
         write_atomically(path, data)
     except OSError as obstacle:
         warnings.warn(
-            f"cannot write {path}: {obstacle.strerror}; the run goes on, and cannot be resumed from here",
+            f"cannot write {path}: {obstacle.strerror}; the run continues, but cannot be resumed from here",
             SafeNetWarning,
             stacklevel=2,
         )

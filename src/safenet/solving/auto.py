@@ -2,7 +2,7 @@
 
 no axis but time                 → an integrator of ordinary differential equations
 steady, linear, on rectangles    → elements of high degree, behind exact solutions where there are any
-on a region of the plane         → polynomials on cells
+on a region of the plane         → polynomials on cells; in time triangles and Rosenbrock steps
 conservation laws with jumps      → finite volumes
 jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
 linear, constant coefficients    → exact solutions of the equation, coefficients from the conditions
@@ -16,19 +16,29 @@ where no direct solver suits     → a network
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..direct import Cells, Conserve, Elements, Fourier, Integrate, LeastSquares, March, Modes
+from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, LeastSquares, March, Modes
 from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.conservation import conservation
-from ..problem.facts.structure import axis_kinds, breaks, middle_parities
+from ..problem.facts.jumping import jumping
+from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..run.result import SOLVED_BELOW
-from .thresholds import ASKED_FOR, EXACT_ABOVE, FEW_MODES, FINER_ABOVE, LINE_TOLERANCE, RESIDUAL_SHARE
+from .thresholds import (
+    ASKED_FOR,
+    EXACT_ABOVE,
+    FEW_MODES,
+    FINER_ABOVE,
+    LINE_TOLERANCE,
+    PERIODS,
+    RESIDUAL_SHARE,
+)
 
 KINDS = {
     "periodic": "periodic in {}",
@@ -45,7 +55,9 @@ MARCHED = {
 
 @dataclass(frozen=True)
 class Auto:
-    """Choose from the facts; `choice` says what and why.
+    """Choose the solver from the detected structure of a problem; `result.reasons` says why.
+
+    `tol` is the relative error to aim at; without it, as small as it can be at a reasonable cost.
 
     Examples:
         >>> sn.solve(decay, sn.Auto()).result.outcome
@@ -78,7 +90,7 @@ def _aimed(solver: Solver, tol: float | None) -> Solver:
         return solver
     if isinstance(solver, Fourier):
         return replace(solver, tolerance=tol, work=ASKED_FOR * solver.work)
-    if isinstance(solver, (Conserve, Elements, Integrate)):
+    if isinstance(solver, (Conserve, Elements, Evolve, Integrate)):
         return replace(solver, tolerance=tol)
     if isinstance(solver, March):
         return replace(solver, tail=tol)
@@ -101,6 +113,8 @@ def _rectangles(problem: Problem) -> Choice | None:
     """Sums of exact solutions before them, where there are any; least squares and cells if they give up."""
     if Elements().obstacle(problem) is not None:
         return None
+    if jumping(problem):
+        return (Elements(),), ("a coefficient jumps under a derivative: elements that end at its jumps",)
     reason = "steady, linear, of second order: elements of high degree on rectangles, thinner at corners"
     exact = problem.region is None and Modes().obstacle(problem) is None
     series = problem.region is None and LeastSquares().obstacle(problem) is None
@@ -113,6 +127,9 @@ def _rectangles(problem: Problem) -> Choice | None:
 def _region(problem: Problem) -> Choice | None:
     if problem.region is None:
         return None
+    if Evolve().obstacle(problem) is None:
+        reason = "a region of the plane that evolves: quadratic triangles, steps in time, finer meshes"
+        return (Evolve(),), (reason,)
     reason = "a region of the plane: polynomials on cells, refined where the residual is largest"
     return (Cells(),), (reason,)
 
@@ -189,8 +206,18 @@ def _marched(problem: Problem) -> Choice | None:
         return None
     kind = march.kind(problem)
     assert kind is not None
+    if kind == "grid" and _driven_long(problem) and Evolve().obstacle(problem) is None:
+        reason = "driven for many periods: quadratic triangles and steps in time; slabs of a grid would be too many"
+        return (Evolve(), March(only_above=SOLVED_BELOW)), (reason,)
     reason = f"nonlinear with initial values: {MARCHED[kind]}"
     return (march,), ((reason,) if kind == "cells" else (_structure(problem), reason))
+
+
+def _driven_long(problem: Problem) -> bool:
+    """Whether what is given oscillates for more than so many periods."""
+    assert problem.time is not None
+    fastest = max(named_frequencies(problem)[problem.time], default=0.0)
+    return fastest * problem.axes[-1].length > 2 * math.pi * PERIODS
 
 
 def _steady(problem: Problem) -> Choice | None:
@@ -203,6 +230,7 @@ def _steady(problem: Problem) -> Choice | None:
     if Cells().obstacle(problem) is None:
         reasons.append("then, where that is not resolved, in cells" if solvers else "Newton on cells")
         solvers.append(Cells(only_above=FINER_ABOVE if solvers else 0.0))
+    reasons.append("nonlinear and steady: there may be other solutions; this one is Newton's, from zero")
     return (tuple(solvers), tuple(reasons)) if solvers else None
 
 

@@ -1,4 +1,4 @@
-"""problem → solution: plan, carry out, measure, estimate. The one door that the command line and Python share.
+"""problem → solution: plan, run, measure, estimate. The command line and Python both enter here.
 
 sn.solve(problem)                                  Auto: chooses from the facts and says why
 sn.solve(problem, sn.March(tail=1e-8))             directly: Modes, LeastSquares, March, Cells
@@ -21,14 +21,11 @@ from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
 from ..inverse import fit
 from ..inverse.plan import FitPlan, left_open
-from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
-from ..measure.scores import errors, errors_json, field_errors_json
-from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
+from ..measure.scores import errors, errors_json
 from ..problem import Problem
-from ..problem.facts.posedness import doubts, left_free
-from ..problem.facts.undecided import undecided
+from ..problem.facts.posedness import doubts
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
 from ..run.device import device_name, process_index
@@ -36,8 +33,9 @@ from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.found import Found
 from ..run.notebook import NotebookMonitor, in_notebook
 from ..run.progress import Lines, Monitor
-from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, finite_or_none, pooled
+from ..run.result import SOLVED_BELOW, Carried, Result, finite_or_none
 from ..solution import Solution, read_plan, read_problem
+from . import judging
 from .plans import plan_for
 
 if TYPE_CHECKING:
@@ -65,13 +63,14 @@ def solve(
     budget: float | str | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Solve a problem, or the library's or a file's by its name; with `out`, in a run folder that survives a kill.
+    """Solve a problem: a `Problem`, a name of the library, or the path of a problem file.
 
-    `solver`: Auto (the default) chooses; Modes, LeastSquares, March, Cells and Train are themselves, or their names.
-    `budget`: seconds, or a text such as "5m"; when it is spent, the best so far comes back. `monitor` is told of the
-    progress: by default lines on standard error after two seconds, `Monitor()` is silent.
+    `solver`: Auto (the default) chooses; or Modes, LeastSquares, March, Cells, Fourier, Integrate, Fit, Train.
+    `out`: the run folder, in which an interrupted run can be resumed; `force` overwrites an earlier run there.
+    `budget`: seconds, or a text such as "5m"; when it is spent, the best so far is returned. `monitor` receives the
+    progress: by default lines on standard error after two seconds; `Monitor()` is silent.
 
-    After `jax.distributed.initialize` all processes call it alike: their devices share the points, the first writes.
+    After `jax.distributed.initialize`, call it in every process: the devices share the points, the first writes.
 
     Examples:
         >>> solution = sn.solve(decay, out="runs/first")
@@ -98,12 +97,11 @@ def solve_many(
     monitor: Monitor | None = None,
     together: bool | None = None,
 ) -> list[Solution]:
-    """[solve(problem, solver at rate and seed) for problem in problems for rate in rates for seed in seeds].
+    """Solve every problem at every rate and seed: a list in the order problems, rates, seeds.
 
-    A rate is that of the first Adam; those of later ones stay in proportion. `together`: as one program what differs in
-    numbers only, such as problems in the values of their parameters, where the recipe is of Adam and L-BFGS; by default
-    on a GPU, and one after another on a CPU, where that is faster. With `out` each has a run folder: out/0, out/1, … in
-    the order of the solutions, each to be loaded or resumed alone.
+    `rates` are for the first Adam; those of later ones stay in proportion. `together`: batch runs that differ only in
+    values, such as the parameters of a problem (for recipes of Adam and L-BFGS). The default is to batch on a GPU, and
+    to run one after another on a CPU, where that is faster. With `out`, the runs are kept in out/0, out/1, …
 
     Examples:
         >>> family = [decay.with_parameters(k=value) for value in (1, 2)]
@@ -125,9 +123,9 @@ def solve_many(
 
 
 def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor | None = None) -> Solution:
-    """Go on with an interrupted run: the result is that of a run that was never interrupted.
+    """Continue an interrupted run; the result is the same as without the interruption.
 
-    `solver`: where the run was given code of your own (a network, terms, an optax optimiser), the same again.
+    `solver`: give the same `Train` again if the run uses code of your own (a network, terms, an optax optimiser).
 
     Examples:
         >>> stopped = sn.solve(decay, out="runs/stopped", budget="60s")
@@ -181,7 +179,7 @@ def _prepared(folder: Path | None, job: Job, force: bool) -> Path | None:
 
 
 def _watcher(monitor: Monitor | None) -> Monitor:
-    """Who is told of the progress: of several processes only the first speaks unasked."""
+    """The monitor; by default, only the first of several processes prints progress."""
     if monitor is not None:
         return monitor
     if process_index():
@@ -224,9 +222,9 @@ def carry_out(
         )
         decided = True
         if estimate and settled and not (carried.interrupted or carried.stopped):
-            decided = _estimate(solution, monitor, clock, former)
-        _judge(solution, carried, clock, decided)
-        if isinstance(job.plan, DirectPlan):  # of a training, the optimisers' own time is told apart
+            decided = judging.estimate(solution, monitor, clock, former)
+        judging.judge(solution, carried, clock, decided)
+        if not job.plan.trains:  # of a training, the optimisers' own time is told apart
             solution.result.seconds = solution.result.wall_seconds
         if job.folder is not None and process_index() == 0:
             try:
@@ -317,123 +315,3 @@ def _parameter_count(network: Any) -> int:
 def _unfit(problem: Problem, carried: Carried) -> list[str]:
     """What is wrong with the data, once the solution is known."""
     return complaints(problem, carried.field) if carried.residual < SOLVED_BELOW else []
-
-
-def _judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -> None:
-    """The outcome, and a warning where the problem is not solved. `decided`: the problem has this solution only."""
-    result = solution.result
-    if carried.interrupted or result.outcome == Outcome.INTERRUPTED:
-        result.outcome = Outcome.INTERRUPTED
-        return
-    residual, estimate = result.residual, pooled(result.estimate)
-    missed = residual is None or residual > SOLVED_BELOW
-    # Where u jumps only the error says whether it is solved, and that needs three grids.
-    unsure = getattr(solution.field, "weak", False) and estimate is None
-    missed = missed or unsure
-    if carried.stopped:
-        result.outcome = Outcome.OUT_OF_TIME
-        kept = "the best is kept, and a run with a folder can be resumed"
-        result.stop_reason = f"The budget of {clock.total:g} s is spent; {kept}."
-    elif carried.ending == Ending.GIVEN_UP:
-        result.outcome = Outcome.GIVEN_UP
-        result.warnings.append(result.stop_reason)
-    elif carried.ending == Ending.DIVERGED:
-        result.outcome = Outcome.DIVERGED
-        result.warnings.append(f"diverged: {result.stop_reason}")
-    elif missed or not decided or (estimate or 0.0) > SOLVED_BELOW:
-        result.outcome = Outcome.NOT_SOLVED
-    else:
-        result.outcome = Outcome.SOLVED
-    if missed and result.estimate is not None:
-        result.estimate_left = max(
-            result.estimate_left or 0.0, 1.0
-        )  # of so large a residual it explains nothing
-    if missed and residual is not None and result.outcome != Outcome.GIVEN_UP:
-        why = (
-            "the error is not known, three grids are needed"
-            if unsure
-            else f"residual {share(residual)} on unseen points"
-        )
-        result.warnings.append(f"not solved: {why}")
-
-
-def share(value: float) -> str:
-    """A share as a percentage; what is huge in powers of ten."""
-    return f"{value:.0%}" if value < 100 else f"{value:.0e}"
-
-
-def _undetermined(problem: Problem, found: Estimate) -> str | None:
-    """Why no number says how wrong this solution is, where the problem does not decide between it and others."""
-    if found.seen < UNSEEN:
-        return (
-            "the solution is not unique, or there is none: a multiple of another function can be added to it and no "
-            "equation or condition changes; no error is estimated"
-        )
-    if left_free(problem) and found.seen < HARDLY:
-        return "something is left free (see above), so no error is estimated"
-    if found.noise > SOLVED_BELOW:
-        return (
-            f"rounding errors of the data are amplified to {share(found.noise)} of the solution: in double precision "
-            "the problem does not determine it, and no error is estimated"
-        )
-    return None
-
-
-def _estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Result | None) -> bool:
-    """By how much a solve that came to its end thinks it is wrong, unless a `former` one said.
-
-    One that was given up has seen the solution end, or jump, and of that no correction knows. False where the problem
-    does not decide what its solution is: then there is no estimate.
-    """
-    began, result, problem = time.monotonic(), solution.result, solution.problem
-    last = result.phases[-1:] and result.phases[-1].outcome
-    known = getattr(solution.field, "error", None) is not None  # of a field that its own solver measured
-    if result.residual is None or (last in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
-        return True
-    if undecided(problem) and not getattr(solution.field, "weak", False):
-        return False  # the doubts have said why
-    if clock.over():
-        result.stop_reason += " The budget is spent: the error was not estimated."
-        return True
-    decided = True
-    try:
-        if adrift(problem, solution.field):
-            result.warnings.append(
-                "the conditions do not fix the position of the layer, to nine digits, so no error is estimated; if a "
-                "symmetry fixes it, solve one half"
-            )
-            return True
-        if former is not None and former.estimate is not None:
-            result.estimate, result.estimate_left, result.estimate_since = (
-                former.estimate,
-                former.estimate_left,
-                former.estimate_since,
-            )
-        elif (found := estimated(problem, solution.field, monitor)) and (
-            why := _undetermined(problem, found)
-        ):
-            result.warnings.append(why)
-            decided = False
-        elif found:
-            result.estimate = field_errors_json(problem.unknowns, found.error, found.fields)
-            result.estimate_left, result.estimate_since = found.left, found.since
-        if data := missed_data(problem, solution.field):
-            result.warnings.append(
-                f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
-                f"{data.relation.text} is missed by {share(data.missed)}; the problem has no solution, or nearly none "
-                "(an eigenvalue is hit, a condition is on the wrong side, or time runs backwards)"
-            )
-        elif (size := pooled(result.estimate)) is not None and size > SOLVED_BELOW:
-            result.warnings.append(f"the error is estimated at {share(size)} of the solution")
-        elif (
-            size is not None and (result.estimate_left or 0.0) > ROUGH and result.residual > SOLVED_BELOW / 10
-        ):
-            result.warnings.append(
-                f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger "
-                "than the estimate"
-            )
-    except KeyboardInterrupt:
-        result.outcome = Outcome.INTERRUPTED
-        result.stop_reason = "Interrupted while the error was estimated; a run with a folder can be resumed."
-    result.wall_seconds = round(result.wall_seconds + time.monotonic() - began, 3)
-    return decided

@@ -12,7 +12,7 @@ from ..problem import Problem, loads
 from ..problem.texts import unknowns_in
 
 SOURCE = "the problem"
-BOXES = ("equations", "conditions", "domain", "parameters", "more")
+BOXES = ("equations", "conditions", "domain", "parameters", "unknowns", "more")
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,15 @@ class Statement:
     conditions: str = ""
     domain: str = ""
     parameters: str = ""
+    unknowns: str = ""  # u, v; left empty, those that the equations differentiate
     more: str = ""  # [pieces], [exact], [unknown], [[data]]
 
     def toml(self) -> str:
-        """The problem file; the unknowns are those that the equations differentiate."""
+        """The problem file that the boxes stand for."""
         equations, conditions = (_lines(text) for text in (self.equations, self.conditions))
-        unknowns = _unknowns(equations, conditions, _keys(self.domain), _keys(self.parameters))
+        unknowns = tuple(filter(None, re.split(r"[,\s]+", self.unknowns))) or _unknowns(
+            equations, conditions, _keys(self.domain), _keys(self.parameters)
+        )
         parts = [
             f"name = {_quoted(self.name.strip() or 'my-problem')}",
             f"unknowns = [{', '.join(map(_quoted, unknowns))}]",
@@ -60,6 +63,7 @@ class Statement:
             "\n".join(document.get("conditions", [])),
             bodies.get("domain", ""),
             bodies.get("parameters", ""),
+            ", ".join(document["unknowns"]),
             "\n".join(more),
         )
 
@@ -90,7 +94,7 @@ def _unknowns(
     equations: list[str], conditions: list[str], axes: tuple[str, ...], parameters: tuple[str, ...]
 ) -> tuple[str, ...]:
     try:
-        return unknowns_in(equations, conditions, axes, parameters)
+        return unknowns_in(equations, conditions, axes, parameters) or ("u",)
     except SafeNetError:
         return ("u",)  # what is wrong is told when the whole is read
 

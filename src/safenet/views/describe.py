@@ -13,7 +13,7 @@ from ..problem.facts.posedness import doubts
 from ..problem.facts.structure import axis_kinds, named_frequencies
 from ..problem.facts.verify import proven
 from ..problem.language.notation import written
-from ..problem.numbers import Number
+from ..problem.numbers import Curve, Number
 from ..run.result import Outcome, Result, pooled
 from ..solution import Solution
 from ..solving.plans import plan_for
@@ -82,7 +82,8 @@ def _networks(problem: Problem) -> dict[str, Any]:
 def _number(number: Number) -> str:
     """unknown, from 0.1, above 0"""
     bounds = {"above": number.above, "below": number.below}
-    return ", ".join([f"from {number.start}", *(f"{k} {v}" for k, v in bounds.items() if v is not None)])
+    of = [f"a function of {', '.join(number.of)}"] if isinstance(number, Curve) else []
+    return ", ".join([*of, f"from {number.start}", *(f"{k} {v}" for k, v in bounds.items() if v is not None)])
 
 
 def _region(problem: Problem) -> dict[str, Any] | None:
@@ -201,7 +202,7 @@ def result_text(solution: Solution, folder: Path) -> str:
     lines += [f"  why             {reason}" for reason in result.reasons]
     lines.append(f"  stopped         {result.stop_reason}")
     if not result.outcome.complete:
-        lines.append(f"  go on with      safenet solve --resume {folder}")
+        lines.append(f"  continue with   safenet solve --resume {folder}")
     if solution.folder is not None:
         lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
     return "\n".join(lines)

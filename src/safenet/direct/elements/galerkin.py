@@ -6,7 +6,7 @@ factorisation: it asks for no definite form, so that waves are as good as diffus
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class Galerkin:
 
     def __init__(self, problem: Problem, system: Elliptic, mesh: Mesh, degree: int) -> None:
         self.problem, self.system, self.mesh, self.p = problem, system, mesh, degree
-        self.fields, self.n = len(problem.unknowns), degree + 1
+        self.fields, self.n, self.cells = len(problem.unknowns), degree + 1, mesh.cells
         x, y = (axis.symbol for axis in problem.axes)
         # What integration by parts leaves of a coefficient that varies: −c_x u_x v.
         self.weak: list[dict[tuple[int, Orders, Orders], sp.Expr]] = []
@@ -76,27 +76,37 @@ class Galerkin:
             found = evaluate(expression, coordinates(self.problem, at), np)
         return np.broadcast_to(np.asarray(found, float), len(at))
 
+    @cached_property
+    def _everywhere(self) -> dict[sp.Expr, np.ndarray]:
+        """Every coefficient and source at the Gauss points of all rectangles: (rectangles, points, points)."""
+        points = reference(self.p)[1]
+        box = np.array(self.mesh.cells)
+        ticks = box.mean(axis=2)[..., None] + np.diff(box, axis=2) / 2 * points
+        shape = len(box), len(points), len(points)
+        at = [np.broadcast_to(ticks[:, 0, :, None], shape), np.broadcast_to(ticks[:, 1, None, :], shape)]
+        every = np.stack([one.ravel() for one in at], axis=1)
+        wanted = {c for terms in self.weak for c in terms.values()} | set(self.system.sources)
+        return {c: self._values(c, every).reshape(shape) for c in wanted}
+
     def _element(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """The matrix and the right-hand side of one rectangle, (fields · nodes)."""
         _, points, weights, values, slopes, _ = reference(self.p)
-        (a, b), (c, d) = self.mesh.cells[number]
+        (a, b), (c, d) = self.cells[number]
         half = np.array([b - a, d - c]) / 2
-        ticks = (a + b) / 2 + half[0] * points, (c + d) / 2 + half[1] * points
-        at = np.stack([one.ravel() for one in np.meshgrid(*ticks, indexing="ij")], axis=1)
         measure, count, n = np.outer(weights, weights) * half.prod(), len(points), self.n
         tables = [(values, slopes / half[0]), (values, slopes / half[1])]
         matrix = np.zeros((self.fields, n * n, self.fields, n * n))
         right = np.zeros((self.fields, n * n))
         for e, terms in enumerate(self.weak):
             for (f, trial, test), c in terms.items():
-                weight = measure * self._values(c, at).reshape(count, count)
+                weight = measure * self._everywhere[c][number]
                 pairs = [
                     (tables[i][test[i]][:, :, None] * tables[i][trial[i]][:, None, :]).reshape(count, -1)
                     for i in range(2)
                 ]
                 block = (pairs[0].T @ weight @ pairs[1]).reshape(n, n, n, n)
                 matrix[e, :, f] += block.transpose(0, 2, 1, 3).reshape(n * n, n * n)
-            source = measure * self._values(self.system.sources[e], at).reshape(count, count)
+            source = measure * self._everywhere[self.system.sources[e]][number]
             right[e] = (values.T @ source @ values).ravel()
         return matrix, right
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...fields.cells import Cell
 from ...problem import Problem
 from ...problem.facts.elliptic import Elliptic, Side
+from ...problem.facts.structure import breaks
 from ..thresholds import GRADED
 
 Corner = tuple[float, float]
@@ -43,9 +44,10 @@ def mesh(problem: Problem, system: Elliptic, parts: int, layers: Mapping[Corner,
     corner, ever thinner."""
     lines = []
     for axis in range(2):
-        base = sorted({corner[axis] for corner in layers})
+        base = sorted({corner[axis] for corner in layers} | {*breaks(problem)[axis]})
         graded = {
-            place: max(count for corner, count in layers.items() if corner[axis] == place) for place in base
+            place: max((count for corner, count in layers.items() if corner[axis] == place), default=0)
+            for place in base
         }
         lines.append(np.array(_lines(base, graded, parts)))
     x, y = ((line[1:] + line[:-1]) / 2 for line in lines)

@@ -17,6 +17,7 @@ from ...fields.cells import ElementForm
 from ...measure.heldout import interior_points
 from ...problem import Problem
 from ...problem.facts.elliptic import elliptic
+from ...problem.facts.jumping import jumping
 from ...run.budget import Budget
 from ...run.progress import Monitor
 from ..state import Direct
@@ -28,6 +29,7 @@ from ..thresholds import (
     ELEMENTS_NEAR,
     ELEMENTS_ROUNDING,
     ELEMENTS_STUCK,
+    ELEMENTS_TORN,
     UNSOLVED,
 )
 from .galerkin import Galerkin
@@ -64,7 +66,8 @@ class Elements:
         """A state for each level; a resumed one begins again."""
         system, points = elliptic(problem), interior_points(problem, 1024)
         layers = dict.fromkeys(corners(system), 0)
-        degree, parts, poor = ELEMENTS_DEGREES[0], 1, 0
+        torn = jumping(problem)
+        degree, parts, poor = 1 if torn else ELEMENTS_DEGREES[0], 1, 0
         before: np.ndarray | None = None
         gaps: list[np.ndarray] = []
         best, cut = Direct(), False
@@ -94,7 +97,7 @@ class Elements:
             poor = poor + 1 if best.residual <= worst < UNSOLVED else 0
             if worst < best.residual or best.field is None:
                 best = Direct(found, worst, best.iterations + 1, best.evaluations + 1)
-            if worst < self.tolerance or poor >= ELEMENTS_STUCK:
+            if worst < max(self.tolerance, ELEMENTS_TORN * torn) or poor >= ELEMENTS_STUCK:
                 yield self._ended(best, f"the estimated error is {best.residual:.0e}")
                 return
             yield replace(best, done=False)
@@ -102,7 +105,12 @@ class Elements:
                 yield replace(best, stopped=True)
                 return
             former = layers
-            layers, degree, parts = _finer(form, grid, layers, degree, parts)
+            if (
+                torn
+            ):  # singular at every corner of the table: cells of a table are small, and their degree rises
+                degree += 1
+            else:
+                layers, degree, parts = _finer(form, grid, layers, degree, parts)
             cut = layers != former
 
     def _ended(self, best: Direct, reason: str) -> Direct:

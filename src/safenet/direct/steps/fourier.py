@@ -48,7 +48,7 @@ GAIN = 2**5 - 1  # by halving the steps
 
 @dataclass(frozen=True)
 class Fourier:
-    """Steps whose estimated error is below `tolerance` of each unknown, on at most `points` of a grid.
+    """Exponential time steps on a Fourier grid of at most `points`, each exact to `tolerance` of every unknown.
 
     Given up where it would cost more than `work` (points of the grid times evaluations), and where the spectrum does
     not decay.

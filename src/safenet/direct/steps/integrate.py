@@ -16,11 +16,13 @@ import numpy as np
 import scipy
 
 from ...errors import SafeNetError
+from ...fields.basis import AxisBasis
 from ...fields.pieces import TimePieces, hermite
+from ...measure.compiled import compiled
 from ...measure.heldout import interior_points
 from ...problem import Problem
-from ...problem.compiled import compiled
 from ...problem.facts.first_order import FirstOrder, first_order
+from ...problem.facts.narrow import narrow
 from ...problem.facts.structure import breaks
 from ...run.budget import Budget
 from ...run.progress import Monitor
@@ -29,12 +31,18 @@ from ..state import Direct
 from ..thresholds import (
     ATOL_QUANTILE,
     ATOL_SHARE,
+    BLURRED,
     FEELING,
     FIRST_ATOL,
+    HALVINGS,
     HERMITE_MOST,
     HERMITE_OPERATIONS,
+    LEAST_STEPS,
     LOOSE_TO_TIGHT,
     LSODA_DEGREE,
+    MISSED,
+    MISSED_MORE,
+    SHORTER,
     STIFF_AHEAD,
     STIFF_CHECK,
     STIFF_LIMIT,
@@ -42,13 +50,17 @@ from ..thresholds import (
     STIFF_TIMES,
     TIGHTEST,
 )
-from .richardson import Tightening
+from .richardson import EPS, Tightening
+
+A_FEW_ROUNDINGS = 16 * EPS
 
 
 @dataclass(frozen=True)
 class Integrate:
-    """Runs whose relative tolerances fall to far below `tolerance`, and one more if the estimated error is above it;
-    given up after `steps`.
+    """SciPy's DOP853 or LSODA for systems without space.
+
+    Runs with smaller and smaller relative tolerances, down to far below `tolerance`, and once more if the estimated
+    error is above it. Given up after `steps` steps.
 
     Examples:
         >>> solution = sn.solve(decay, sn.Integrate())
@@ -81,7 +93,8 @@ class Integrate:
     ) -> Iterator[Direct]:
         """One state for each run; it takes seconds, so a resumed one begins again."""
         system, state = System.of(problem), Direct()
-        tolerances = [max(self.tolerance * share, TIGHTEST) for share in LOOSE_TO_TIGHT]
+        tightest = max(TIGHTEST, _blurred(problem))
+        tolerances = sorted({max(self.tolerance * share, tightest) for share in LOOSE_TO_TIGHT}, reverse=True)
         times, tightening = interior_points(problem, 1024), Tightening()
         atol, stiff = np.full(len(system.start), FIRST_ATOL * max(np.abs(system.start).max(), 1.0)), False
         while tolerances:
@@ -89,6 +102,8 @@ class Integrate:
             monitor.phase(self.name, f"{'LSODA' if stiff else 'DOP853'}, relative tolerance {rtol:.0e}")
             track = system.track(rtol, rtol * atol, stiff, self.steps, budget)
             stiff = track.stiff
+            if not (stiff or track.ended):
+                system.halve(track, rtol, rtol * atol, max(MISSED * self.tolerance, MISSED_MORE * rtol))
             if track.ended:
                 yield self._ended(problem, system, track, state)
                 return
@@ -98,16 +113,16 @@ class Integrate:
             if stiff and len(tightening.differences):
                 # Steps of an order of 5 and less: a digit at a time, and none that was not asked for.
                 tolerances = [rtol / 10] if error.max() > self.tolerance and rtol > STIFF_TIGHTEST else []
-            elif not tolerances and error.max() > self.tolerance and rtol > TIGHTEST:
+            elif not tolerances and error.max() > self.tolerance and rtol > tightest:
                 # A tenth of what the error asks for, as it is in proportion.
-                tolerances = [max(TIGHTEST, 0.1 * rtol * self.tolerance / float(error.max()))]
+                tolerances = [max(tightest, 0.1 * rtol * self.tolerance / float(error.max()))]
             state = Direct(
                 field=system.form(track, error),
                 residual=float(error[-1]),
-                iterations=state.iterations + len(track.times) - 1,
+                iterations=state.iterations + track.steps,
                 evaluations=system.evaluations,
                 done=not tolerances,
-                reason=f"reached t = {problem.axes[-1].hi:g} in {len(track.times) - 1} steps",
+                reason=f"reached t = {problem.axes[-1].hi:g} in {track.steps} steps",
             )
             monitor.level(found.parameters, float(error[-1]))
             yield state
@@ -120,7 +135,7 @@ class Integrate:
             return Direct(field=state.field or kept, stopped=True)
         reason, over = failure(problem, kept, t)
         if track.ended == "steps":
-            reason, over = f"given up at t = {t:.4g} after {len(track.times)} steps", False
+            reason, over = f"given up at t = {t:.4g} after {track.steps} steps", False
         return Direct(field=kept, done=True, given_up=True, final=over, reason=reason)
 
 
@@ -132,6 +147,7 @@ class Track:
     values: list[np.ndarray]
     inner: list[np.ndarray] = field(default_factory=list)
     stiff: bool = False
+    steps: int = 0
     ended: str = ""  # why it did not reach the end: "stopped", "steps", "failed"; "" if it did
 
 
@@ -144,7 +160,12 @@ class System:
         self._rates = compiled(system.rates, names, scalar=True)
         slopes = [rate.diff(y) for rate in system.rates for y in system.state]
         self._slopes = compiled(slopes, names, scalar=True)
+        self._all_rates = compiled(system.rates, names)
         self._derivatives = _derivatives(system)
+        # Nothing in the data as wide as narrow() leaves it may lie between the stages of a step.
+        driven = any(system.time in rate.free_symbols for rate in system.rates)
+        self.longest = (span[-1] - span[0]) / LEAST_STEPS if driven else np.inf
+        self.runs = 0
         self.side = span[0], span[-1]  # at a break f is that of the side where the steps are
         self.evaluations = 0
 
@@ -162,19 +183,35 @@ class System:
         return np.array(self._slopes(t, *y.tolist())).reshape(len(y), len(y))
 
     def track(self, rtol: float, atol: np.ndarray, stiff: bool, most: int, budget: Budget) -> Track:
-        """From break to break to the end; from the start again where it turns out to be stiff."""
+        """From break to break to the end; from the start again where it turns out to be stiff.
+
+        The longest step is shorter in every run: two with the same steps would not tell their error.
+        """
+        self.runs += 1
         track = Track([self.span[0]], [self.start], stiff=stiff)
         for low, high in pairwise(self.span):
             steps = self._stiff_steps if stiff else self._steps
-            self.side = float(np.nextafter(low, high)), float(np.nextafter(high, low))
+            beyond = A_FEW_ROUNDINGS * max(abs(low), abs(high))  # where a break is found to be is rounded
+            self.side = low + beyond, high - beyond
             solver = (scipy.integrate.LSODA if stiff else scipy.integrate.DOP853)(
-                self.rates, low, track.values[-1], high, rtol=rtol, atol=atol, **self._jac(stiff)
+                self.rates,
+                low,
+                track.values[-1],
+                high,
+                rtol=rtol,
+                atol=atol,
+                max_step=self.longest / SHORTER**self.runs,
+                **self._jac(stiff),
             )
             track.ended = steps(solver, track, most, budget)
             if track.ended == "stiff":
                 return self.track(rtol, atol, True, most, budget)
             if track.ended:
-                return track
+                break
+        track.steps = len(track.times) - 1
+        if not stiff:
+            kept = _thinned(np.array(track.times), self.span)
+            track.times, track.values = ([part[i] for i in kept] for part in (track.times, track.values))
         return track
 
     def _jac(self, stiff: bool) -> dict[str, Any]:
@@ -227,15 +264,55 @@ class System:
                 return "steps"
         return ""
 
+    def halve(self, track: Track, rtol: float, atol: np.ndarray, allowed: float) -> None:
+        """More nodes where the polynomial between two misses the equation: the derivatives at a node may be those of
+        something narrow beside it, which a step of the integrator does not feel."""
+        for _ in range(HALVINGS):
+            times, values = np.array(track.times), np.array(track.values)
+            for i in reversed(np.flatnonzero(self._missed(times, values, allowed)).tolist()):
+                low, middle = times[i], float(times[i : i + 2].mean())
+                self.side = float(np.nextafter(low, middle)), middle
+                found = scipy.integrate.solve_ivp(
+                    self.rates, (low, middle), values[i], "DOP853", rtol=rtol, atol=atol
+                )
+                if not found.success:
+                    return
+                track.times.insert(i + 1, middle)
+                track.values.insert(i + 1, found.y[:, -1])
+            if len(track.times) == len(times):
+                return
+
+    def _missed(self, times: np.ndarray, values: np.ndarray, allowed: float) -> np.ndarray:
+        """Which pieces miss y′ = f in their inside by more than `allowed` of the largest y, in their own length."""
+        halves, missed = np.diff(times) / 2, np.zeros(len(times) - 1, dtype=bool)
+        inner = self._hermite(times, values)
+        orders = [end - place for place, end in pairwise((*self.places, values.shape[1]))]
+        sizes = np.abs(values).max(axis=0)
+        for z in (-0.7, 0.1, 0.8):
+            unit = [
+                AxisBasis("chebyshev", inner.shape[-1] - 1, -1.0, 1.0)(np.array([z]), k)[0]
+                for k in range(max(orders) + 1)
+            ]
+            with np.errstate(all="ignore"):
+                y = [
+                    (inner[:, f] @ unit[k]) * halves**-k
+                    for f, order in enumerate(orders)
+                    for k in range(order)
+                ]
+                last = [place + order - 1 for place, order in zip(self.places, orders, strict=True)]
+                rates = self._all_rates(times[:-1] + halves * (1 + z), *y)
+                for f, (order, j) in enumerate(zip(orders, last, strict=True)):
+                    left = np.abs((inner[:, f] @ unit[order]) * halves ** -float(order) - rates[j]) * halves
+                    missed |= ~(left <= allowed * max(sizes[j], 1e-300))
+        return missed
+
     def form(self, track: Track, error: np.ndarray | None = None) -> TimePieces:
         """The steps as polynomials: Hermite's from the derivatives that the symbols give, or LSODA's own."""
         times, fields = np.array(track.times), len(self.places)
         if track.inner:
             inner = np.stack(track.inner)[:, list(self.places)]
         else:
-            kept = _thinned(times, self.span)
-            times = times[kept]
-            inner = self._hermite(times, np.array(track.values)[kept])
+            inner = self._hermite(times, np.array(track.values))
         unknown = np.full(fields + 1, np.nan) if error is None else error
         return TimePieces(tuple(inner[:, f] for f in range(fields)), times, unknown, ((),) * fields)
 
@@ -245,7 +322,8 @@ class System:
         for low, high in pairwise(sorted(joints)):
             part = slice(low, high + 1)
             # At a break the derivatives are those of this side.
-            at = np.clip(times[part], np.nextafter(times[low], np.inf), np.nextafter(times[high], -np.inf))
+            beyond = A_FEW_ROUNDINGS * np.abs(times[[low, high]]).max()
+            at = np.clip(times[part], times[low] + beyond, times[high] - beyond)
             with np.errstate(all="ignore"):
                 ends = self._derivatives(at, values[part])
             pieces.append(hermite(ends, halves[low:high]))
@@ -278,9 +356,15 @@ def _thinned(times: np.ndarray, breaks: tuple[float, ...]) -> np.ndarray:
         own = times[kept[-1]] - times[i]
         before = own if i == 0 else times[i] - times[i - 1]
         if i == 0 or times[i] in breaks or (own >= FEELING * length and before >= FEELING**2 * own):
-            length = own
+            length = 0.0 if times[i] in breaks else own  # beyond a break all may be narrower
             kept.append(i)
     return np.array(kept[::-1])
+
+
+def _blurred(problem: Problem) -> float:
+    """What rounding t does to something narrow, far from zero: no tolerance below that can be met there."""
+    axis = problem.axes[0]
+    return BLURRED * float(np.finfo(float).eps) * max(abs(axis.lo), abs(axis.hi)) / narrow(problem).gap(0)
 
 
 def _scales(values: list[np.ndarray]) -> np.ndarray:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..thresholds import GAIN, SLACK
+from ..thresholds import GAIN, NO_DIGIT, SLACK
 
 EPS = float(np.finfo(float).eps)
 
@@ -41,6 +41,8 @@ class Tightening:
         fall = np.full_like(found, (rtol / loose) ** GAIN)
         if len(self.differences) > 1:
             fall = np.clip(found / self.differences[-2], rtol / loose, 1.0)
+        # A looser run without a digit does not tell how good the tighter one is.
+        fall = np.where(found > NO_DIGIT, 1.0, fall)
         # Rounding is magnified as the error of the looser run was.
         rounding = SLACK * EPS * np.maximum(found / loose, 1.0)
         return np.asarray(np.maximum(found * fall, rounding))

@@ -117,7 +117,8 @@ class Scheme:
             _, u, count = jax.lax.while_loop(going, lambda carry: step(carry, end), (t, u, 0))
             return u, count
 
-        return jax.jit(run)
+        compiled: Callable[[Any, Any, Any], tuple[Any, Any]] = jax.jit(run)
+        return compiled
 
     def _longest(self, t: Any, u: Any) -> Any:
         """1/Σ_i (ρ_i/(C h_i) + 2ν/h_i² + …): all that limits a step, together."""

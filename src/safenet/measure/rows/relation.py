@@ -22,6 +22,8 @@ from ..thresholds import ROWS, ROWS_BEYOND
 
 Values = dict[sp.Symbol, Any]  # coordinates and jets, or slopes, at many points
 
+APART = 1e-9  # of a coordinate: two places between which a formula changes as its slope says
+
 # (field, time order, points) → values: what the slab before hands over.
 Handover = Callable[[int, int, np.ndarray], np.ndarray]
 
@@ -90,11 +92,19 @@ class Rows(ABC):
             return largest([slope * self.values[symbol] for symbol, slope in self.slopes.items()])
 
     def sizes(self) -> np.ndarray:
-        """w (Σ_α |∂F/∂u_α · u_α| + |what else F has|): of this a row knows its own value to a rounding."""
+        """w (Σ_α |∂F/∂u_α · u_α| + |what else F has| + |x ∂F/∂x|): of this a row knows its value to a rounding.
+
+        The last is that of the coordinates: of something narrow far from zero they have few digits.
+        """
         with np.errstate(all="ignore"):
             terms = [slope * self.values[symbol] for symbol, slope in self.slopes.items()]
             rest = self.formula.residual_at(self.values) - self.target - sum(terms)
             total = np.abs(rest) + sum(map(np.abs, terms))
+            moved = self.values | {symbol: (1 + APART) * x for symbol, x in self.coordinates.items()}
+            total = (
+                total
+                + np.abs(self.formula.residual_at(moved) - self.formula.residual_at(self.values)) / APART
+            )
         return np.broadcast_to(np.abs(self.local * self.weights) * total, self.weights.shape)
 
 

@@ -18,6 +18,7 @@ from ..problem import Problem
 from ..relation import Condition
 from .agreement import clashes
 from .fact import fact
+from .jumping import jumping
 from .structure import breaks
 
 
@@ -53,7 +54,7 @@ def elliptic(problem: Problem) -> Elliptic:
         raise SafeNetError("it is not steady and linear in a plane")
     if len(problem.equations) != len(problem.unknowns):
         raise SafeNetError("it has not one equation for each unknown")
-    if any(breaks(problem)) or clashes(problem):
+    if (any(breaks(problem)) and not jumping(problem)) or clashes(problem):
         raise SafeNetError("its formulas or its data break")
     by_owner: dict[int, tuple[dict[tuple[int, Orders], sp.Expr], sp.Expr]] = {}
     for equation in problem.equations:

@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 
 from ..evaluate import evaluate
+from ..language.tabulated import Tabulated
 from .fact import fact
 from .intervals import enclosure
 
@@ -28,8 +29,8 @@ SEEN = 4.0  # a range at most so many times that of the points hides nothing
 STEEP = 0.7  # of the range between two neighbouring points: more is a step that they do not resolve
 COMMON = 0.02  # of the domain: points meet what is as large as that, however narrow its parts
 FLAT = 0.05  # of the formula's size: less is not worth a box
-# Of an axis: what is narrower is not sure to be met by a thousand points, of a line or of more dimensions.
-NARROW = {1: 1 / 400, 2: 1 / 100}
+# Of an axis: for a series what is narrower takes hundreds of terms, and in a plane a thousand points may miss it.
+NARROW = {1: 1 / 150, 2: 1 / 100}
 ROUNDS, BOXES = 60, 4096  # halvings, and boxes at a time: more is not bounded
 SAMPLES = 64  # points in the features of a formula
 DISTINCT = 1e-9  # of an axis
@@ -94,7 +95,9 @@ def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
 
 
 def _plain(node: sp.Expr) -> bool:
-    """A polynomial of low degree varies slowly, whatever it is."""
+    """A polynomial of low degree varies slowly, whatever it is; a table varies between its ticks, which are known."""
+    if node.has(Tabulated):
+        return True
     symbols = sorted(node.free_symbols, key=str)
     return bool(node.is_polynomial(*symbols)) and sp.Poly(node, *symbols).total_degree() <= 8
 

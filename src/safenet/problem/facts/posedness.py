@@ -5,7 +5,7 @@
     some of u, u_x, … equal at both ends, fewer than the order   →  taken to be periodic
     more equations than unknowns         →  a solution only where they happen to agree
     more conditions along a line than derivatives    →  likewise
-    linear, steady, and only zeros given →  u = 0, if nothing else
+    steady, and only zeros given         →  u = 0, if nothing else
     initial values that a face does not have →  u jumps where they meet
     slopes all around that do not carry what the source needs →  no solution
 
@@ -71,14 +71,16 @@ def _overdetermined(problem: Problem) -> list[str]:
 
 
 def _homogeneous(problem: Problem) -> list[str]:
-    """u = 0 solves what is linear and has no data, and is what a solver finds; where time begins it is all there is."""
+    """u = 0 solves what has no data, and is what a solver finds; where time begins it is all there is."""
     relations = (*problem.equations, *problem.conditions)
-    if not problem.linear or problem.time is not None or any(relation.source != 0 for relation in relations):
+    if problem.time is not None or any(_at_zero(problem, relation) != 0 for relation in relations):
         return []
     fields = ", ".join(f"{name} = 0" for name in problem.unknowns)
-    return [
-        f"all that is given is zero, and {fields} a solution; others, as at an eigenvalue, are not looked for."
-    ]
+    return [f"all data are zero, so {fields} is returned; eigenfunctions are not searched for."]
+
+
+def _at_zero(problem: Problem, relation: Relation) -> sp.Expr:
+    return problem.value(relation.residual).xreplace(dict.fromkeys(relation.jets, sp.S.Zero))
 
 
 def _clashing(problem: Problem) -> list[str]:

@@ -110,12 +110,7 @@ def _value(equation: Relation) -> bool:
 
 def _cauchy(problem: Problem) -> list[str]:
     """Two conditions at one end of an axis and none at the other, where u_xx and u_yy have the same sign."""
-    if (
-        problem.time is not None
-        or problem.region is not None
-        or len(problem.unknowns) != 1
-        or len(problem.axes) < 2
-    ):
+    if problem.region is not None or len(problem.unknowns) != 1 or len(problem.axes) < 2:
         return []
     (equation, *others), found = problem.equations, []
     second = {
@@ -139,7 +134,8 @@ def _cauchy(problem: Problem) -> list[str]:
             given, bare = (axis.lower, axis.upper) if ends[0] else (axis.upper, axis.lower)
             found.append(
                 f"two conditions at {axis.name} = {given} and none at {axis.name} = {bare}: Cauchy's problem of an "
-                "elliptic equation, which amplifies the smallest error without bound. Give one condition on each side."
+                "elliptic equation, which amplifies the smallest error without bound. Give one condition on each side"
+                f"{', or change a sign' if axis.is_time else ''}."
             )
     return found
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .evaluate import COMPOSED, UNARY, constant
-from .language.tabulated import Tabulated
-from .language.where import Where
+from ..problem.evaluate import COMPOSED, UNARY, constant
+from ..problem.language.tabulated import Tabulated
+from ..problem.language.where import Where
 
 LONGEST_POWER = 64  # an integer power below this is a product: exact for negative bases
 
@@ -105,13 +105,16 @@ def _power(node: sp.Pow, parts: list[str]) -> str:
     return f"f.power({parts[0]}, {parts[1]})"
 
 
-def _safe(function: Callable[..., float]) -> Callable[..., float]:
-    """nan where a function of floats has no value, as NumPy has it."""
+def _safe(function: Callable[..., float], like: Callable[..., Any] | None = None) -> Callable[..., float]:
+    """nan where a function of floats has no value, and infinity where it is too large: as NumPy has it in `like`."""
 
     def computed(*values: float) -> float:
         try:
             return function(*values)
-        except (ValueError, OverflowError, ZeroDivisionError):
+        except OverflowError:
+            with np.errstate(all="ignore"):
+                return math.nan if like is None else float(like(*values))
+        except (ValueError, ZeroDivisionError):
             return math.nan
 
     return computed
@@ -126,7 +129,7 @@ def _composed(xp: Any) -> dict[str, Callable[[Any], Any]]:
 
 _MATH = {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}
 _PLAIN: dict[str, Callable[..., Any]] = {
-    name: _safe(getattr(math, _MATH.get(name, name)))
+    name: _safe(getattr(math, _MATH.get(name, name)), getattr(np, name))
     for name in UNARY.values()
     if hasattr(math, _MATH.get(name, name))
 }
@@ -136,7 +139,7 @@ SCALARS = SimpleNamespace(
     abs=abs,
     sign=lambda z: math.copysign(1.0, z) if z else 0.0,
     sqrt=_safe(math.sqrt),
-    power=_safe(math.pow),
+    power=_safe(math.pow, np.power),
     inverse=_safe(lambda z: 1 / z),
     arctan2=_safe(math.atan2),
     maximum=max,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
 
-from .jets import Jet, JetTable
+from ..jets import Jet, JetTable
 
 if TYPE_CHECKING:
-    from .problem import Problem
-    from .relation import Axis, Relation
+    from ..problem import Problem
+    from ..relation import Axis, Relation
 
 
 class _Writer(LatexPrinter):  # type: ignore[misc, unused-ignore]  # SymPy has no types

@@ -1,0 +1,1 @@
+"""Problems chosen by hand, each with an independent answer or a reason why there is none."""

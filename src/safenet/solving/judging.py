@@ -1,0 +1,156 @@
+"""A solution → how wrong it is, by its own account, and what the run is called: solved, not solved, …
+
+"solved" means an estimate below 10 % of the solution that explains the residual, and no doubt that the problem decides
+its solution; of fields that nothing estimates, a residual below 10 % on unseen points.
+"""
+
+from __future__ import annotations
+
+import time
+
+from ..measure.estimate import Estimate, adrift, estimated, missed_data
+from ..measure.others import another
+from ..measure.scores import field_errors_json
+from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
+from ..problem import Problem
+from ..problem.facts.posedness import left_free
+from ..problem.facts.undecided import undecided
+from ..run.budget import Budget
+from ..run.progress import Monitor
+from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, pooled
+from ..solution import Solution
+
+
+def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -> None:
+    """The outcome, and a warning where the problem is not solved. `decided`: the problem has this solution only."""
+    result = solution.result
+    if carried.interrupted or result.outcome == Outcome.INTERRUPTED:
+        result.outcome = Outcome.INTERRUPTED
+        return
+    residual, estimate = result.residual, pooled(result.estimate)
+    # Where u jumps only the error says whether it is solved, and that needs three grids.
+    unsure = getattr(solution.field, "weak", False) and estimate is None
+    missed = unsure or residual is None or residual > SOLVED_BELOW
+    if carried.stopped:
+        result.outcome = Outcome.OUT_OF_TIME
+        kept = "the best is kept, and a run with a folder can be resumed"
+        result.stop_reason = f"The budget of {clock.total:g} s is spent; {kept}."
+    elif result.outcome == Outcome.OUT_OF_TIME and not missed:
+        pass  # solved, as far as can be told without an estimate
+    elif carried.ending == Ending.GIVEN_UP:
+        result.outcome = Outcome.GIVEN_UP
+        result.warnings.append(result.stop_reason)
+    elif carried.ending == Ending.DIVERGED:
+        result.outcome = Outcome.DIVERGED
+        result.warnings.append(f"diverged: {result.stop_reason}")
+    elif missed or not decided or (estimate or 0.0) > SOLVED_BELOW:
+        result.outcome = Outcome.NOT_SOLVED
+    else:
+        result.outcome = Outcome.SOLVED
+    if missed and result.estimate is not None:
+        result.estimate_left = max(
+            result.estimate_left or 0.0, 1.0
+        )  # of so large a residual it explains nothing
+    if missed and residual is not None and result.outcome != Outcome.GIVEN_UP:
+        why = (
+            "the error is not known, three grids are needed"
+            if unsure
+            else f"residual {share(residual)} on unseen points"
+        )
+        result.warnings.append(f"not solved: {why}")
+
+
+def share(value: float) -> str:
+    """A share as a percentage; what is huge in powers of ten."""
+    return f"{value:.0%}" if value < 100 else f"{value:.0e}"
+
+
+def _undetermined(problem: Problem, found: Estimate) -> str | None:
+    """Why no number says how wrong this solution is, where the problem does not decide between it and others."""
+    if found.lost:
+        return found.lost
+    if found.seen < UNSEEN:
+        return (
+            "the solution is not unique, or there is none: a multiple of another function can be added to it and no "
+            "equation or condition changes; no error is estimated"
+        )
+    if left_free(problem) and found.seen < HARDLY:
+        return "something is left free (see above), so no error is estimated"
+    if found.noise > SOLVED_BELOW:
+        return (
+            f"rounding errors of the data are amplified to {share(found.noise)} of the solution: in double precision "
+            "the problem does not determine it, and no error is estimated"
+        )
+    return None
+
+
+def _others(solution: Solution, clock: Budget) -> list[str]:
+    """One word about another solution, where there is one."""
+    far = another(solution.problem, solution.field, clock)
+    if far is None:
+        return []
+    text = f"there is another solution, up to {far:.2g} away from this one, which Newton's method finds from zero"
+    return [f"{text}; add a condition that tells them apart"]
+
+
+def estimate(solution: Solution, monitor: Monitor, clock: Budget, former: Result | None) -> bool:
+    """By how much a solve that came to its end thinks it is wrong, unless a `former` one said.
+
+    One that was given up has seen the solution end, or jump, and of that no correction knows. False where the problem
+    does not decide what its solution is: then there is no estimate.
+    """
+    began, result, problem = time.monotonic(), solution.result, solution.problem
+    last = result.phases[-1:] and result.phases[-1].outcome
+    known = getattr(solution.field, "error", None) is not None  # of a field that its own solver measured
+    if result.residual is None or (last in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
+        return True
+    if undecided(problem) and not getattr(solution.field, "weak", False):
+        return False  # the doubts have said why
+    if clock.over():
+        result.outcome = Outcome.OUT_OF_TIME
+        result.stop_reason += " The budget is spent: the error was not estimated."
+        return True
+    decided = True
+    try:
+        if adrift(problem, solution.field):
+            result.warnings.append(
+                "the conditions do not fix the position of the layer, to nine digits, so no error is estimated; if a "
+                "symmetry fixes it, solve one half"
+            )
+            return False
+        if former is not None and former.estimate is not None:
+            result.estimate, result.estimate_left, result.estimate_since = (
+                former.estimate,
+                former.estimate_left,
+                former.estimate_since,
+            )
+        elif (found := estimated(problem, solution.field, monitor)) and (
+            why := _undetermined(problem, found)
+        ):
+            result.warnings.append(why)
+            decided = False
+        elif found:
+            result.estimate = field_errors_json(problem.unknowns, found.error, found.fields)
+            result.estimate_left, result.estimate_since = found.left, found.since
+            result.warnings += _others(solution, clock)
+        if data := missed_data(problem, solution.field):
+            result.warnings.append(
+                f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
+                f"{data.relation.text} is missed by {share(data.missed)}; the problem has no solution, or nearly none "
+                "(an eigenvalue is hit, a condition is on the wrong side, or time runs backwards)"
+            )
+        elif (size := pooled(result.estimate)) is not None and size > SOLVED_BELOW:
+            result.warnings.append(f"the error is estimated at {share(size)} of the solution")
+        elif (
+            size is not None and (result.estimate_left or 0.0) > ROUGH and result.residual > SOLVED_BELOW / 10
+        ):
+            result.warnings.append(
+                f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger "
+                "than the estimate"
+            )
+            decided = False
+    except KeyboardInterrupt:
+        result.outcome = Outcome.INTERRUPTED
+        result.stop_reason = "Interrupted while the error was estimated; a run with a folder can be resumed."
+    result.wall_seconds = round(result.wall_seconds + time.monotonic() - began, 3)
+    return decided

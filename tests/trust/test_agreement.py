@@ -1,0 +1,148 @@
+"""Outcome, exit status, --json, Python's warnings, result.json and the terminal say the same of every run."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import safenet as sn
+from safenet.cli import main
+from safenet.views.console import ConsoleMonitor
+
+
+def stated(equation: str, conditions: str, domain: str) -> str:
+    listed = ", ".join(f'"{text}"' for text in conditions.split("; "))
+    relations = f'equations = ["{equation}"]\nconditions = [{listed}]\n'
+    return f'name = "tried"\nunknowns = ["u"]\n{relations}domain = {{ {domain} }}\n'
+
+
+DECAY = stated("u_t = -u", "u(0) = 1", "t = [0, 1]")
+NETWORK = [
+    "train",
+    "--points",
+    "16",
+    "--features",
+    "4",
+    "--width",
+    "4",
+    "--recipe",
+    "paper-4",
+    "--scale",
+    "0.001",
+]
+SMALL = {"points": 16, "features": 4, "width": 4, "scale": 0.001}
+# statement, command, solver in Python, outcome, exit status, whether there is an estimate
+TABLE = {
+    "solved": (DECAY, ["solve"], "auto", "solved", 0, True),
+    "not unique": (
+        stated("u_xx + u = 0", "u(0) = 1; u(pi) = -1", 'x = [0, "pi"]'),
+        ["solve"],
+        "auto",
+        "not solved",
+        1,
+        False,
+    ),
+    "amplified": (
+        stated("u_t = 50*(u - cos(t)) - sin(t)", "u(0) = 1", "t = [0, 5]"),
+        ["solve"],
+        "auto",
+        "not solved",
+        1,
+        False,
+    ),
+    "one of two": (
+        stated("u_xx + 2*exp(u) = 0", "u(0) = 0; u(1) = 0", "x = [0, 1]"),
+        ["solve"],
+        "auto",
+        "solved",
+        0,
+        True,
+    ),
+    "blows up": (stated("u_t = u**2", "u(0) = 1", "t = [0, 2]"), ["solve"], "auto", "given up", 1, False),
+    "a poor network": (DECAY, NETWORK, sn.Train("safe-net", "paper-4", **SMALL), "not solved", 1, None),
+}
+
+
+def ran(arguments: list[str], monkeypatch, capsys) -> tuple[int, str]:
+    monkeypatch.setattr(sys, "argv", ["safenet", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0), capsys.readouterr().out
+
+
+@pytest.mark.parametrize("case", TABLE)
+def test_all_say_the_same(case: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    text, (command, *options), solver, outcome, status, estimated = TABLE[case]
+    file = tmp_path / "tried.toml"
+    file.write_text(text)
+    code, out = ran(
+        [command, str(file), *options, "--json", "--out", str(tmp_path / "run")], monkeypatch, capsys
+    )
+    printed = json.loads(out)
+    kept = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert (code, printed["outcome"], kept["outcome"]) == (status, outcome, outcome)
+    assert printed["warnings"] == kept["warnings"]
+    if estimated is not None:
+        assert (printed["estimate"] is not None) == estimated
+    # Whatever is not solved says why.
+    assert outcome == "solved" or printed["warnings"]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        solution = sn.solve(sn.loads(text), solver, monitor=sn.Monitor())
+    assert solution.result.outcome == outcome
+    assert solution.result.warnings == printed["warnings"]
+    spoken = [str(one.message) for one in said if issubclass(one.category, sn.SafeNetWarning)]
+    assert spoken == [f"tried: {one}" for one in printed["warnings"]]
+    code, out = ran([command, str(file), *options, "--out", str(tmp_path / "again")], monkeypatch, capsys)
+    assert code == status
+    assert out.startswith(f"tried: {outcome}\n")
+    assert all(f"warning         {one}" in out for one in printed["warnings"])
+
+
+def test_out_of_time_is_said_and_is_no_success(tmp_path: Path, monkeypatch, capsys) -> None:
+    lorenz = (
+        'unknowns = ["u", "v", "w"]\nequations = ["u_t = 10*(v - u)", "v_t = u*(28 - w) - v", "w_t = u*v - 8/3*w"]\n'
+        'conditions = ["u(0) = 1", "v(0) = 1", "w(0) = 1"]\ndomain = { t = [0, 200] }\n'
+    )
+    (tmp_path / "tried.toml").write_text(lorenz)
+    arguments = [
+        "solve",
+        str(tmp_path / "tried.toml"),
+        "--budget",
+        "0.01s",
+        "--json",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    code, out = ran(arguments, monkeypatch, capsys)
+    assert (code, json.loads(out)["outcome"]) == (1, "out of time")
+    assert json.loads(out)["estimate"] is None
+    assert "budget" in json.loads(out)["stop_reason"]
+
+
+def test_interrupted_is_130(tmp_path: Path, monkeypatch, capsys) -> None:
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ConsoleMonitor, "phase", pressed)
+    (tmp_path / "tried.toml").write_text(DECAY)
+    arguments = ["solve", str(tmp_path / "tried.toml"), "--json", "--out", str(tmp_path / "run")]
+    code, out = ran(arguments, monkeypatch, capsys)
+    assert (code, json.loads(out)["outcome"]) == (130, "interrupted")
+
+
+def test_what_cannot_begin_is_2(tmp_path: Path, monkeypatch, capsys) -> None:
+    (tmp_path / "tried.toml").write_text(DECAY.replace("u_t = -u", "u_t = -w"))
+    code, out = ran(["solve", str(tmp_path / "tried.toml"), "--json"], monkeypatch, capsys)
+    assert (code, out) == (2, "")
+
+
+def test_a_percentage_is_never_hundreds_of_digits() -> None:
+    from safenet.solving.judging import share
+
+    assert share(0.123) == "12%"
+    assert share(1e300) == "1e+300"
