@@ -150,7 +150,7 @@ def exponax(name: str, n: int, steps: int) -> dict[str, Any]:
                 length,
                 n,
                 end / steps,
-                convection_scale=-6.0,
+                convection_scale=6.0,
                 dispersivity=-1.0,
                 hyper_diffusivity=0.0,
                 order=4,

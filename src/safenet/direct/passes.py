@@ -85,7 +85,8 @@ class Passes:
         # Saved before the state at hand becomes a candidate: a resumed run must not know that it was stopped.
         self.save(force=True)
         if (interrupted or self.stopped) and self.state is not None and self.state.field is not None:
-            self._candidate(self.state.field)
+            # Who stops a run does not wait: a few points will do.
+            self._candidate(self.state.field, points=64 if interrupted else 1024)
         field = Unknown(len(self.problem.unknowns)) if self.best is None else self.best
         history = np.empty((0, 2))  # of losses: there are none
         return Carried(
@@ -159,9 +160,9 @@ class Passes:
             record.stop_reason = state.reason if reached > self.reached else before.stop_reason
         self.reached = reached
 
-    def _candidate(self, field: Any, certain: bool = False) -> None:
+    def _candidate(self, field: Any, certain: bool = False, points: int = 1024) -> None:
         """The better of this and the best so far by the held-out residual; `certain`: its solver knows its error."""
-        measured = held_out(self.problem, field)
+        measured = held_out(self.problem, field, points)
         if self.best is not None and self.measured is None:  # of a resumed run
             self.measured = held_out(self.problem, self.best)
         if self.measured is None or certain or measured.better(self.measured):

@@ -114,7 +114,8 @@ class Integrate:
                 # Steps of an order of 5 and less: a digit at a time, and none that was not asked for.
                 tolerances = [rtol / 10] if error.max() > self.tolerance and rtol > STIFF_TIGHTEST else []
             elif not tolerances and error.max() > self.tolerance and rtol > tightest:
-                tolerances = [tightest]
+                # A tenth of what the error asks for, as it is in proportion.
+                tolerances = [max(tightest, 0.1 * rtol * self.tolerance / float(error.max()))]
             state = Direct(
                 field=system.form(track, error),
                 residual=float(error[-1]),
