@@ -98,6 +98,20 @@ def test_pieces_and_long_names_have_their_latex():
     assert r"\rho_{t} &= \mathrm{Re} \rho_{xx} + \begin{cases} 1 &" in text
 
 
+def test_an_unknown_function_and_a_periodic_axis_have_their_latex():
+    x = np.linspace(0, 1, 9)
+    beam = sn.Problem(
+        "diff(a*u_x, x) = -1",
+        on={"x": (0, 1)},
+        where=["u(0) = 0", "u(1) = 0"],
+        unknown={"a": {"of": ["x"], "start": 1, "above": 0}},
+        data=sn.Data(x=x, u=x * (1 - x) / 2, sigma=0.01),
+    )
+    assert r"u_{x} a_{x}(x) + u_{xx} a(x) &= -1" in beam.latex()
+    ring = sn.Problem("u_t + u_x = 0", on=ON, where=["u(x, 0) = sin(2*pi*x)"], periodic=["x"])
+    assert r"\text{periodic in } x" in ring.latex()
+
+
 def test_a_solution_says_in_a_line_and_in_a_table_what_came_out(heat):
     assert repr(heat).startswith("Solution(heat: u(x, t), solved, estimated error ")
     assert len(repr(heat)) < 100

@@ -21,6 +21,12 @@ class _Writer(LatexPrinter):  # type: ignore[misc, unused-ignore]  # SymPy has n
         spelt = self._settings["symbol_names"].get(symbol)
         return str(spelt if spelt is not None else latex_name(symbol.name))
 
+    def _print_Tabulated(self, expression: sp.Expr) -> str:  # noqa: N802
+        _, orders, *places = expression.args
+        suffix = "".join(str(place) * int(n) for place, n in zip(places, orders, strict=True))
+        where = ", ".join(self._print(place) for place in places)
+        return f"{latex_name(expression.table.name, suffix)}({where})"
+
     def _print_Where(self, expression: sp.Expr) -> str:  # noqa: N802
         g, a, b = (self._print(part) for part in expression.args)
         return rf"\begin{{cases}} {a} & {g} > 0 \\ {b} & \text{{otherwise}} \end{{cases}}"
@@ -44,7 +50,7 @@ def latex(expression: sp.Expr, symbols: dict[sp.Symbol, str] | None = None) -> s
 
 def latex_relation(problem: Problem, relation: Relation) -> tuple[str, str]:
     """The two sides of an equation or condition; where a condition holds is in its arguments, or said as `on walls`."""
-    table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns)
+    table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns, None, problem.functions)
     sides = [table.rewrite(side, "") for side in (relation.statement.lhs, relation.statement.rhs)]
     symbols = {symbol: _jet(problem, jet) for symbol, jet in table.jets.items()}
     left, right = (latex(side, symbols) for side in sides)
@@ -78,6 +84,8 @@ def latex_problem(problem: Problem) -> str:
     domain = r",\; ".join(map(_interval, problem.axes))
     if problem.shape is not None or problem.remove:
         domain += r"\;\text{(a region of this box)}"
+    if problem.periodic:
+        domain += rf"\;\text{{periodic in }} {', '.join(map(latex_name, problem.periodic))}"
     numbers = [_number(problem, symbol, value) for symbol, value in problem.parameters.items()]
     rows[-1] += "[4pt]"
     rows.append("& " + r",\quad ".join([domain, *numbers]))
