@@ -60,7 +60,7 @@ class Evolve:
 
     name: ClassVar[str] = "evolve"
     marches: ClassVar[bool] = False
-    tolerance: float = 5e-4
+    tolerance: float = 1e-3
     unknowns: int = 120_000
     only_above: float = 0.0
 
