@@ -145,16 +145,6 @@ def exponax(name: str, n: int, steps: int) -> dict[str, Any]:
             "kuramoto-sivashinsky": lambda: ex.stepper.KuramotoSivashinskyConservative(
                 1, length, n, end / steps, order=4
             ),
-            "kdv": lambda: ex.stepper.KortewegDeVries(
-                1,
-                length,
-                n,
-                end / steps,
-                convection_scale=6.0,
-                dispersivity=-1.0,
-                hyper_diffusivity=0.0,
-                order=4,
-            ),
             "burgers": lambda: ex.stepper.Burgers(
                 1, length, n, end / steps, diffusivity=1 / (100 * np.pi), order=4
             ),

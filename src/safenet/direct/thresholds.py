@@ -136,7 +136,7 @@ ELEMENTS_NEAR = 0.1  # tails within this factor of the largest are cut, too
 ELEMENTS_FALL = (
     1e-3,
     0.1,
-)  # a level never counts as more than so much better; the second where only corners were cut
+)  # a level never counts as more than so much better; the second where corners are cut
 ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
 ELEMENTS_TORN = 1e-3  # error at which elements of a table of constants stop: singular at each of its corners
 ELEMENTS_STUCK = 3  # levels in a row that gain nothing

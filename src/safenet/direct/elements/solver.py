@@ -111,14 +111,13 @@ class Elements:
             if budget.over():
                 yield replace(best, stopped=True)
                 return
-            former = layers
             if (
                 torn
             ):  # singular at every corner of the table: cells of a table are small, and their degree rises
                 degree += 1
             else:
                 layers, degree, parts = _finer(form, grid, layers, degree, parts)
-            cut = layers != former
+            cut = any(layers.values())
 
     def _ended(self, best: Direct, reason: str) -> Direct:
         solved = best.residual < ELEMENTS_MORE * self.tolerance
@@ -140,12 +139,12 @@ def _finer(
     degree, and then more parts."""
     coefficients = np.asarray(form.coefficients)
     box = np.array(form.cells)
-    area = np.prod(box[:, :, 1] - box[:, :, 0], axis=1)
     high = np.concatenate(
         [coefficients[:, :, -2:].reshape(len(box), -1), coefficients[:, :, :, -2:].reshape(len(box), -1)],
         axis=1,
     )
-    tails = np.linalg.norm(high, axis=1) * np.sqrt(area)
+    # As energies, which do not shrink with a rectangle: the error of a corner spreads everywhere.
+    tails = np.linalg.norm(high, axis=1)
     touching = {
         corner: np.any(box[:, 0] == corner[0], axis=1) & np.any(box[:, 1] == corner[1], axis=1)
         for corner in layers
