@@ -2,8 +2,6 @@
 FROM python:3.12-slim
 COPY . /source
 RUN pip install --no-cache-dir -c /source/constraints.txt "/source[data,report]" && rm -rf /source
-RUN useradd --create-home user && mkdir -p /work/runs && chown -R user /work
-USER user
 WORKDIR /work
 ENTRYPOINT ["safenet"]
 CMD ["--help"]

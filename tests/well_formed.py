@@ -15,9 +15,10 @@ class Balance(HTMLParser):
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
         self.ids += [given["id"]] if "id" in given else []
-        self.urls += [
-            given[name] for name in ("src", "href", "xlink:href", "action", "data") if given.get(name)
-        ]
+        # A link that a reader may follow loads nothing; it does not say where it was followed from.
+        followed = tag == "a" and given.get("rel") == "noreferrer"
+        names = () if followed else ("src", "href", "xlink:href", "action", "data")
+        self.urls += [given[name] for name in names if given.get(name)]
         if tag not in VOID:
             self.open.append(tag)
 

@@ -38,7 +38,17 @@ if TYPE_CHECKING:
         views,
     )
     from .analysis import spectrum
-    from .direct.solver import Cells, Conserve, Fourier, Integrate, LeastSquares, March, Modes
+    from .direct.solver import (
+        Cells,
+        Conserve,
+        Elements,
+        Evolve,
+        Fourier,
+        Integrate,
+        LeastSquares,
+        March,
+        Modes,
+    )
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit
     from .networks import METHODS, Method
@@ -63,7 +73,18 @@ _NAMES = {
     "run.progress": ("Monitor",),
     "run.result": ("Outcome", "Result"),
     "inverse.plan": ("Fit",),
-    "direct.solver": ("Cells", "Conserve", "Fourier", "Integrate", "LeastSquares", "March", "Modes"),
+    "direct.solver": (
+        "Cells",
+        "Conserve",
+        "Elements",
+        "Evolve",
+        "Fourier",
+        "Integrate",
+        "LeastSquares",
+        "March",
+        "Modes",
+        "Sparse",
+    ),
     "train.solver": ("Train",),
     "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "Optax", "SSBroyden"),
     "train.recipes": ("RECIPES",),
@@ -102,6 +123,8 @@ __all__ = [
     "Conserve",
     "Data",
     "Disc",
+    "Elements",
+    "Evolve",
     "Fit",
     "Fourier",
     "Integrate",
@@ -121,6 +144,7 @@ __all__ = [
     "SafeNetError",
     "SafeNetWarning",
     "Solution",
+    "Sparse",
     "Table",
     "Train",
     "analysis",

@@ -21,7 +21,7 @@ def cores() -> int:
 
 
 def _cores_as_devices() -> None:
-    """One CPU device for each core, for `training.spread`; whoever has counted them before is left in peace."""
+    """One CPU device for each core, for `train/spread.py`; no-op if the number of devices is already set."""
     flags = os.environ.get("XLA_FLAGS", "")
     counted = jax.config.jax_num_cpu_devices  # type: ignore[attr-defined]
     if counted != -1 or "xla_force_host_platform_device_count" in flags:

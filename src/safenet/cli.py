@@ -1,4 +1,4 @@
-"""The commands. Each parses its options, calls the library, and prints; no logic of its own."""
+"""The commands: each reads its options, calls the library and prints."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from .commands.doctor import doctor
 from .commands.help import Panelled
 from .commands.new import new
 from .commands.past import past
+from .commands.ui import ui
 from .errors import SafeNetError, SafeNetWarning, printable
 from .paper.command import report
 
@@ -70,7 +71,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
@@ -102,6 +103,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "spectrum": runs.spectrum,
     "bench": bench,
     "report": report,
+    "ui": ui,
     "doctor": doctor,
 }
 for _name, _command in COMMANDS.items():
@@ -110,7 +112,7 @@ app.add_typer(store, name="store")
 
 
 def _shown(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    """A warning as a line: on a terminal nobody wants to know which line of ours gave it."""
+    """A warning as one line, without the place in our source."""
     label = "" if issubclass(category, SafeNetWarning) else f"{category.__name__}: "
     print(printable(f"safenet: {label}{message}"), file=sys.stderr)
 

@@ -25,7 +25,7 @@ class Place:
 
 
 class SafeNetError(Exception):
-    """`message` says what is wrong and where; `remedy` says what to try; `where` is the place for programs to read.
+    """`message` says what is wrong and where, `remedy` what to try; `where` is the place as data.
 
     Examples:
         >>> try:

@@ -66,3 +66,16 @@ class _Follower(MetaPathFinder):
 
             spec.loader.exec_module = exec_module  # type: ignore[method-assign, assignment]
         return spec
+
+
+class _Later:
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._module), name)
+
+
+def later(module: str) -> Any:
+    """A module that is imported when something of it is first asked for."""
+    return _Later(module)

@@ -31,9 +31,12 @@ SOLVERS: dict[str, str] = {
     "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
     "march": "Newton on cells, on a grid or with series, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
+    "elements": "elements of high degree on rectangles, sparse, thinner at corners: steady, linear, second order",
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
-    "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
     "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
+    "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
+    "sparse": "least squares for a growing list of products of polynomials, in four dimensions and more",
+    "evolve": "quadratic triangles and Rosenbrock steps, for diffusion in time on regions of the plane",
 }
 METHODS: dict[str, str] = {
     "safe-net": "SAFE-NET: trainable Fourier products and features of the conditions, with our improvements",

@@ -1,10 +1,4 @@
-"""u(x, t) as an object: call it, differentiate it, score it, draw it, save it.
-
-sol(x=0.3, t=0.5)            values, with NumPy broadcasting
-sol.diff("x", 2)(x=…, t=…)   derivatives
-sol.error()                  against the reference, or the held-out residual where there is none
-sol.save(folder); load(folder)
-"""
+"""u(x, t) as an object: call it, differentiate it, score it, draw it, save it."""
 
 from __future__ import annotations
 
@@ -39,9 +33,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from .train.plan import Plan
-    from .views.animate import Film
-    from .views.compare import Comparison
-
 OUTSIDE = "a solution is known only inside its domain"
 
 
@@ -51,7 +42,10 @@ class OutsideError(SafeNetError):
 
 @dataclass(repr=False)
 class Solution:
-    """A field (a network, series, cells or modes), its problem, the plan that led to it, and where it is saved.
+    """A solution: a function of the axes, with its derivatives, its error, pictures and files.
+
+    It holds the `field` (a network, series, cells or modes), its `problem`, the `plan` that led to it, the `result`,
+    and the `folder` where it is saved.
 
     Examples:
         >>> round(float(solution(t=1.0)), 6)  # exp(-1)
@@ -196,17 +190,25 @@ class Solution:
 
         return plot(self, *what, style=style, **at)
 
-    def animate(self, *what: str, frames: int = 60, fps: int = 20, style: str = "light", **at: Any) -> Film:
+    def animate(self, *what: str, frames: int = 60, fps: int = 20, style: str = "light", **at: Any) -> Any:
         """The fields over time as a film: `sol.animate().save("wave.gif")`, or .mp4; in a notebook it plays."""
         from .views.animate import animate
 
         return animate(self, *what, frames=frames, fps=fps, style=style, **at)
 
-    def compare(self, other: Solution, style: str = "light", **at: Any) -> Comparison:
+    def compare(self, other: Solution, style: str = "light", **at: Any) -> Any:
         """‖u − v‖/‖v‖ of every field that both have, and a picture of both beside their difference."""
         from .views.compare import compare
 
         return compare(self, other, style, **at)
+
+    def explore(self) -> Any:
+        """The fields to play with, in a notebook: sliders, a player for time, cross-sections where one clicks.
+
+        Needs Panel: pip install 'safenet[ui]'."""
+        from .views.explore import explore
+
+        return explore(self)
 
     def grid(self, **counts: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Ticks by axis and values by unknown on a grid over the box: `sol.grid(x=201, t=[0, 0.5, 1])`.
@@ -284,7 +286,7 @@ def _named(factory: Callable[[Any], Any] | None) -> str:
 def load(
     folder: str | Path, problem: Problem | None = None, *, factory: Callable[[Any], Any] | None = None
 ) -> Solution:
-    """The solution saved in `folder`, to the bit. A library problem gets its reference back by its name.
+    """Load the solution saved in `folder`, bit for bit. A problem of the library gets its reference back.
 
     `factory`: for a network of your own, the function that made it, if its module is not imported yet.
 
@@ -298,7 +300,7 @@ def load(
     if not (folder / SOLUTION).exists():
         raise SafeNetError(
             f"the run in {folder} ended before it had a solution",
-            f"go on with `safenet solve --resume {folder}`",
+            f"continue it with `safenet solve --resume {folder}`",
         )
     plan = read_plan(folder)
     with undamaged(folder / SOLUTION):

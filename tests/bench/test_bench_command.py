@@ -156,7 +156,7 @@ def test_a_run_of_the_store_is_a_run_folder(desk):
     [
         (("bench",), "no suite was given"),
         (("bench", "paper-mian"), "did you mean 'paper-main'"),
-        (("bench", "nowhere.toml"), "cannot read"),
+        (("bench", "nowhere.toml"), "nowhere.toml does not exist"),
         (("bench", "mine.toml", "--scale", "tiny"), "there is no scale 'tiny'"),
         (("bench", "mine.toml", "--only", "waves"), "no case of mine has 'waves'"),
         (("bench", "smoke", "--engine", "dask", "--out", "new"), "has no address"),

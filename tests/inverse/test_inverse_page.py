@@ -17,7 +17,7 @@ PROGRAMS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 @pytest.mark.parametrize(
     ("program", "name", "value", "tolerance"),
-    [(PROGRAMS[0], "nu", 0.3, 1e-8), (PROGRAMS[1], "k", 0.7, 1e-2)],
+    [(PROGRAMS[0], "nu", 0.3, 1e-8), (PROGRAMS[2], "k", 0.7, 1e-2)],
     ids=["Gauss–Newton", "a network"],
 )
 def test_the_program_finds_the_number(program, name, value, tolerance):
@@ -26,6 +26,23 @@ def test_the_program_finds_the_number(program, name, value, tolerance):
         exec(compile(program, "inverse.md", "exec"), names)
     assert out.getvalue().strip()
     assert abs(names["sol"].found[name] - value) < tolerance
+
+
+def test_a_table_is_a_grid_or_a_function():
+    names = {"__name__": "page"}
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(PROGRAMS[1], "inverse.md", "exec"), names)
+    assert out.getvalue().startswith("u_x*k_x + u_xx*k = -1 0.09")
+    at = np.linspace(0, 1, 9)
+    grid, function = (names[name].tables["k"].spline([at], (0,)) for name in ("grid", "function"))
+    np.testing.assert_allclose(grid, function, atol=1e-9)
+
+
+def test_a_problem_with_an_unknown_function_is_read(tmp_path):
+    (text,) = re.findall(r"^```toml\n# rod.toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (tmp_path / "ends.csv").write_text("x,t,u\n0,1,0.5\n1,1,0.2\n")
+    (tmp_path / "rod.toml").write_text(text)
+    assert sn.read(tmp_path / "rod.toml").curves["k"].cells == 24
 
 
 def test_the_file_is_read(tmp_path):

@@ -7,6 +7,8 @@ import re
 import shutil
 from dataclasses import replace
 from functools import cache
+from html import unescape
+from pathlib import Path
 
 import pytest
 from plotly import graph_objects
@@ -72,6 +74,45 @@ def test_the_page_is_well_formed_and_loads_nothing(page):
     assert not re.search(r"url\(\s*['\"]?(?!#)|@import", text)
     assert "default-src 'none'" in text
     assert page.stat().st_size < 4_000_000
+
+
+def test_three_sentences_on_top_say_what_came_out(page):
+    text = page.read_text("utf-8")
+    claims, errors, ahead = map(unescape, re.findall(r'<p class="lead">(.*?)</p>', text))
+    chips = dict(re.findall(r'data-verdict="([^"]*)" aria-pressed="false"><b>(\d+)</b>', text))
+    total, *counts = map(int, re.findall(r"\d+", claims))
+    assert [str(count) for count in counts] == list(chips.values())
+    assert total == sum(counts)
+    marks = [len(re.findall(rf'<td class="{mark}[ "]', text)) for mark in ("same", "better", "worse")]
+    assert [int(count) for count in re.findall(r"\d+", errors)] == [sum(marks), *marks]
+    assert "our smallest error in" in ahead
+    assert 'href="https://arxiv.org/abs/2502.07209"' in text
+
+
+def test_every_section_can_be_linked_to(page):
+    text = page.read_text("utf-8")
+    ids = set(parsed(text).ids)
+    anchors = re.findall(r'class="anchor" href="#([^"]*)"', text)
+    assert len(anchors) > 10
+    assert set(anchors) <= ids
+
+
+def test_every_colour_of_text_has_a_contrast_of_four_and_a_half_to_one():
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        r, g, b = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    style = (Path(sn.__file__).parent / "report" / "page" / "page.css").read_text("utf-8")
+    themes = re.findall(r":root[^{]*\{(.*?)\}", style, re.DOTALL)
+    assert len(themes) == 2
+    for theme in themes:
+        colours = dict(re.findall(r"--([\w-]+): (#\w{6})", theme))
+        for name in ("ink", "soft", "faint", "accent", "good", "some", "bad", "none"):
+            backs = [colours[back] for back in ("back", "card", "head", f"{name}-back") if back in colours]
+            for back in backs:
+                dark, light = sorted((luminance(colours[name]), luminance(back)))
+                assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, back)
 
 
 def test_an_empty_store_gives_a_page_that_says_what_to_run(tmp_path):

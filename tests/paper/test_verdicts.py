@@ -8,6 +8,7 @@ from safenet.paper.verdicts import (
     NOT,
     PARTLY,
     REPRODUCED,
+    TOO_FEW,
     UNMEASURED,
     Finding,
     at_least,
@@ -48,4 +49,5 @@ def test_missing_problems_limit_the_verdict():
     assert Finding("x", REPRODUCED, 8, 8).limited.verdict == REPRODUCED
     assert Finding("x", REPRODUCED, 7, 8).limited == Finding("x (7 of 8 problems measured)", PARTLY, 7, 8)
     assert Finding("x", NOT, 4, 8).limited.verdict == NOT
-    assert Finding("x", REPRODUCED, 3, 8).limited.verdict == UNMEASURED
+    assert Finding("x", REPRODUCED, 3, 8).limited.verdict == TOO_FEW
+    assert Finding("", UNMEASURED, 0, 8).limited.verdict == UNMEASURED

@@ -13,7 +13,7 @@ from safenet.errors import SafeNetError
 from safenet.run import budget
 from safenet.run.budget import Budget, multiplications_per_second, seconds
 from safenet.run.result import Outcome
-from safenet.solving import door
+from safenet.solving import door, judging
 from safenet.views.describe import result_text
 
 
@@ -74,7 +74,7 @@ def test_a_spent_budget_interrupts_the_plan_which_can_be_resumed_to_the_bit(
 ) -> None:
     problem, clock = sn.loads(FISHER), Clock("marching on cells", 2)
     monkeypatch.setattr(budget, "time", clock)
-    stopped = sn.solve(problem, budget="5m", out=tmp_path, monitor=clock)
+    stopped = sn.solve(problem, "march", budget="5m", out=tmp_path, monitor=clock)
     result = json.loads((tmp_path / "result.json").read_text())
     assert (result["outcome"], result["estimate"]) == ("out of time", None)
     assert "The budget of 300 s is spent" in result["stop_reason"]
@@ -96,9 +96,11 @@ def test_a_spent_budget_interrupts_the_plan_which_can_be_resumed_to_the_bit(
 def test_a_budget_may_end_between_the_solution_and_its_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, measured = Clock("measured", 1), door.errors
     monkeypatch.setattr(budget, "time", clock)
-    monkeypatch.setattr(door, "errors", lambda *given: (measured(*given), clock.phase("measured"))[0])
+    monkeypatch.setattr(
+        door, "errors", lambda *given, **more: (measured(*given, **more), clock.phase("measured"))[0]
+    )
     result = sn.solve(LINEAR, budget=300, monitor=clock).result
-    assert (result.outcome, result.estimate) == (Outcome.SOLVED, None)
+    assert (result.outcome, result.estimate) == (Outcome.OUT_OF_TIME, None)
     assert "The budget is spent: the error was not estimated" in result.stop_reason
     assert result.residual < 1e-10
 
@@ -128,7 +130,7 @@ def test_the_seconds_that_are_shown_are_those_of_the_whole_solve(monkeypatch: py
 
     plan = door.plan_for
     monkeypatch.setattr(door, "plan_for", lambda *given: (slowly(), plan(*given))[1])
-    monkeypatch.setattr(door, "estimated", slowly)
+    monkeypatch.setattr(judging, "estimated", slowly)
     began = time.monotonic()
     solution = sn.solve(LINEAR, monitor=sn.Monitor())
     passed = time.monotonic() - began

@@ -4,7 +4,7 @@ import pytest
 
 from safenet import library
 from safenet.direct.march_on_cells import MarchOnCells
-from safenet.direct.solver import Cells, LeastSquares, March, Modes
+from safenet.direct.solver import Cells, Elements, Fourier, LeastSquares, March, Modes
 from safenet.errors import SafeNetError
 from safenet.problem import Problem, loads
 from safenet.solving.auto import Auto
@@ -60,13 +60,13 @@ def renamed(problem, name):
             ["periodic in x", "linear"],
         ),
         (library.problem("reaction"), [MarchOnCells], ["nonlinear", "slab", "cells"]),
-        (library.problem("burgers"), [MarchOnCells], ["nonlinear", "follow"]),
+        (library.problem("burgers"), [Fourier, MarchOnCells], ["nonlinear and smooth", "exponential steps"]),
         (
             library.problem("nh-heat"),
             [Modes, LeastSquares, MarchOnCells],
             ["no symmetry", "linear"],
         ),
-        (POISSON, [Modes, LeastSquares, Cells], ["linear"]),
+        (POISSON, [Modes, Elements, LeastSquares, Cells], ["linear", "elements of high degree"]),
         (BRATU, [LeastSquares, Cells], ["nonlinear", "no time axis", "cells"]),
         (AHEAD, [LeastSquares, Cells], ["nonlinear", "looks ahead", "cells"]),
     ],

@@ -50,15 +50,19 @@ def test_an_option_of_a_network_never_changes_the_solver():
 
 
 def test_the_same_march_has_the_same_estimate_whoever_asked_for_it():
-    """Only solves called `default` used to have one."""
-    chosen, asked = (sn.solve(FISHER, s, monitor=sn.Monitor()) for s in (sn.Auto(), sn.March(on="cells")))
+    """Only solves called `default` used to have one. Values at a side make no series: cells are Auto's choice."""
+    problem = sn.loads(FISHER.toml().replace("u(1, t) = 0", "u(1, t) = t/10"))
+    chosen, asked = (sn.solve(problem, s, monitor=sn.Monitor()) for s in (sn.Auto(), sn.March(on="cells")))
     assert chosen.plan.passes == asked.plan.passes
     assert chosen.result.estimate == asked.result.estimate is not None
 
 
-@pytest.mark.parametrize("name", NAMES)
+SUITED = {"elements": sn.library.problem("helmholtz"), "conserve": sn.library.problem("burgers")}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "fit"])
 def test_every_solver_has_a_name_and_a_plan_that_survives_json(name):
-    problem = sn.library.problem("wave")
+    problem = {**SUITED, "integrate": DECAY, "fourier": FISHER}.get(name, sn.library.problem("wave"))
     plan = plan_for(problem, name)
     assert plan.solver == name
     again = (Plan if name == "train" else DirectPlan).from_json(plan.to_json())

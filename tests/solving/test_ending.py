@@ -91,10 +91,12 @@ domain = { x = [0, 1] }
 
 def test_a_solution_that_dwarfs_its_data_is_none():
     """sin(πx) solves the equation without its source, which is not orthogonal to it."""
-    with pytest.warns(SafeNetWarning, match="eigenvalue"):
+    with pytest.warns(SafeNetWarning) as said:
         solution = sn.solve(sn.loads(RESONANT))
-    assert solution.result.estimate > 0.1
-    assert solution.estimate() == solution.result.estimate
+    words = " ".join(str(one.message) for one in said)
+    assert "not unique, or there is none" in words
+    assert "eigenvalue" in words
+    assert (solution.result.outcome, solution.result.estimate) == ("not solved", None)
     # Beside the eigenvalue there is one, large as it is.
     near = sn.solve(sn.loads(RESONANT.replace("pi^2", "9.87")))
     assert near.result.warnings == []
@@ -116,7 +118,8 @@ def test_a_solution_that_grows_from_its_data_is_one(equation, conditions):
     solution = sn.solve(sn.loads(text + '\nexact = { u = "exp(40*x)" }'))
     assert solution.result.warnings == []
     assert solution.error().l2re < 1e-13
-    assert solution.result.estimate < 1e-10
+    # In the direction of exp(40 x) the rows are nearly blind: what is known of it is a bound.
+    assert 1e-15 < solution.result.estimate < 1e-3
 
 
 def test_a_condition_where_the_flow_leaves_is_not_met():
@@ -135,7 +138,7 @@ def test_a_condition_where_the_flow_leaves_is_not_met():
 @pytest.mark.parametrize(
     ("change", "doubt"),
     [
-        (('= 1"', '= 0"'), "u = 0 a solution"),
+        (('= 1"', '= 0"'), "u = 0 is returned"),
         (('"u(0) = 0"', '"u(0) = 0", "u_x(0) = 5"'), "3 conditions for equations of order 2"),
     ],
 )

@@ -312,5 +312,5 @@ def test_a_direct_solver_has_no_rates():
 
 def test_direct_solves_run_one_after_another():
     together = solve_many([DECAY, DECAY], together=True)
-    assert [solution.result.phases[0].name for solution in together] == ["modes"] * 2
+    assert [solution.result.phases[0].name for solution in together] == ["integrate"] * 2
     assert solve_many(DECAY, seeds=[]) == []

@@ -121,8 +121,8 @@ class Analysis:
         for name, kernel in self.kernels.items():
             lines.append(
                 f"  kernel          {name}: κ_max {kernel.eigenvalues[0]:.3e}, condition {kernel.condition:.1e}, "
-                f"{kernel.effective_dimension():.0f} of {len(kernel.residual)} directions, "
-                f"{kernel.remaining():.0%} left by gradient descent"
+                f"effective rank {kernel.effective_dimension():.0f} of {len(kernel.residual)}; gradient descent would "
+                f"leave {kernel.remaining():.0%} of the loss"
             )
         for name, gram in self.grams.items():
             lines.append(f"  Gram matrix     {name}: condition {gram.condition:.3g} ({len(gram.matrix)})")
@@ -155,7 +155,7 @@ def spectrum(
     `operator`: hessian (default) or gauss-newton. `terms`: also of each term. `optimiser`: also what lbfgs or levenberg
     sees. `dense`: all eigenvalues (at most 10,000 parameters), or Lanczos quadrature with `probes` (100) of `steps`
     (200). On a CPU the defaults are smaller; the result says what was used. For a problem: of the network of `method`
-    (with `options` as in `solve`) after `adam` iterations. `say` hears what is being computed.
+    (with `options` as in `solve`) after `adam` iterations. `say` is called with each line of progress.
 
     Examples:
         >>> analysis = sn.spectrum(decay, method="pinn", width=4, depth=1, points=20, condition_points=1)

@@ -14,10 +14,12 @@ from ..direct.plan import DirectPlan
 from ..networks.methods import METHODS, Method
 from ..problem import Problem
 from ..problem.toml import loads
-from ..solving.plans import AnyPlan, plan_for
+from ..solving.plans import plan_for
 from ..train.plan import Plan
 from ..train.solver import Train
 from .naming import called, setting, statement
+
+AnyPlan = DirectPlan | Plan
 
 # Raised when the same configuration would give another result: what was measured before then no longer counts.
 PROTOCOL = 1

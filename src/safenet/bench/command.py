@@ -35,21 +35,23 @@ def bench(
         typer.Option(metavar="WORDS", help="cases whose label has all of these words, e.g. 'wave seed 0'"),
     ] = "",
     minutes: Annotated[
-        float | None, typer.Option(min=0, help="stop after this time; the same command goes on")
+        float | None, typer.Option(min=0, help="stop after this time; the same command continues")
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="try failed cases once more")] = False,
     merge: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FROM", help="first take over rows of a store or .jsonl file (repeatable)"),
+        typer.Option(metavar="FROM", help="first copy rows from a store or .jsonl file (repeatable)"),
     ] = None,
     export: Annotated[
         Path | None, typer.Option(metavar="F", help="afterwards, write all rows to .jsonl, .csv or .parquet")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="list cells and their time, do nothing")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="list the cases and their time, run nothing")
+    ] = False,
     list_suites: Annotated[bool, typer.Option("--list", help="name the built-in suites")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print the summary, or the list, as JSON")] = False,
 ) -> None:
-    """Carry out what is missing of a suite; kill it whenever you like: the same command goes on.
+    """Run the unfinished cases of a suite; safe to interrupt and rerun.
 
     Several processes may share one --out. The exit status is 1 where cases failed.
 
@@ -101,9 +103,7 @@ def _resources(given: list[str]) -> dict[str, float]:
         ) from None
 
 
-store = typer.Typer(
-    help="What benchmarks left: export and merge.", no_args_is_help=True, rich_markup_mode=None
-)
+store = typer.Typer(help="Export and merge benchmark results.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @store.command("export")
@@ -136,7 +136,7 @@ def merge_stores(
         list[Path], typer.Argument(metavar="FROM…", help="other folders, .db or .jsonl files")
     ],
 ) -> None:
-    """Take over what is missing here; what is here stays as it is.
+    """Copy rows that are missing here from other stores; rows that are here stay as they are.
 
     \b
     safenet store merge runs/all runs/mine other-machine.db mine.jsonl

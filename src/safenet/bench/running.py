@@ -146,7 +146,7 @@ def _silent(event: Event) -> None:
 
 
 class _Loop:
-    """The one who asks: the only one that touches the store."""
+    """Scheduler loop; sole writer to the store."""
 
     def __init__(
         self, store: Store, cases: dict[str, Case], runs: Path, retry: bool, progress: Progress

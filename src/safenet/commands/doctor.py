@@ -19,6 +19,7 @@ OPTIONAL = (
     ("pyevtk", "data", "export to ParaView"),
     ("pyarrow", "data", "tables as Parquet"),
     ("plotly", "report", "safenet report"),
+    ("panel", "ui", "safenet ui"),
     ("distributed", "dask", "safenet bench on a cluster"),
     ("tensorboardX", "tracking", "--track tensorboard"),
 )

@@ -109,7 +109,7 @@ def export(
         str, typer.Option("--with", metavar="u_x,u_t", help="derivatives beside the fields")
     ] = "",
 ) -> None:
-    """Values of a solved run on a grid, into a file whose ending says how.
+    """Values of a solved run on a grid, in a file; the extension chooses the format.
 
     \b
     .csv   a line for each point in the domain: x,t,u
@@ -232,7 +232,7 @@ def spectrum(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Why does it train? Eigenvalues of the loss's curvature, tangent kernels, and what they advise.
+    """Why does a network train, or not? Eigenvalues of the curvature of the loss, tangent kernels, advice.
 
     On a CPU large networks are sampled coarsely; --points, --probes and --steps ask for more.
     """

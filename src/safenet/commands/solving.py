@@ -301,7 +301,7 @@ def _only_resume(ctx: typer.Context) -> None:
             continue
         given = "a problem" if parameter.name == "name" else max(parameter.opts, key=len)
         raise SafeNetError(
-            f"--resume goes on with the plan of its run; {given} cannot be given with it",
+            f"--resume continues the plan of its run; {given} cannot be given with it",
             "leave it out, or start a new run with another --out",
         )
 

@@ -8,7 +8,10 @@ from ..lazily import attributes
 
 if TYPE_CHECKING:
     from .cells import Cells
+    from .elements.solver import Elements
+    from .evolve.evolve import Evolve
     from .least_squares import LeastSquares
+    from .many.sparse import Sparse
     from .marches import March
     from .modes import Modes
     from .passes import carry_out
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "Cells": "cells",
     "Conserve": "volumes.conserve",
+    "Elements": "elements.solver",
+    "Evolve": "evolve.evolve",
+    "Sparse": "many.sparse",
     "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",
@@ -38,11 +44,14 @@ __all__ = [
     "Cells",
     "Conserve",
     "DirectPlan",
+    "Elements",
+    "Evolve",
     "Fourier",
     "Integrate",
     "LeastSquares",
     "March",
     "Modes",
+    "Sparse",
     "carry_out",
     "plan_of",
 ]

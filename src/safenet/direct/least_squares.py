@@ -32,10 +32,10 @@ from .thresholds import (
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """Levels of more and more modes on the whole box.
+    """Least squares for the coefficients of one series on the whole box, with more and more modes.
 
     Stops when the held-out residual is below `tolerance`, no longer improves, or the next level would have more
-    than `unknowns` coefficients. `general` is the basis of axes of which the symbols promise nothing: `fourier` (the
+    than `unknowns` coefficients. `general` is the basis along axes without detected structure: `fourier` (the
     paper's harmonics) or `chebyshev`; by default harmonics for linear problems and polynomials for others.
 
     Examples:

@@ -39,10 +39,11 @@ CORNER = 1e-5  # of the time: the first slab behind a jump in the data; what it 
 
 @dataclass(frozen=True)
 class March:
-    """Marches in time `on` cells, a grid or series (by default the first of these that suits), with smaller and
-    smaller tails of the coefficients down to `tail`.
+    """Newton's method in slabs of time, `on` "cells", a "grid" or "series" (by default the first that suits).
 
-    Each runs only where those before have left a held-out residual above `only_above` (by default its own limit).
+    It runs in passes from rough to fine: each drops coefficients below a smaller share of the largest, down to `tail`.
+
+    A pass runs only if those before left a residual on unseen points above `only_above` (by default its own limit).
 
     Examples:
         >>> solver = sn.March(on="cells", tail=1e-8)

@@ -31,7 +31,7 @@ from .thresholds import HALVED, MODES_COST, MODES_SHARE, MODES_SIZES, RESOLVED
 
 @dataclass(frozen=True)
 class Modes:
-    """Levels of more and more waves, along the axes whose data are not resolved, until the conditions are met.
+    """A sum of exact solutions (waves): more and more of them along the axes whose data are not resolved yet.
 
     Stops when the held-out residual is below `tolerance`, no longer improves, or the next level would have more than
     `modes` coefficients (`unknowns` where they are one dense system).

@@ -85,7 +85,8 @@ class Passes:
         # Saved before the state at hand becomes a candidate: a resumed run must not know that it was stopped.
         self.save(force=True)
         if (interrupted or self.stopped) and self.state is not None and self.state.field is not None:
-            self._candidate(self.state.field)
+            # Who stops a run does not wait: a few points will do.
+            self._candidate(self.state.field, points=64 if interrupted else 1024)
         field = Unknown(len(self.problem.unknowns)) if self.best is None else self.best
         history = np.empty((0, 2))  # of losses: there are none
         return Carried(
@@ -147,7 +148,7 @@ class Passes:
         idle = state.given_up or state.residual > DIGIT * self.residual
         self.exhausted = each.marches and idle and not state.suspect
         if state.field is not None and (not state.given_up or self.best is None):
-            self._candidate(state.field)
+            self._candidate(state.field, state.final and getattr(state.field, "error", None) is not None)
 
     def _given_up(self, record: PhaseRecord, state: Direct) -> None:
         record.outcome, record.final, record.suspect = Ending.GIVEN_UP, state.final, state.suspect
@@ -159,11 +160,12 @@ class Passes:
             record.stop_reason = state.reason if reached > self.reached else before.stop_reason
         self.reached = reached
 
-    def _candidate(self, field: Any) -> None:
-        measured = held_out(self.problem, field)
+    def _candidate(self, field: Any, certain: bool = False, points: int = 1024) -> None:
+        """The better of this and the best so far by the held-out residual; `certain`: its solver knows its error."""
+        measured = held_out(self.problem, field, points)
         if self.best is not None and self.measured is None:  # of a resumed run
             self.measured = held_out(self.problem, self.best)
-        if self.measured is None or measured.better(self.measured):
+        if self.measured is None or certain or measured.better(self.measured):
             self.best, self.measured, self.residual = field, measured, measured.worst
             self.winner = len(self.records) - 1
         self.records[-1].residual = finite_or_none(measured.worst)

@@ -13,7 +13,10 @@ from ..problem import Problem
 from ..run.budget import multiplications_per_second
 from ..run.plans import changed
 from .cells import Cells
+from .elements.solver import Elements
+from .evolve.evolve import Evolve
 from .least_squares import LeastSquares
+from .many.sparse import Sparse
 from .march_on_cells import MarchOnCells
 from .march_on_grid import MarchOnGrid
 from .march_on_series import MarchOnSeries
@@ -29,12 +32,15 @@ PASSES: dict[str, Any] = {
         Modes,
         LeastSquares,
         Cells,
+        Elements,
         MarchOnCells,
         MarchOnGrid,
         MarchOnSeries,
         Integrate,
         Fourier,
         Conserve,
+        Evolve,
+        Sparse,
     )
 }
 

@@ -10,7 +10,10 @@ from ..problem import Problem
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .cells import Cells
+from .elements.solver import Elements
+from .evolve.evolve import Evolve
 from .least_squares import LeastSquares
+from .many.sparse import Sparse
 from .marches import March
 from .modes import Modes
 from .state import Direct
@@ -23,6 +26,8 @@ __all__ = [
     "SOLVERS",
     "Cells",
     "Conserve",
+    "Elements",
+    "Evolve",
     "Fourier",
     "Integrate",
     "LeastSquares",
@@ -30,6 +35,7 @@ __all__ = [
     "Modes",
     "Pass",
     "Solver",
+    "Sparse",
 ]
 
 
@@ -77,8 +83,11 @@ SOLVERS: dict[str, type[Solver]] = {
     LeastSquares.name: LeastSquares,
     March.name: March,
     Cells.name: Cells,
+    Elements.name: Elements,
     Integrate.name: Integrate,
     Fourier.name: Fourier,
     Conserve.name: Conserve,
+    Evolve.name: Evolve,
+    Sparse.name: Sparse,
 }
 DESCRIPTIONS = listed.SOLVERS

@@ -125,8 +125,22 @@ FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error i
 SNAPSHOTS = 48  # states of a run that are compared with the next one's
 EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
 ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
+OVERHEAD = 2000  # points that cost as much as beginning to evaluate
 MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis
+
+# ---- elements on rectangles
+GRADED = 0.2  # of the one before: the thickness of the layers at a corner
+ELEMENTS_DEGREES = 4, 14  # the first, and the highest
+ELEMENTS_NEAR = 0.1  # tails within this factor of the largest are cut, too
+ELEMENTS_FALL = (
+    1e-3,
+    0.1,
+)  # a level never counts as more than so much better; the second where only corners were cut
+ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
+ELEMENTS_TORN = 1e-3  # error at which elements of a table of constants stop: singular at each of its corners
+ELEMENTS_STUCK = 3  # levels in a row that gain nothing
+ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to be tried
 
 # ---- finite volumes
 VOLUMES_ACROSS = 256  # stored cells along an axis of the plane, at most
@@ -139,3 +153,20 @@ VOLUME_RATES = (
 )  # 2^p, p the rate at which errors fall: a third for a jump that is carried along, two if smooth
 SPAN_OF_A_JUMP = 0.1  # of all values: smaller steps between cells are no jumps
 JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved: smooth solutions keep half
+
+# ---- triangles that evolve
+EVOLVE_ACROSS = 10  # triangles along the square root of a region's area, on the first level
+EVOLVE_LONGEST = 1 / 24  # of the time: no step is longer, or what is between two would not be seen
+EVOLVE_POINTS = 2048  # where two levels are compared
+EVOLVE_DEARER = 5.0  # times what a level takes, the next one does
+EVOLVE_GAIN = 4.0  # of two levels: quadratic triangles gain eight where u is smooth
+EVOLVE_RATES = 2.0, 6.0  # by how much the difference of two levels falls to the next: at worst, and at best
+NEWTON_MOST, NEWTON_LEAST, NEWTON_SETTLED = (
+    40,
+    1e-3,
+    1e-10,
+)  # steps to a steady flow; the shortest share; the last step
+
+# ---- many dimensions
+SPARSE_GROWTH, SPARSE_LEAST = 1.5, 20  # times as many products on the next level, and so many more at least
+SPARSE_ROWS = 2.5  # rows for each coefficient, half of them of the equations

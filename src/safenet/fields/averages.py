@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any, ClassVar
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from .derivatives import Orders
+from ..trees import Tree, static
+from .field import Orders
 
 
-class Averages(eqx.Module):
+class Averages(Tree):
     """`values` (times, fields, cells of each axis …) at `times`; nan behind the last of them.
 
     `error` is what the solver found out about itself, in the mean of |u − u_h|: of each field, then of all. `weak` says
@@ -27,20 +25,21 @@ class Averages(eqx.Module):
 
     weak: ClassVar[bool] = True
 
-    values: Float[Array | np.ndarray, "times fields ..."]
-    times: Float[Array | np.ndarray, " times"]
-    error: Float[Array | np.ndarray, " fields_and_all"]
-    lower: tuple[float, ...] = eqx.field(static=True)
-    upper: tuple[float, ...] = eqx.field(static=True)
-    periodic: tuple[bool, ...] = eqx.field(static=True)
+    values: Any  # arrays, also JAX's
+    times: Any
+    error: Any
+    lower: tuple[float, ...] = static()
+    upper: tuple[float, ...] = static()
+    periodic: tuple[bool, ...] = static()
 
     @property
     def parameters(self) -> int:
         return int(np.size(self.values))
 
-    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
-        values: Array = self._at(point[None, :], jnp)[0]
-        return values
+    def __call__(self, point: Any) -> Any:
+        import jax.numpy as jnp
+
+        return self._at(point[None, :], jnp)[0]
 
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
         points = np.asarray(points, dtype=float)

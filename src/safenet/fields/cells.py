@@ -5,7 +5,9 @@ Small cells where the solution is steep, large ones where it is smooth; together
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,6 +56,9 @@ def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
     return tuple(face)
 
 
+MANY = 400  # cells: in a grid of so many, one is looked up
+
+
 class CellForm(Tree):
     """Coefficients (cells, fields, degrees + 1 …); where no cell is, outside the domain, the value is nan."""
 
@@ -84,6 +89,16 @@ class CellForm(Tree):
     def locate(self, points: np.ndarray) -> np.ndarray:
         """The index of a cell that holds each point, −1 for none; a rounding outside still counts as inside."""
         which = np.full(len(points), -1)
+        if (grid := _grid(self.cells)) is not None:
+            ticks, table = grid
+            at = []
+            for i, line in enumerate(ticks):
+                slack = CLOSE * np.diff(line).min()
+                k = np.clip(np.searchsorted(line, points[:, i] - slack) - 1, 0, len(line) - 2)
+                at.append(
+                    np.where((points[:, i] < line[0] - slack) | (points[:, i] > line[-1] + slack), -1, k)
+                )
+            return np.where(np.any(np.array(at) < 0, axis=0), -1, table[tuple(at)])
         for index, cell in enumerate(self.cells):
             box = np.asarray(cell)
             slack = CLOSE * (box[:, 1] - box[:, 0])
@@ -96,11 +111,12 @@ class CellForm(Tree):
         which = self.locate(points)
         fields = np.shape(self.coefficients)[1]
         found = {order: np.full((len(points), fields), np.nan) for order in orders}
-        for index in range(len(self.cells)):
-            here = np.flatnonzero(which == index)
-            if here.size:
+        by_cell = np.argsort(which, kind="stable")
+        ends = np.flatnonzero(np.diff(which[by_cell])) + 1
+        for here in np.split(by_cell, ends):
+            if here.size and which[here[0]] >= 0:
                 for order in orders:
-                    found[order][here] = self.in_cell(index, points[here], order)
+                    found[order][here] = self.in_cell(int(which[here[0]]), points[here], order)
         return found
 
     def in_cell(self, index: int, points: np.ndarray, order: Orders) -> np.ndarray:
@@ -135,6 +151,33 @@ class CellForm(Tree):
             "degrees": list(self.degrees),
             "cells": [[list(ends) for ends in cell] for cell in self.cells],
         }
+
+
+@lru_cache(maxsize=8)
+def _grid(cells: tuple[Cell, ...]) -> tuple[list[np.ndarray], np.ndarray] | None:
+    """The ticks along every axis, and the cell between each, where many cells are all those of a grid."""
+    box = np.array(cells)
+    ticks = [np.unique(box[:, i]) for i in range(box.shape[1])]
+    shape = tuple(len(line) - 1 for line in ticks)
+    if len(cells) < MANY or math.prod(shape) != len(cells):
+        return None
+    table = np.full(shape, -1)
+    table[tuple(np.searchsorted(line, box[:, i, 0]) for i, line in enumerate(ticks))] = np.arange(len(cells))
+    return (ticks, table) if (table >= 0).all() else None
+
+
+class ElementForm(CellForm):
+    """The same, continuous from cell to cell; `error` is its solver's estimate for each field, then for all."""
+
+    error: Any
+
+    def spec(self) -> dict[str, Any]:
+        return {**super().spec(), "kind": "elements"}
+
+
+def element_skeleton(fields: int, spec: dict[str, Any]) -> ElementForm:
+    form = cell_skeleton(fields, spec)
+    return ElementForm(form.coefficients, form.cells, form.degrees, np.zeros(fields + 1))
 
 
 def cell_skeleton(fields: int, spec: dict[str, Any]) -> CellForm:

@@ -12,11 +12,13 @@ from ..errors import SafeNetError
 from ..problem import Problem
 from .averages import averages_skeleton
 from .basis import AxisBasis
-from .cells import cell_skeleton
+from .cells import cell_skeleton, element_skeleton
 from .field import jets
 from .modes import modal_skeleton
 from .pieces import pieces_skeleton
 from .series import LinearForm, Piecewise
+from .sparse import sparse_skeleton
+from .triangles import triangles_skeleton
 from .unknown import Unknown
 
 Spec = dict[str, Any]
@@ -41,9 +43,12 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "linear-form": _series,
     "piecewise": _piecewise,
     "cells": lambda problem, spec: cell_skeleton(len(problem.unknowns), spec),
+    "elements": lambda problem, spec: element_skeleton(len(problem.unknowns), spec),
     "modes": lambda problem, spec: modal_skeleton(len(problem.axes), spec),
     "time-pieces": lambda problem, spec: pieces_skeleton(spec),
     "averages": lambda problem, spec: averages_skeleton(spec),
+    "sparse": sparse_skeleton,
+    "triangles": lambda problem, spec: triangles_skeleton(spec),
     "unknown": lambda problem, spec: Unknown(len(problem.unknowns)),
 }
 

@@ -47,12 +47,13 @@ def layout(problem: Problem) -> tuple[tuple[Cell, ...], int]:
     return tuple(itertools.product(*lines)), degree
 
 
-def solved(problem: Problem, layout: tuple[tuple[Cell, ...], int], start: CellForm | None) -> CellForm:
-    """The solution of a problem whose functions are known, from the one of functions near by."""
+def solved(problem: Problem, layout: tuple[tuple[Cell, ...], int], start: CellForm | None) -> CellForm | None:
+    """The solution of a problem whose functions are known, from the one of functions near by; None if none is found."""
     cells, degree = layout
     rows = CellRows(problem, cells, degree, oversampling(problem))
     begin = np.zeros(rows.unknowns) if start is None else np.asarray(start.coefficients).ravel()
-    return rows.form(newton(rows, begin, problem.linear).coefficients)
+    found = newton(rows, begin, problem.linear)
+    return rows.form(found.coefficients) if found.converged else None
 
 
 def sensitivities(problem: Problem, field: CellForm) -> np.ndarray:

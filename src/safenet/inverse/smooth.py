@@ -1,10 +1,13 @@
 """min over c of Σ (model(c) − value)²/σ² + λ ∫|k″|²: unknown functions by Gauss–Newton, λ from the data.
 
 An unknown function k is a spline with more coefficients than any data determine; λ says how much smoothness stands for
-what they do not tell. In every step the linearised problem is solved for many λ at the cost of one, and
+what they do not tell. In every step the linearised problem is solved for many λ, and the λ is taken under which the
+data are likeliest, k being drawn with the density exp(−λ ∫|k″|²/2s²) and s² that of the noise (restricted likelihood):
 
-    where σ is known       the largest λ is taken whose residuals are within it (discrepancy, Morozov)
-    else                   the one that predicts a value best from all others (generalised cross-validation, Wahba)
+    (n − p) log S + log det (JᵀJ + λK) − rank K · log λ is least,      S = ‖r‖² + λ zᵀKz
+
+Generalised cross-validation is as good where the data determine much; where they determine little it is flat, takes
+λ far too small as often as not, and the errors that follow are a multiple of what they should be.
 
 H = J (JᵀJ + λK)⁻¹ Jᵀ maps values to fit: tr H is how many numbers the data determine, and s² (JᵀJ + λK)⁻¹ is the
 covariance of the coefficients, with smoothness as what is known beforehand.
@@ -13,7 +16,7 @@ covariance of the coefficients, with smoothness as what is known beforehand.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,21 +25,27 @@ from scipy.linalg import cho_factor, cho_solve, qr, svdvals
 from ..fields.cells import Cell
 from ..measure.heldout import held_out
 from ..measure.misfit import misfit
+from ..problem.evaluate import evaluate
+from ..problem.facts.agreement import meetings
 from ..problem.numbers import Curve
 from ..run.found import Found
 from ..run.result import SOLVED_BELOW, Carried, Ending
 from .fit import Fitting, Modelled, StoppedError
-from .linearised import layout, sensitivities, solved
+from .linearised import Columns, layout, sensitivities, solved
 from .statistics import curve_found
 from .thresholds import (
     BELOW_NOISE,
     DIFFERENCE,
     GENTLER,
+    MEETING,
     MOST_STEPS,
     MOST_TRIALS,
     MOST_WEIGHTS,
+    NOT_THERE,
+    ROUNDED,
     SETTLED,
     STRENGTHS,
+    STRONG,
     TINY,
 )
 
@@ -64,17 +73,17 @@ def roughness(curve: Curve) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Choice:
-    """A strength λ: the next z, tr H, and whether the data bound λ from both sides."""
+    """A strength λ, and the next z."""
 
     strength: float
     z: Vector
-    determined: float
 
 
 class SmoothFitting(Fitting):
     """A fit with unknown functions among what is to be found."""
 
     strength = math.inf  # λ
+    short = False  # of the least misfit
 
     def solve(self, z: Vector, rough: bool) -> Modelled | None:
         """The forward problem at z, on the cells on which it is linearised."""
@@ -85,19 +94,25 @@ class SmoothFitting(Fitting):
         problem = self.problem.forward(values)
         start = None if self.best is None else self.best.carried.field
         field = solved(problem, self.layout, start)
-        residual = held_out(problem, field).worst
-        if not residual < SOLVED_BELOW:
+        if field is None:
             return None
         gaps = misfit(self.problem.found(values), field)
-        carried = Carried(field, residual, np.empty((0, 2)))
-        return Modelled(z, carried, gaps) if all(np.isfinite(gap).all() for gap in gaps) else None
+        # Measured where the fit begins and ends: in between Newton's convergence says enough.
+        residual = held_out(problem, field).worst if self.best is None else self.best.carried.residual
+        if not residual < SOLVED_BELOW or not all(np.isfinite(gap).all() for gap in gaps):
+            return None
+        return Modelled(z, Carried(field, residual, np.empty((0, 2))), gaps)
 
     @cached_property
     def layout(self) -> tuple[tuple[Cell, ...], int]:
         return layout(self.problem)
 
     def _refine(self) -> None:
-        """The cells are what there is."""
+        """The cells are what there is: only their residual is still to be measured."""
+        assert self.best is not None
+        carried = self.best.carried
+        problem = self.problem.forward(self.values(self.best.z))
+        carried.residual = held_out(problem, carried.field).worst
 
     def sensitivities(self, model: Modelled) -> None:
         """J: functions by the linearised equations, numbers by differences."""
@@ -125,6 +140,22 @@ class SmoothFitting(Fitting):
             found[self.places[name], self.places[name]] = roughness(curve)
         return found
 
+    def meeting(self, z: Vector) -> tuple[np.ndarray, Vector]:
+        """(C, v): initial values meet those of the faces where v + C δ = 0."""
+        now = self.problem.found(self.values(z))
+        columns, rows, values = Columns(now), [np.empty((0, self.count))], [np.empty(0)]
+        for gap, at in meetings(now):
+            one, start = np.zeros((4, self.count)), 0
+            slopes = columns.slopes(gap, at, 4)
+            for name, curve in self.problem.curves.items():
+                place = self.places[name]
+                one[:, place] = slopes[:, start : start + curve.size] * curve.slope(z[place])
+                start += curve.size
+            rows.append(one)
+            values.append(np.broadcast_to(np.asarray(evaluate(gap, at, np), float), 4))
+        size = MEETING / float(np.median(np.concatenate([np.ravel(s) for s in self.sigma])))
+        return size * np.concatenate(rows), size * np.concatenate(values)
+
     # ---- the loop
 
     def _search(self) -> None:
@@ -136,7 +167,8 @@ class SmoothFitting(Fitting):
                 break
 
     def _settle(self) -> None:
-        """Steps with λ from the data, at most a hundred times smaller each, until nothing changes."""
+        """Steps with λ from the data, from strong to weak, until nothing changes."""
+        self.strength = math.inf
         for _ in range(MOST_STEPS):
             assert self.best is not None
             self.sensitivities(self.best)
@@ -145,42 +177,54 @@ class SmoothFitting(Fitting):
                 self.record.stop_reason = "The linearised equations have no solution."
                 return
             self.record.iterations += 1
-            chosen, before = self.choice(), self.strength
-            held = (
-                max(chosen.strength, before / GENTLER) if math.isfinite(before) else chosen.strength * GENTLER
-            )
-            settled = held <= SETTLED * chosen.strength and before <= SETTLED * held
-            self.strength = held
-            moved = self._towards(self.choice(held).z)
-            r = self.residuals(self.best)
-            self.monitor.phase("Gauss–Newton", f"misfit {np.sqrt(np.mean(r**2)):.3e}, strength {held:.1e}")
-            if settled and moved <= BELOW_NOISE * math.sqrt(float(r @ r)):
+            chosen = self.choice()
+            least = self.strength / GENTLER if math.isfinite(self.strength) else STRONG * self.unit
+            self.strength = max(chosen.strength, least)
+            r, step = self.residuals(self.best), self.choice(self.strength)
+            misfit = math.sqrt(float(r @ r))
+            moved = float(np.linalg.norm(self.weights * (self.J @ (step.z - self.best.z))))
+            text = f"misfit {misfit / math.sqrt(len(r)):.3e}, strength {self.strength / self.unit:.1e}"
+            self.monitor.phase("Gauss–Newton", text)
+            settled = self.strength <= SETTLED * chosen.strength
+            if settled and moved <= BELOW_NOISE * misfit:
                 self.record.stop_reason = "The misfit is least: a further step changes nothing."
                 return
+            halved = self._towards(step.z)
+            if halved is None and settled:
+                self.record.stop_reason = "No step lowers the misfit any further."
+                self.short = moved > NOT_THERE * misfit
+                return
+            if halved:
+                self.strength *= GENTLER  # the same once more
         self.record.stop_reason = f"After {MOST_STEPS} steps the misfit still falls."
-        self.record.outcome = Ending.STALLED
+        self.record.outcome, self.short = Ending.STALLED, True
 
-    def _towards(self, z: Vector) -> float:
-        """The longest step that lowers misfit and roughness together; how far the model moved."""
+    def _towards(self, z: Vector) -> int | None:
+        """The longest step that lowers misfit and roughness together: how often it was halved, None if none does."""
         assert self.best is not None
         here, delta = self.best, z - self.best.z
-        r = self.residuals(here)
-        least = float(r @ r) + self.strength * float(here.z @ self.K @ here.z)
-        for trial in range(MOST_TRIALS):
-            at = here.z + delta / 2**trial
-            model = self.solve(at, self.rough)
-            if model is None:
-                continue
-            new = self.residuals(model)
-            if float(new @ new) + self.strength * float(at @ self.K @ at) <= least:
+        least = self._score(here)
+        for halved in range(MOST_TRIALS):
+            model = self.solve(here.z + delta / 2**halved, self.rough)
+            if model is not None and self._score(model) < least:
                 self.best = model
-                return float(np.linalg.norm(new - r))
-        return 0.0
+                return halved
+        return None
+
+    def _score(self, model: Modelled) -> float:
+        r, (_, v) = self.residuals(model), self.meeting(model.z)
+        return float(r @ r + v @ v) + self.strength * float(model.z @ self.K @ model.z)
 
     # ---- the strength
 
+    @property
+    def unit(self) -> float:
+        """A strength at which data and smoothness count alike."""
+        A = np.sum((self.weights[:, None] * self.J) ** 2)
+        return float(A) / max(float(np.trace(self.K)), 1e-300)
+
     def choice(self, strength: float | None = None) -> Choice:
-        """The next z for a λ, or for the λ that the data ask for."""
+        """The next z for a λ, or for the λ under which the data are likeliest."""
         assert self.best is not None
         J = self.weights[:, None] * self.J
         r, K, n = self.residuals(self.best), self.K, len(self.J)
@@ -188,25 +232,27 @@ class SmoothFitting(Fitting):
         Q, R = qr(J, mode="economic")
         along = Q.T @ d
         beyond = float(np.sum((d - Q @ along) ** 2))
-        A, g = R.T @ R, R.T @ along
-        unit = float(np.trace(A)) / max(float(np.trace(K)), 1e-300)
+        C, v = self.meeting(self.best.z)
+        A, g = R.T @ R, R.T @ along + C.T @ (C @ self.best.z - v)
+        # What smoothness leaves free: constants and slopes of functions, and numbers.
+        free = sum(1 + len(getattr(number, "of", ())) for number in self.problem.unknown.values())
+        fixed = C.T @ C
 
         def at(strength: float) -> tuple[Choice, float]:
-            floor = 1e-15 * np.diag(np.maximum(np.diag(A), 1e-3 * np.trace(A) / len(A)))
-            factor = cho_factor(A + strength * K + floor)
+            whole = A + strength * K + fixed
+            factor = cho_factor(whole + ROUNDED * np.trace(whole) * np.eye(len(K)))
             z = cho_solve(factor, g)
             misfit = float(np.sum((R @ z - along) ** 2)) + beyond
-            return Choice(strength, z, float(np.trace(cho_solve(factor, A)))), misfit
+            S = misfit + strength * float(z @ K @ z)
+            volume = 2 * float(np.log(np.abs(np.diag(factor[0]))).sum())
+            unlikely = (n - free) * math.log(max(S, 1e-300)) + volume - (len(K) - free) * math.log(strength)
+            return Choice(strength, z), unlikely
 
         if strength is not None:
             return at(strength)[0]
-        trials = [at(unit * s) for s in STRENGTHS]
-        if all(m.sigma is not None for m in self.problem.measured):
-            within = [c for c, misfit in trials if misfit <= n - c.determined]
-            if within:
-                return max(within, key=lambda c: c.strength)
-        scores = [misfit / max(n - c.determined, 1e-9 * n) ** 2 for c, misfit in trials]
-        return trials[int(np.argmin(scores))][0]
+        stated = [curve.smooth for curve in self.problem.curves.values() if curve.smooth is not None]
+        trials = [at(self.unit * s) for s in stated or STRENGTHS]
+        return min(trials, key=lambda trial: trial[1])[0]
 
     # ---- what came out
 
@@ -215,10 +261,19 @@ class SmoothFitting(Fitting):
         J = self.weights[:, None] * self.J
         r = self.residuals(self.best)
         A = J.T @ J
-        inverse = np.linalg.pinv(A + self.strength * self.K, rcond=1e-14, hermitian=True)
+        C, _ = self.meeting(self.best.z)
+        w, V = np.linalg.eigh(A + self.strength * self.K + C.T @ C)
+        # A direction that nothing determines has a huge error, not none.
+        inverse = V / np.maximum(w, ROUNDED * w[-1]) @ V.T
         determined = np.einsum("ij,ji->i", inverse, A)
         known = all(m.sigma is not None for m in self.problem.measured)
         s2 = float(r @ r) / max(len(r) - float(determined.sum()), 1.0)
-        C = (max(s2, 1.0) if known else s2) * inverse
+        covariance = (max(s2, 1.0) if known else s2) * inverse
         singular = {name: svdvals(J[:, place]) for name, place in self.places.items()}
-        return curve_found(self.problem, self.best.z, self.places, C, determined, singular)
+        found = curve_found(self.problem, self.best.z, self.places, covariance, determined, singular)
+        if not self.short:
+            return found
+        said = (
+            "the fit has not converged: the start is too far away, or the cells are too coarse for such data"
+        )
+        return replace(found, warnings=(said, *found.warnings), free=True)

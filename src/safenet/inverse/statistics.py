@@ -78,9 +78,11 @@ def curve_found(
     values: dict[str, Any] = {}
     errors: dict[str, Any] = {}
     counts: dict[str, float] = {}
-    said = []
+    said, loose = [], []
     for name, place in places.items():
         number = problem.unknown[name]
+        if np.median(np.sqrt(np.maximum(np.diag(C)[place], 0))) > LOOSE:
+            loose.append(name)
         slope = number.slope(z[place])
         covariance = slope[:, None] * C[place, place] * slope
         if not isinstance(number, Curve):
@@ -102,7 +104,10 @@ def curve_found(
         )
         counts[name] = float(determined[place].sum())
         said += _recoverable(problem, name, number, counts[name], singular[name])
-    return Found(values, errors, warnings=tuple(said), determined=counts)
+    if loose:
+        listed = " and ".join(loose)
+        said.append(f"the data hardly determine {listed}: the standard errors are as large as what was found")
+    return Found(values, errors, warnings=tuple(said), free=bool(loose), determined=counts)
 
 
 def _recoverable(problem: Problem, name: str, curve: Curve, count: float, singular: np.ndarray) -> list[str]:

@@ -20,7 +20,11 @@ FAR_OFF = (
 )
 BEGINNINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of time
 STRENGTHS = 10.0 ** np.arange(-14, 4.01, 0.25)  # of regularisation, relative to tr JᵀJ/tr K
-GENTLER = 100.0  # a strength is at most so many times smaller in the next step
+GENTLER = 30.0  # a strength is at most so many times smaller in the next step
+STRONG = 1.0  # relative to the same: the first strength, where the model is far from linear
+MEETING = 10.0  # times the weight of a value: that initial values meet those of the faces
+ROUNDED = 1e-15  # of the trace of JᵀJ + λK: a direction with less is rounding
+NOT_THERE = 0.1  # of the misfit: a further change that the linearised equations ask for, and no step can make
 SETTLED = 1.6  # a strength that changes by less has settled
 TINY = 1e-10  # of a coefficient, beside its second differences: what nothing tells stays at the start
 ILL_POSED = 1e6  # ratio of singular values above which fine details of a function leave no trace in the data

@@ -12,8 +12,8 @@ from scipy.linalg import expm
 from ..errors import SafeNetError
 from ..fields.pieces import TimePieces
 from ..problem import Problem
-from ..problem.compiled import compiled
 from ..problem.facts.first_order import first_order
+from .compiled import compiled
 from .thresholds import OFF
 
 EPS = float(np.finfo(float).eps)

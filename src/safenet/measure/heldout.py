@@ -18,8 +18,10 @@ from ..fields.field import InPieces, Orders, jets, volume
 from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.facts.fact import fact
+from ..problem.facts.jumping import jumping
 from ..problem.facts.narrow import narrow
 from ..problem.jets import Jet, coordinate
+from .fluxes import imbalance
 from .points import inside, on_condition
 from .thresholds import ALIKE, SMOOTH, TRIVIAL
 from .weak import balances
@@ -67,6 +69,10 @@ def held_out(
     """
     if getattr(field, "weak", False):
         return HeldOut(*balances(problem, field))
+    if jumping(problem):
+        sizes = _sizes(problem, field, inner := interior_points(problem, count))
+        met = (_relative(problem, field, condition, inner, sizes, inner) for condition in problem.conditions)
+        return HeldOut((imbalance(problem, field),), tuple(met))
     points = _interior_points(problem, count).copy()
     started, features = True, _features(problem)
     if span is not None and problem.time is not None:

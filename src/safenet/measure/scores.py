@@ -12,10 +12,11 @@ from ..fields.field import Orders, jets
 from ..problem import Problem
 from ..problem.facts.verify import exact_values
 from ..run.notebook import table
-from .heldout import HeldOut, grid, held_out
+from .heldout import HeldOut, grid, held_out, interior_points
 
 GRIDS = {1: (1001,), 2: (257, 101), 3: (101, 101, 21)}  # the evaluation grids of the protocol
 PLANE = (401, 201)  # and for a steady problem in the plane
+MOST_GRIDDED = 5  # axes of an evaluation grid
 BLOCK = 32_768  # points evaluated at once
 
 
@@ -83,7 +84,8 @@ def reference_values(problem: Problem, orders: Orders = ()) -> tuple[np.ndarray,
     """The points of the protocol's grid and ∂^orders of the reference there, (n, fields), where it has a value."""
     axes = len(problem.axes)
     shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (9,) * axes
-    points = grid(problem, shape)
+    # A grid of many axes has too many points: scattered ones then.
+    points = grid(problem, shape) if axes <= MOST_GRIDDED else list(interior_points(problem, 4096).T)
     coordinates = dict(zip(problem.axis_names, points, strict=True))
     found = exact_values(problem, coordinates, orders) if any(orders) else problem.reference(**coordinates)
     exact = found if isinstance(found, dict) else {problem.unknowns[0]: found}

@@ -47,8 +47,8 @@ WEIGHTINGS = ("fixed", "ntk", "rba")
 class Method:
     """Features of the point, layers, and how the terms of the loss are weighted: numbers and names only.
 
-    Every field is an option of `method` and of `solve`, so that an ablation is a line; a field that is not read by the
-    chosen embedding or weighting has no effect.
+    Every field is also an option of `Train` and of suites, so an ablation takes one line. A field that the chosen
+    embedding or weighting does not use has no effect.
 
     Examples:
         >>> method = sn.Method(features=64, width=32, depth=3)

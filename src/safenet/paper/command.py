@@ -26,9 +26,9 @@ def report(
         typer.Option("--paper/--no-paper", help="the paper's claims, tables and figures beside the runs"),
     ] = True,
 ) -> None:
-    """Every claim, table and figure of the paper, with what was measured beside it.
+    """A page with every claim, table and figure of the paper beside what was measured.
 
-    What has no rows yet says so, and which suite to run; runs of your own suites have a table of their own.
+    What has no rows yet says so, and names the suite to run. Runs of your own suites get a table of their own.
 
     \b
     safenet report runs/smoke -o page.html

@@ -14,7 +14,7 @@ from . import ablations  # noqa: F401  (enters its judges)
 from .evidence import PAPER, Evidence, View
 from .judges import JUDGES, OURS
 from .printed import Table, claims, tables
-from .verdicts import ALIKE, NOTHING, SHARES, UNMEASURED, Finding, better, by_share, same
+from .verdicts import ALIKE, NOTHING, SHARES, TOO_FEW, UNMEASURED, Finding, better, by_share, same
 
 # What no suite measures.
 ELSEWHERE = {"condition-one": "safenet spectrum wave --method safe-net-literal"}
@@ -77,7 +77,7 @@ def _printed_errors(suite: str) -> dict[Configured, float]:
 def ledger(results: Evidence) -> list[Entry]:
     """What has been measured comes first, in the order of the paper either way."""
     entries = [*_sentences(results), *_errors(results)]
-    return sorted(entries, key=lambda entry: (entry.verdict == UNMEASURED, not entry.finding.ours))
+    return sorted(entries, key=lambda entry: (entry.verdict in (TOO_FEW, UNMEASURED), not entry.finding.ours))
 
 
 def _errors(results: Evidence) -> Iterator[Entry]:

@@ -1,6 +1,6 @@
-"""measured against claimed → reproduced, partly, not reproduced, or not measured yet. All thresholds are here.
+"""measured against claimed → reproduced, partly, not reproduced, too few runs, or not measured yet. All thresholds.
 
-With rows for only some of a claim's problems the best verdict is «partly», with fewer than half of them there is none.
+With rows for only some of a claim's problems the best verdict is «partly»; for fewer than half, «too few runs».
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-REPRODUCED, PARTLY, NOT, UNMEASURED = "reproduced", "partly", "not reproduced", "not measured yet"
-VERDICTS = (REPRODUCED, PARTLY, NOT, UNMEASURED)
+REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
+TOO_FEW, UNMEASURED = "too few runs", "not measured yet"
+VERDICTS = (REPRODUCED, PARTLY, NOT, TOO_FEW, UNMEASURED)
 
 MOST, SOME = 0.75, 0.25  # of the cases: reproduced, partly
 NEARLY, HALF = 0.9, 0.5  # of a claimed gain: reproduced, partly
@@ -37,7 +38,7 @@ class Finding:
             return self
         ours = f"{self.ours} ({self.covered} of {self.wanted} {self.unit} measured)" if self.ours else ""
         if 2 * self.covered < self.wanted:
-            return replace(self, ours=ours, verdict=UNMEASURED)
+            return replace(self, ours=ours, verdict=TOO_FEW if ours else UNMEASURED)
         return replace(self, ours=ours, verdict=PARTLY if self.verdict == REPRODUCED else self.verdict)
 
 

@@ -16,6 +16,7 @@ from .judges import OURS
 from .judging import Entry, ledger
 from .names import NAMES
 from .panels import figures
+from .summary import sentences
 from .text import latex as as_latex
 from .text import markdown as as_markdown
 from .text import said
@@ -43,6 +44,7 @@ def write(
 
 def html(results: Evidence, entries: Sequence[Entry], tables: Sequence[Sheet]) -> str:
     found = collections.Counter(entry.verdict for entry in entries)
+    compared = [sheet for sheet in tables if sheet.kind == "paper"]
     return writing.html(
         results,
         tables,
@@ -54,7 +56,8 @@ def html(results: Evidence, entries: Sequence[Entry], tables: Sequence[Sheet]) -
         said=said,
         unsolved=UNSOLVED,
         verdicts={verdict: found[verdict] for verdict in VERDICTS},
-        compared=[sheet for sheet in tables if sheet.kind == "paper"],
+        compared=compared,
+        sentences=sentences(entries, compared),
         quoted=[sheet for sheet in tables if sheet.kind == "quoted"],
         diagram=writing.safe(writing.file_in([FOLDER], "architecture.svg") or ""),
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from ..errors import Place, SafeNetError, about
 from .geometry.shapes import Shape
@@ -140,3 +141,41 @@ def _check_axes(names: Sequence[str]) -> None:
             "put t last: u(x, t), not u(t, x)",
             Place(("domain", TIME)),
         )
+
+
+# ---- families: u(x, t; nu), nu = [0.01, 0.1]; a range is an axis more, along which nothing is differentiated
+
+
+def with_ranges(on: Any, parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """The domain with an axis for every range, the other parameters, and the names of the ranges."""
+    given = parameters if isinstance(parameters, Mapping) else {}
+    ranges = {name_of(key): ends for key, ends in given.items() if isinstance(ends, (tuple, list))}
+    if not ranges:
+        return on, parameters, ()
+    if isinstance(on, Shape) or not isinstance(on, Mapping):
+        raise SafeNetError("a parameter with a range needs a domain that is a box", "state on={x: (0, 1), …}")
+    for name, ends in ranges.items():
+        if len(ends) != 2 or any(name == name_of(axis) for axis in on):
+            raise SafeNetError(
+                f"the range of {name} is {ends}", f"write {name} = [0.01, 0.1]", Place(("parameters", name))
+            )
+    space = {axis: ends for axis, ends in on.items() if name_of(axis) != TIME}
+    time = {axis: ends for axis, ends in on.items() if name_of(axis) == TIME}
+    known = {key: value for key, value in given.items() if name_of(key) not in ranges}
+    return {**space, **ranges, **time}, known, tuple(ranges)
+
+
+def widened(statement: sp.Eq, family: Sequence[str], domain: Domain, known: Container[str]) -> sp.Eq:
+    """u(0, t) → u(0, nu, t), for every unknown that has the other arguments alone."""
+    if not family:
+        return statement
+    names = domain.axis_names
+    start = len(names) - len(family) - (domain.time is not None)
+    more = [coordinate(name) for name in names[start : start + len(family)]]
+    short = len(names) - len(family)
+    wider = {
+        u: u.func(*u.args[:start], *more, *u.args[start:])
+        for u in statement.atoms(AppliedUndef)
+        if len(u.args) == short and u.func.__name__ not in known
+    }
+    return sp.Eq(statement.lhs.xreplace(wider), statement.rhs.xreplace(wider), evaluate=False)

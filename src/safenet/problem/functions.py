@@ -34,7 +34,13 @@ NEIGHBOURS = 50
 @dataclass(frozen=True, eq=False)
 class Table:
     """A function by its values on a grid. `interpolation`: spline (smooth), linear, or constant (jumps between two
-    ticks). `name` is the one that a statement uses."""
+    ticks). `name` is the one that a statement uses.
+
+    Examples:
+        >>> conductivity = sn.Table({"x": [0, 0.5, 1], "k": [1, 2, 4]})
+        >>> conductivity.of
+        ('x',)
+    """
 
     name: str
     of: tuple[str, ...]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .domain import Domain
     from .problem import Problem
 
-KEYS = ("start", "above", "below", "of", "cells")
+KEYS = ("start", "above", "below", "of", "cells", "smooth")
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,21 @@ class Number:
     value: Any = None
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def z(self) -> Any:
+        """The free number of what it is now."""
+        return self.free(constant(self.current))
+
+    @property
     def current(self) -> sp.Expr:
         """What the equations have in its place: the value, or the start."""
         return self.start if self.value is None else number_of(self.value, "a value")
 
     @property
-    def stated(self) -> Number:
+    def stated(self) -> Any:
         """As it was stated, before anything was found."""
         return replace(self, value=None)
 
@@ -101,12 +110,20 @@ class Curve(Number):
 
     of: tuple[str, ...] = ()
     cells: int = 0
+    smooth: float | None = None  # how strongly smoothness counts; None: as much as the data ask for
 
     @property
     def current(self) -> sp.Expr:
         raise TypeError("a function has no one value")
 
-    @cached_property
+    @property
+    def z(self) -> Any:
+        import numpy as np
+
+        value = constant(self.start) if self.value is None else np.asarray(self.value)
+        return np.broadcast_to(self.free(value), self.shape)
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return (self.cells + 3,) * len(self.of)
 
@@ -170,7 +187,12 @@ def _curve(name: str, number: Number, table: Mapping[str, Any]) -> Curve:
     cells = table.get("cells", CELLS[len(of)])
     if type(cells) is not int or not 1 <= cells <= 200:
         raise SafeNetError(f"the unknown {name} has {cells} cells", "give a whole number from 1 to 200")
-    return Curve(number.start, number.above, number.below, None, of, cells)
+    smooth = table.get("smooth")
+    if smooth is not None:
+        smooth = constant(number_of(smooth, f"smooth of {name}"))
+        if smooth <= 0:
+            raise SafeNetError(f"smooth of {name} is {smooth:g}", "give a positive number, e.g. 1e-6")
+    return Curve(number.start, number.above, number.below, None, of, cells, smooth)
 
 
 def _usual(above: sp.Expr | None, below: sp.Expr | None) -> sp.Expr:

@@ -16,13 +16,15 @@ import sympy as sp
 from ..errors import SafeNetError, nearest
 from .conditions import conditions_of
 from .data import Data, measured_of
-from .domain import Domain
+from .domain import Domain, widened, with_ranges
 from .equations import equations_of
 from .facts.agreement import check_agreement
 from .facts.beginning import check_beginning
+from .facts.jumping import check_jumps
 from .functions import Table, check_tables, tables_of, used_tables
 from .geometry.shapes import Shape
 from .language.names import check_names, check_titles
+from .language.tabulated import Numbers
 from .numbers import Curve, check_unknown, curves_of, numbers_of, with_unknown
 from .reading import condition_statements, equation_statements, exact_of, unknowns_of
 from .texts import read_texts
@@ -42,7 +44,7 @@ class Problem(Domain):
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
     `periodic`    axes at whose ends all unknowns agree, with as many derivatives as the equations ask for: `[x]`
-    `parameters`  symbol → number
+    `parameters`  symbol → number; or (lower, upper): the solution is that of all values between, an axis more
     `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
                   at once, or with "of": ["x"] a function of some axes
     `tables`      functions given by numbers: name → `Table(…)`, used as `sympy.Function(name)(x)`
@@ -89,16 +91,21 @@ class Problem(Domain):
         self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out
         self._reference = reference
         self.unknown = numbers_of(unknown)
+        on, parameters, family = with_ranges(on, parameters)
         super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown), periodic)
         self.tables = tables_of(tables)
         check_tables(self, self.tables)
         self.functions = self.tables | curves_of(self, self.unknown)
         parameters_named = [symbol.name for symbol in self.parameters]
+        own_axes = [axis for axis in self.axis_names if axis not in family]
         equations, where, unknowns = read_texts(
-            equations, where, unknowns, self.axis_names, parameters_named, self.function_names
+            equations, where, unknowns, own_axes, [*parameters_named, *family], self.function_names
         )
-        statements = equation_statements(equations)
-        self.stated = tuple(condition_statements(where))
+        statements = [widened(one, family, self, self.functions) for one in equation_statements(equations)]
+        conditions = condition_statements(where)
+        self.stated = tuple(
+            replace(one, statement=widened(one.statement, family, self, self.functions)) for one in conditions
+        )
         self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements, self.functions)
         check_names(self.axis_names, self.unknowns, parameters_named, [*self.functions])
         self.equations = equations_of(self, statements)
@@ -106,6 +113,7 @@ class Problem(Domain):
         check_agreement(self)
         if not (self.unknown or data):  # data may stand for initial values
             check_beginning(self)
+        check_jumps(self)
         check_unknown(self)
         self.tables = used_tables(self)
         self.data, self.measured = measured_of(self, data)
@@ -264,8 +272,15 @@ class Problem(Domain):
         def up_to_sign(residual: sp.Expr) -> sp.Expr:
             return -residual if residual.could_extract_minus_sign() else residual
 
+        stated = {
+            numbers: Numbers(self.curves[numbers.table.name].stated.table(numbers.table.name, self))
+            for relation in (*self.equations, *self.conditions)
+            for numbers in relation.residual.atoms(Numbers)
+            if numbers.table.name in self.curves
+        }
+
         def value(residual: sp.Expr) -> sp.Expr:
-            return residual.xreplace(self.known) if self.unknown else self.value(residual)
+            return residual.xreplace(self.known | stated) if self.unknown else self.value(residual)
 
         return (
             self.unknowns,
@@ -298,7 +313,7 @@ class Problem(Domain):
 
     def latex(self) -> str:
         """The problem in LaTeX: equations, conditions, domain and parameters as one aligned block."""
-        from .latex import latex_problem
+        from .language.latex import latex_problem
 
         return latex_problem(self)
 

@@ -50,8 +50,13 @@ def read_texts(
     symbols = [one for one in equations if not isinstance(one, str)]
     known = unknowns or [
         *(unknowns_of(equation_statements(symbols), dict(functions)) if symbols else ()),
-        *_named(texts, axes, [*parameters, *dict(functions)]),
+        *_differentiated(texts, axes, [*parameters, *dict(functions)]),
     ]
+    if not known:
+        raise SafeNetError(
+            "the equations contain no derivative of an unknown",
+            'write e.g. "u_t = u_xx", or name the unknowns: unknowns=["u"]',
+        )
     names = Names(tuple(axes), tuple(dict.fromkeys(known)), tuple(parameters), functions=functions)
     for index, one in enumerate(equations):
         if isinstance(one, str):
@@ -72,10 +77,10 @@ def unknowns_in(
     """The unknowns that texts differentiate, in the order in which they appear."""
     texts = [(("equations", i), text) for i, text in enumerate(equations)]
     texts += [(("conditions", i), text) for i, text in enumerate(conditions)]
-    return _named(texts, axes, parameters)
+    return _differentiated(texts, axes, parameters)
 
 
-def _named(
+def _differentiated(
     texts: Sequence[tuple[tuple[str, int], str]], axes: Sequence[str], parameters: Sequence[str]
 ) -> tuple[str, ...]:
     """u of u_t and of diff(u, x). A name without a derivative is not taken for an unknown: it may be misspelt."""
@@ -83,17 +88,12 @@ def _named(
     found: dict[str, None] = {}
     for (key, index), text in texts:
         with about(key, index):
-            names = _differentiated(text, axes, f"{key[:-1]} {index + 1}")
+            names = _names(text, axes, f"{key[:-1]} {index + 1}")
             found |= dict.fromkeys(name for name in names if name not in taken)
-    if not found:
-        raise SafeNetError(
-            "the equations contain no derivative of an unknown",
-            'write e.g. "u_t = u_xx", or name the unknowns: unknowns=["u"]',
-        )
     return tuple(found)
 
 
-def _differentiated(text: str, axes: Sequence[str], label: str) -> Iterator[str]:
+def _names(text: str, axes: Sequence[str], label: str) -> Iterator[str]:
     _, tokens = tokenise(split_piece(text)[0], label)
     for index, token in enumerate(tokens):
         if token.kind != "name":

@@ -69,7 +69,7 @@ class Literal(str):
 
 
 def read(path: str | Path) -> Problem:
-    """The problem in a file.
+    """Read a problem file.
 
     Examples:
         >>> from pathlib import Path
@@ -109,7 +109,7 @@ def loads(
     files: Callable[[str], Any] | None = None,
     tables: Mapping[str, Any] | None = None,
 ) -> Problem:
-    """The problem in the text of a file; `source` names it in messages, and its data lie beside it or in `files`.
+    """Read a problem from text. `source` is its name in messages; data files lie beside it or in `files`.
 
     `tables`: more functions given by numbers, as `Problem` takes them.
 
@@ -163,7 +163,7 @@ def _document(text: str) -> dict[str, Any]:
         raise SafeNetError("brackets nested too deeply", "the format has at most two levels") from None
     for key in document:
         if key not in KEYS or (key == "unknown" and isinstance(document[key], list)):
-            _wrong((key,), f"unknown key {key[:40]!r}", nearest(key[:40], KEYS))
+            _wrong((key,), f"unknown key {key[:40]!r}", nearest(key[:40], [k for k in KEYS if k != key]))
     return document
 
 
@@ -196,8 +196,13 @@ def _problem(
     }
     names = Names(tuple(domain), unknowns, (*given, *scalars), functions=tuple(functions.items()))
     parameters: dict[sp.Symbol, sp.Expr] = {}
+    ranges: dict[str, tuple[sp.Expr, ...]] = {}
     for name, value in given.items():
         known = Names(parameters=tuple(symbol.name for symbol in parameters))
+        if isinstance(value, list) and len(value) == 2:
+            label = f"the range of the parameter {name}"
+            ranges[name] = tuple(_formula(end, known, ("parameters", name), label) for end in value)
+            continue
         expression = _formula(value, known, ("parameters", name), f"the parameter {name}")
         parameters[coordinate(name)] = expression.xreplace(parameters)
     constants = Names(parameters=names.parameters)
@@ -232,7 +237,7 @@ def _problem(
         remove=shapes["remove"],
         pieces=pieces,
         periodic=_texts(document, "periodic"),
-        parameters=parameters,
+        parameters={**parameters, **ranges},
         unknown=unknown,
         tables=tables,
         data=data,

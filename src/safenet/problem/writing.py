@@ -33,7 +33,7 @@ def write(problem: Problem, path: str | Path) -> None:
 
 @fact
 def dumps(problem: Problem) -> str:
-    """The text of a problem file. A numerical reference is not part of the statement and is not written.
+    """Write a problem as the text of a problem file. A numerical reference is not part of it.
 
     Examples:
         >>> print(sn.dumps(decay).splitlines()[0])
@@ -127,6 +127,7 @@ def _unknown(number: Number) -> str:
     texts = [f"{key} = {_number(end)}" for key, end in ends.items() if end is not None]
     if isinstance(number, Curve):
         texts = [f"of = [{', '.join(map(_quoted, number.of))}]", *texts, f"cells = {number.cells}"]
+        texts += [] if number.smooth is None else [f"smooth = {number.smooth!r}"]
     return "{ " + ", ".join(texts) + " }"
 
 

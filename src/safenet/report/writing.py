@@ -8,7 +8,7 @@ import datetime
 import gzip
 import json
 from collections.abc import Callable, Sequence
-from importlib import resources
+from importlib import metadata, resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from .text import markdown as as_markdown
 COMMIT = 10  # digits of a hash that name it
 FOLDER = resources.files(__package__).joinpath("page")
 TITLE = "What was measured"
+DISTRIBUTION = __package__.partition(".")[0]
 
 
 def write(
@@ -106,6 +107,7 @@ def html(
         figures=figures,
         pictures=pictures,
         facts=_facts(results),
+        links=_links(),
         style=safe("".join(file_in(places, name) or "" for name in styles)),
         script=safe(file_in(places, "page.js") or ""),
         specs=safe(_inert(specs)),
@@ -153,6 +155,15 @@ def _facts(results: Results) -> dict[str, str]:
         "code": ", ".join(sorted(commits)) or "none",
         "dates": " to ".join(sorted({days[0], days[-1]})) if days else "none",
     }
+
+
+def _links() -> dict[str, str]:
+    """The addresses of the package that is installed: a release has its repository. A study links its own paper."""
+    try:
+        pairs = metadata.metadata(DISTRIBUTION).get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    return {name: address for name, address in (pair.split(", ", 1) for pair in pairs) if name != "Paper"}
 
 
 def _stalled(row: Row) -> bool:

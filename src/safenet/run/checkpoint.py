@@ -43,7 +43,7 @@ def write_checkpoint(path: Path, data: bytes) -> None:
         write_atomically(path, data)
     except OSError as obstacle:
         warnings.warn(
-            f"cannot write {path}: {obstacle.strerror}; the run goes on, and cannot be resumed from here",
+            f"cannot write {path}: {obstacle.strerror}; the run continues, but cannot be resumed from here",
             SafeNetWarning,
             stacklevel=2,
         )
@@ -87,6 +87,8 @@ def unpack(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 def unpacked(data: bytes) -> dict[str, np.ndarray]:
     """The arrays of an .npz, none of them larger than what the archive holds."""
+    if not data.startswith(b"PK"):  # zipfile forgives bytes before an archive
+        raise ValueError("it does not begin as an archive")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if sum(member.file_size for member in members) > max(len(data), MOST_INFLATED):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ def held(folder: Path | None) -> Iterator[None]:
     if folder is None or fcntl is None or (folder.exists() and not folder.is_dir()):
         yield
         return
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY)
@@ -50,6 +51,9 @@ def held(folder: Path | None) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+        for place in new:  # a solve that was refused leaves no empty folders behind
+            with suppress(OSError):
+                place.rmdir()
 
 
 def _unwritable(folder: Path, obstacle: OSError) -> SafeNetError:
@@ -84,7 +88,7 @@ def _check_free(folder: Path, force: bool) -> None:
     if not force:
         raise SafeNetError(
             f"{folder} holds a run already; nothing was changed",
-            f"go on with it by --resume {folder}, choose another --out, or overwrite it with --force",
+            f"continue it with --resume {folder}, choose another --out, or overwrite it with --force",
         )
 
 

@@ -1,4 +1,4 @@
-"""What a running solve tells whoever watches: the phase, the step, the losses. A watcher overrides what it shows."""
+"""The progress of a solve: its phase, step and losses. A monitor overrides what it wants to show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIRST_LINE = 2.0  # seconds before the first of them: a solve that takes less sa
 
 
 class Monitor:
-    """A silent watcher; users may write their own.
+    """Receives the progress of a solve and shows nothing. Subclass it to show progress in your own way.
 
     Examples:
         >>> solution = sn.solve(decay, monitor=sn.Monitor())  # without lines of progress
@@ -31,10 +31,10 @@ class Monitor:
         """An optimiser is at `iteration` of `total`."""
 
     def gradient(self, norm: float) -> None:
-        """max|∂total/∂theta_i| at the iteration that `losses` has just been told of."""
+        """max|∂total/∂theta_i| at the iteration of the last call of `losses`."""
 
     def network(self, current: Callable[[], Any]) -> None:
-        """`current()` is the network as it stands, for whoever wants to look: nothing steers by it."""
+        """`current()` returns the present network. It is for display only."""
 
     def ended(self) -> None:
         """The solve has ended, by whatever result."""
@@ -76,7 +76,7 @@ class Both(Monitor):
 
 
 class Lines(Monitor):
-    """A line on standard error now and then: what a solve in Python shows unless it is given another watcher."""
+    """A line on standard error every few seconds: the default in Python."""
 
     def __init__(self) -> None:
         self.began = self.spoke = time.monotonic()
@@ -103,7 +103,7 @@ class Lines(Monitor):
         """What a phase is at, and how far it is."""
         now = time.monotonic()
         if now - self.spoke > self.silence:
-            self.write(f"{now - self.began:6.0f} s  {self.name}: {detail}")
+            self.write(f"{now - self.began:6.0f} s  {self.name}{': ' if detail else ''}{detail}")
             self.spoke, self.silence = time.monotonic(), LINE_EVERY
 
     def write(self, line: str) -> None:

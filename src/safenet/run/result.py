@@ -22,7 +22,7 @@ SOLVED_BELOW = (
 
 
 class Outcome(StrEnum):
-    """How a run ended.
+    """How a run ended: solved, not solved, given up, diverged, out of time or interrupted.
 
     Examples:
         >>> sn.Outcome("not solved").exit_status
@@ -80,7 +80,7 @@ class PhaseRecord:
 
 @dataclass
 class Result:
-    """Every number here was measured, none is a setting.
+    """What a solve found out about itself, as in result.json. Every number was measured; none is a setting.
 
     `solver` is auto, modes, least-squares, march, cells or train; `method` and `recipe` are those of a network, else
     None. `l2re` and `estimate` are a number, or for several unknowns one for each and `pooled` over all.

@@ -1,7 +1,8 @@
 """facts → solvers, with the reasons: the one place where a way to solve a problem is chosen.
 
 no axis but time                 → an integrator of ordinary differential equations
-on a region of the plane         → polynomials on cells
+steady, linear, on rectangles    → elements of high degree, behind exact solutions where there are any
+on a region of the plane         → polynomials on cells; in time triangles and Rosenbrock steps
 conservation laws with jumps      → finite volumes
 jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
 linear, constant coefficients    → exact solutions of the equation, coefficients from the conditions
@@ -15,19 +16,29 @@ where no direct solver suits     → a network
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..direct import Cells, Conserve, Fourier, Integrate, LeastSquares, March, Modes
+from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, LeastSquares, March, Modes, Sparse
 from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.conservation import conservation
-from ..problem.facts.structure import axis_kinds, breaks, middle_parities
+from ..problem.facts.jumping import jumping
+from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..run.result import SOLVED_BELOW
-from .thresholds import ASKED_FOR, EXACT_ABOVE, FINER_ABOVE, RESIDUAL_SHARE
+from .thresholds import (
+    ASKED_FOR,
+    EXACT_ABOVE,
+    FEW_MODES,
+    FINER_ABOVE,
+    LINE_TOLERANCE,
+    PERIODS,
+    RESIDUAL_SHARE,
+)
 
 KINDS = {
     "periodic": "periodic in {}",
@@ -44,7 +55,9 @@ MARCHED = {
 
 @dataclass(frozen=True)
 class Auto:
-    """Choose from the facts; `choice` says what and why.
+    """Choose the solver from the detected structure of a problem; `result.reasons` says why.
+
+    `tol` is the relative error to aim at; without it, as small as it can be at a reasonable cost.
 
     Examples:
         >>> sn.solve(decay, sn.Auto()).result.outcome
@@ -60,7 +73,7 @@ class Auto:
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
         """The direct solvers to try one after another, and the reasons; none where only a network is left."""
-        for rule in (_ordinary, _region, _torn, _seamed, _linear, _waves, _marched, _steady):
+        for rule in (_ordinary, _rectangles, _region, _torn, _seamed, _linear, _waves, _marched, _steady):
             found = rule(problem)
             if found is not None:
                 solvers, reasons = found
@@ -77,11 +90,11 @@ def _aimed(solver: Solver, tol: float | None) -> Solver:
         return solver
     if isinstance(solver, Fourier):
         return replace(solver, tolerance=tol, work=ASKED_FOR * solver.work)
-    if isinstance(solver, (Conserve, Integrate)):
+    if isinstance(solver, (Conserve, Elements, Evolve, Integrate)):
         return replace(solver, tolerance=tol)
     if isinstance(solver, March):
         return replace(solver, tail=tol)
-    if isinstance(solver, (LeastSquares, Cells)):
+    if isinstance(solver, (LeastSquares, Cells, Sparse)):
         # Residuals, which count derivatives: two digits below the error that is meant.
         return replace(solver, tolerance=max(solver.tolerance, RESIDUAL_SHARE * tol))
     return solver
@@ -96,9 +109,32 @@ def _ordinary(problem: Problem) -> Choice | None:
     return (Integrate(),), (reason,)
 
 
+def _rectangles(problem: Problem) -> Choice | None:
+    """Sums of exact solutions before them, where there are any; least squares and cells if they give up."""
+    if Elements().obstacle(problem) is not None:
+        return None
+    if jumping(problem):
+        return (Elements(),), ("a coefficient jumps under a derivative: elements that end at its jumps",)
+    reason = "steady, linear, of second order: elements of high degree on rectangles, thinner at corners"
+    exact = problem.region is None and Modes().obstacle(problem) is None
+    series = problem.region is None and LeastSquares().obstacle(problem) is None
+    solvers: list[Solver] = [Modes(unknowns=FEW_MODES)] if exact else []
+    solvers.append(Elements(only_above=EXACT_ABOVE))
+    solvers += [LeastSquares(only_above=EXACT_ABOVE)] if series else []
+    return (*solvers, Cells(only_above=FINER_ABOVE)), (_structure(problem), reason)
+
+
 def _region(problem: Problem) -> Choice | None:
     if problem.region is None:
         return None
+    if Evolve().obstacle(problem) is None:
+        how = (
+            "evolves: quadratic triangles, steps in time"
+            if problem.time is not None
+            else "flows: Newton on triangles"
+        )
+        reason = f"a region of the plane that {how}, finer meshes"
+        return (Evolve(),), (reason,)
     reason = "a region of the plane: polynomials on cells, refined where the residual is largest"
     return (Cells(),), (reason,)
 
@@ -134,6 +170,8 @@ def _seamed(problem: Problem) -> Choice | None:
 def _linear(problem: Problem) -> Choice | None:
     if not problem.linear:
         return None
+    if problem.tables and len(problem.axes) == 1 and Cells().obstacle(problem) is None:
+        return (Cells(),), ("linear on a line, with a spline through a table: polynomials on cells",)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
     bent = _smoothing(problem) and any(breaks(problem)[: problem.time])
@@ -153,6 +191,9 @@ def _linear(problem: Problem) -> Choice | None:
         reasons += ["linear: the coefficients of one series are one least-squares solve"] if series else []
         solvers += [LeastSquares(only_above=EXACT_ABOVE)] if series else []
         solvers += [march] if marches else []
+    if Sparse().obstacle(problem) is None:
+        reasons.append("many dimensions: least squares for a growing list of products of polynomials")
+        solvers.append(Sparse(only_above=FINER_ABOVE if solvers else 0.0))
     if not marches and Cells().obstacle(problem) is None:
         solvers.append(Cells(only_above=FINER_ABOVE))
     return (tuple(solvers), tuple(reasons)) if solvers else None
@@ -164,7 +205,9 @@ def _waves(problem: Problem) -> Choice | None:
         return None
     reason = "nonlinear and smooth with initial values: exponential steps on a Fourier grid"
     marches = (March(),) if March().obstacle(problem) is None else ()
-    return (Fourier(), *marches), (_structure(problem), reason)
+    # On a line more digits take seconds.
+    waves = Fourier(tolerance=LINE_TOLERANCE) if len(problem.axes) == 2 else Fourier()
+    return (waves, *marches), (_structure(problem), reason)
 
 
 def _marched(problem: Problem) -> Choice | None:
@@ -173,8 +216,18 @@ def _marched(problem: Problem) -> Choice | None:
         return None
     kind = march.kind(problem)
     assert kind is not None
+    if kind == "grid" and _driven_long(problem) and Evolve().obstacle(problem) is None:
+        reason = "driven for many periods: quadratic triangles and steps in time; slabs of a grid would be too many"
+        return (Evolve(), March(only_above=SOLVED_BELOW)), (reason,)
     reason = f"nonlinear with initial values: {MARCHED[kind]}"
     return (march,), ((reason,) if kind == "cells" else (_structure(problem), reason))
+
+
+def _driven_long(problem: Problem) -> bool:
+    """Whether what is given oscillates for more than so many periods."""
+    assert problem.time is not None
+    fastest = max(named_frequencies(problem)[problem.time], default=0.0)
+    return fastest * problem.axes[-1].length > 2 * math.pi * PERIODS
 
 
 def _steady(problem: Problem) -> Choice | None:

@@ -1,4 +1,4 @@
-"""problem → solution: plan, carry out, measure, estimate. The one door that the command line and Python share.
+"""problem → solution: plan, run, measure, estimate. The command line and Python both enter here.
 
 sn.solve(problem)                                  Auto: chooses from the facts and says why
 sn.solve(problem, sn.March(tail=1e-8))             directly: Modes, LeastSquares, March, Cells
@@ -63,13 +63,14 @@ def solve(
     budget: float | str | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Solve a problem, or the library's or a file's by its name; with `out`, in a run folder that survives a kill.
+    """Solve a problem: a `Problem`, a name of the library, or the path of a problem file.
 
-    `solver`: Auto (the default) chooses; Modes, LeastSquares, March, Cells and Train are themselves, or their names.
-    `budget`: seconds, or a text such as "5m"; when it is spent, the best so far comes back. `monitor` is told of the
-    progress: by default lines on standard error after two seconds, `Monitor()` is silent.
+    `solver`: Auto (the default) chooses; or Modes, LeastSquares, March, Cells, Fourier, Integrate, Fit, Train.
+    `out`: the run folder, in which an interrupted run can be resumed; `force` overwrites an earlier run there.
+    `budget`: seconds, or a text such as "5m"; when it is spent, the best so far is returned. `monitor` receives the
+    progress: by default lines on standard error after two seconds; `Monitor()` is silent.
 
-    After `jax.distributed.initialize` all processes call it alike: their devices share the points, the first writes.
+    After `jax.distributed.initialize`, call it in every process: the devices share the points, the first writes.
 
     Examples:
         >>> solution = sn.solve(decay, out="runs/first")
@@ -96,12 +97,11 @@ def solve_many(
     monitor: Monitor | None = None,
     together: bool | None = None,
 ) -> list[Solution]:
-    """[solve(problem, solver at rate and seed) for problem in problems for rate in rates for seed in seeds].
+    """Solve every problem at every rate and seed: a list in the order problems, rates, seeds.
 
-    A rate is that of the first Adam; those of later ones stay in proportion. `together`: as one program what differs in
-    numbers only, such as problems in the values of their parameters, where the recipe is of Adam and L-BFGS; by default
-    on a GPU, and one after another on a CPU, where that is faster. With `out` each has a run folder: out/0, out/1, … in
-    the order of the solutions, each to be loaded or resumed alone.
+    `rates` are for the first Adam; those of later ones stay in proportion. `together`: batch runs that differ only in
+    values, such as the parameters of a problem (for recipes of Adam and L-BFGS). The default is to batch on a GPU, and
+    to run one after another on a CPU, where that is faster. With `out`, the runs are kept in out/0, out/1, …
 
     Examples:
         >>> family = [decay.with_parameters(k=value) for value in (1, 2)]
@@ -123,9 +123,9 @@ def solve_many(
 
 
 def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor | None = None) -> Solution:
-    """Go on with an interrupted run: the result is that of a run that was never interrupted.
+    """Continue an interrupted run; the result is the same as without the interruption.
 
-    `solver`: where the run was given code of your own (a network, terms, an optax optimiser), the same again.
+    `solver`: give the same `Train` again if the run uses code of your own (a network, terms, an optax optimiser).
 
     Examples:
         >>> stopped = sn.solve(decay, out="runs/stopped", budget="60s")
@@ -179,7 +179,7 @@ def _prepared(folder: Path | None, job: Job, force: bool) -> Path | None:
 
 
 def _watcher(monitor: Monitor | None) -> Monitor:
-    """Who is told of the progress: of several processes only the first speaks unasked."""
+    """The monitor; by default, only the first of several processes prints progress."""
     if monitor is not None:
         return monitor
     if process_index():
@@ -224,6 +224,8 @@ def carry_out(
         if estimate and settled and not (carried.interrupted or carried.stopped):
             decided = judging.estimate(solution, carried, monitor, clock, former)
         judging.judge(solution, carried, clock, decided)
+        if not job.plan.trains:  # of a training, the optimisers' own time is told apart
+            solution.result.seconds = solution.result.wall_seconds
         if job.folder is not None and process_index() == 0:
             try:
                 solution.save(job.folder)

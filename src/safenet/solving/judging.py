@@ -28,10 +28,9 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         result.outcome = Outcome.INTERRUPTED
         return
     residual, estimate = result.residual, pooled(result.estimate)
-    missed = residual is None or residual > SOLVED_BELOW
     # Where u jumps only the error says whether it is solved, and that needs three grids.
     unsure = getattr(solution.field, "weak", False) and estimate is None
-    missed = missed or unsure
+    missed = unsure or residual is None or residual > SOLVED_BELOW
     if carried.stopped:
         result.outcome = Outcome.OUT_OF_TIME
         kept = "the best is kept, and a run with a folder can be resumed"

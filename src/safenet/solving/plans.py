@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..direct.elements.solver import Elements
 from ..direct.plan import DirectPlan, plan_of
 from ..direct.solver import SOLVERS, Solver
 from ..errors import SafeNetError, nearest
 from ..inverse.plan import Fit, FitPlan, generic
 from ..problem import Problem
+from ..problem.facts.jumping import jumping
 from .auto import Auto
 
 if TYPE_CHECKING:
@@ -41,6 +43,11 @@ def _train() -> Train:
 def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float | None = None) -> AnyPlan:
     """What a solver would do; a `budget`, in seconds, decides sizes of direct solvers and nothing of a training."""
     chosen = solver_named(solver) if isinstance(solver, str) else solver
+    if jumping(problem) and (problem.data or not isinstance(chosen, (Auto, Elements))):
+        raise SafeNetError(
+            f"{problem.name}: a coefficient jumps under a derivative, and only elements know its flux",
+            "leave out the solver, or interpolate the table linearly",
+        )
     if hasattr(chosen, "plan"):
         return chosen.plan(problem)
     if problem.data or problem.unknown or isinstance(chosen, Fit):
@@ -57,10 +64,6 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
             "give sn.Auto(), sn.Modes(), sn.LeastSquares(), sn.March(), sn.Cells() or sn.Train()",
         )
     return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
-
-
-def _noise_known(problem: Problem) -> bool:
-    return all(measured.sigma is not None for measured in problem.measured)
 
 
 def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
@@ -92,8 +95,7 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
         if functions:
             how = (
                 "Gauss–Newton, with the equations solved and linearised on cells; what the data do not tell "
-                "is smooth, by "
-                + ("the discrepancy principle" if _noise_known(problem) else "cross-validation")
+                "is smooth, as much as makes the data likeliest"
             )
         return FitPlan(FitPlan.solver, inner.passes, (f"{task}: {how}", *inner.reasons))
     if not isinstance(asked, Auto) and asked != "auto":

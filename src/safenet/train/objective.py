@@ -25,8 +25,8 @@ from ..measure.residuals import PointResidual, together
 from ..networks.perceptron import trainable
 from ..problem import Condition, Problem, Relation
 from ..problem.data import Measured
-from ..problem.jets import coordinate
 from ..problem.numbers import Number
+from . import unknowns
 from .spread import block_count, summed
 from .weighting import Fixed, Weighting, Weights
 
@@ -105,17 +105,16 @@ class PhysicsLoss(eqx.Module):
     )  # unknown numbers: the last of θ
 
     def field(self, theta: Float[Array, " p"]) -> Any:
-        network = theta[: theta.shape[0] - len(self.free)] if self.free else theta
+        network = theta[: theta.shape[0] - unknowns.size(self.free)] if self.free else theta
         return eqx.combine(self.unravel(network), self.fixed)
 
     def numbers(self, theta: Float[Array, " p"]) -> dict[sp.Symbol, Any]:
-        """The unknown numbers at θ."""
-        z = theta[theta.shape[0] - len(self.free) :]
-        return {coordinate(name): number.at(z[i], jnp) for i, (name, number) in enumerate(self.free)}
+        """The unknown numbers at θ, and the coefficients of unknown functions."""
+        return unknowns.values(self.free, theta)
 
-    def found(self, theta: Float[Array, " p"]) -> dict[str, float]:
-        """The same by name, as plain numbers."""
-        return {symbol.name: float(value) for symbol, value in self.numbers(theta).items()}
+    def found(self, theta: Float[Array, " p"]) -> dict[str, Any]:
+        """The same by name, as plain numbers and lists of them."""
+        return unknowns.found(self.free, theta)
 
     def __call__(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " k"]]:
         """The weighted total and the raw terms 1/(2n) Σ r²."""
@@ -127,14 +126,16 @@ class PhysicsLoss(eqx.Module):
         return total + own, jnp.concatenate([jnp.stack(means), raw])
 
     def _own(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " own"]]:
-        """The weighted sum of the user's terms, and each by itself."""
+        """The weighted sum of the user's terms and what keeps unknown functions smooth, and each of the former."""
         field = self.field(theta)
         raw = jnp.asarray([jnp.mean(term.residuals(field) ** 2) / 2 for term in self.own], theta.dtype)
-        return jnp.sum(jnp.asarray([term.weight for term in self.own], theta.dtype) * raw), raw
+        smooth = jnp.sum(unknowns.roughness(self.free, theta) ** 2) / 2
+        return jnp.sum(jnp.asarray([term.weight for term in self.own], theta.dtype) * raw) + smooth, raw
 
     def _own_rows(self, theta: Float[Array, " p"]) -> Float[Array, " n"]:
         field = self.field(theta)
-        return jnp.concatenate([jnp.zeros(0, theta.dtype), *(term.rows(field) for term in self.own)])
+        smooth = unknowns.roughness(self.free, theta)
+        return jnp.concatenate([smooth, *(term.rows(field) for term in self.own)])
 
     def value_and_gradient(
         self, theta: Float[Array, " p"]
@@ -173,7 +174,7 @@ class PhysicsLoss(eqx.Module):
             (own, raw), slope = summed(jax.value_and_grad(value, has_aux=True), theta, blocks)
             total, gradient = total + own, gradient + slope
             terms.append(raw)
-        if self.own:
+        if self.own or self.free:
             (own, raw), slope = jax.value_and_grad(self._own, has_aux=True)(theta)
             total, gradient = total + own, gradient + slope
             terms.append(raw)
@@ -255,7 +256,7 @@ class PhysicsLoss(eqx.Module):
             count = block_count(sum(term.points.shape[0] for term in group), CHUNK)
             blocks = [_blocks(count, term.points, term.row_scale(next(weights))) for term in group]
             sums.append(summed(products, theta, blocks))
-        if self.own:
+        if self.own or self.free:
             own, J = self._own_rows(theta), jax.jacrev(self._own_rows)(theta)
             sums.append((_lower_panels(J), J.T @ own, jnp.sum(own**2) / 2))
         panels, gradient, total = jax.tree.map(lambda *parts: sum(parts[1:], parts[0]), *sums)
@@ -272,7 +273,7 @@ class PhysicsLoss(eqx.Module):
             residual, slopes = lax.map(partial(self._linearised, theta, term), blocks)
             J.append(slopes.reshape(-1, theta.shape[0])[:count])
             r.append(residual.reshape(-1)[:count])
-        if self.own:
+        if self.own or self.free:
             J.append(jax.jacrev(self._own_rows)(theta))
             r.append(self._own_rows(theta))
         return jnp.concatenate(J), jnp.concatenate(r)
@@ -362,8 +363,7 @@ def physics_loss(
     )
     free = tuple(problem.unknown.items())
     if free:
-        at = [number.free(float(number.current)) for _, number in free]
-        theta = jnp.concatenate([theta, jnp.asarray(at, dtype)])
+        theta = jnp.concatenate([theta, jnp.asarray(unknowns.started(free), dtype)])
     added = tuple(OwnTerm(jnp.asarray(weight, dtype), f, own_name(f)) for weight, f in own)
     return PhysicsLoss(terms, fixed, unravel, weighting or Fixed(), own=added, free=free), theta
 

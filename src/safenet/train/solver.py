@@ -73,20 +73,20 @@ class Progress:
 
 
 class Train:
-    """Train a network; everything else that `solve` takes is the same for all solvers.
+    """Train a network: SAFE-NET, another method, or your own.
 
     `network`: a method's name, a `Method`, a function key → equinox.Module, or a module itself, from point to fields.
     `schedule`: a recipe's name, or phases: Adam, LBFGS, SSBroyden, LevenbergMarquardt, …, and any optax optimiser in
     `Optax`. `terms`: pairs (weight, function of the network); each function returns numbers to be made zero.
     `points`: how many inside, or an array of them; `condition_points`: how many on each condition. `weights`: a mapping
     from the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a solution to start from.
-    `callback`: told of the progress; the run stops when it returns True. `scale` multiplies all iterations.
+    `callback`: called with the progress; the run stops when it returns True. `scale` multiplies all iterations.
     `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
 
     Examples:
-        >>> training = sn.Train("pinn", [sn.Adam(20), sn.LBFGS(20)], width=6, depth=1, points=40, seed=1)
-        >>> float(sn.solve(decay, training).result.residual) < 0.1
-        True
+        >>> training = sn.Train("pinn", [sn.Adam(1000), sn.LBFGS(500)], width=20, depth=3, seed=1)
+        >>> training.plan(decay).network.width
+        20
     """
 
     name: ClassVar[str] = "train"

@@ -10,3 +10,6 @@ SAVE_BATCH_EVERY = 20.0  # the same for runs in a batch, all written one after a
 CHUNK_SECONDS = 0.7  # how long the device works between two looks at the clock
 # A network that starts from a solution of another structure is fitted to its values first.
 FIT_POINTS, FIT_STEPS = 2_000, 500
+
+# ---- unknown functions
+SMOOTH = 1e-6  # of half the squares of second differences of their coefficients, beside the terms of the loss

@@ -21,6 +21,7 @@ class Process:
     def __init__(self) -> None:
         self.events: queue.Queue[dict[str, Any]] = queue.Queue()
         self.busy = False
+        self.jobs = 0
         self.child: subprocess.Popen[str] | None = None
         self.start()
 
@@ -60,6 +61,7 @@ class Process:
         assert self.child is not None
         assert self.child.stdin is not None
         self.busy = True
+        self.jobs += 1
         job = {
             "problem": problem,
             "source": source,
@@ -76,10 +78,12 @@ class Process:
         if not self.busy or child is None:
             return
         child.send_signal(signal.SIGINT)
-        threading.Timer(PATIENCE, self._kill, (child,)).start()
+        timer = threading.Timer(PATIENCE, self._kill, (child, self.jobs))
+        timer.daemon = True
+        timer.start()
 
-    def _kill(self, child: subprocess.Popen[str]) -> None:
-        if self.busy and child is self.child and child.poll() is None:
+    def _kill(self, child: subprocess.Popen[str], job: int) -> None:
+        if self.busy and job == self.jobs and child is self.child and child.poll() is None:
             self.busy = False
             child.kill()
             self.events.put({"failed": "Stopped."})

@@ -12,7 +12,7 @@ from ..problem import Problem, loads
 from ..problem.texts import unknowns_in
 
 SOURCE = "the problem"
-BOXES = ("equations", "conditions", "domain", "parameters", "more")
+BOXES = ("equations", "conditions", "domain", "parameters", "unknowns", "more")
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,16 @@ class Statement:
     conditions: str = ""
     domain: str = ""
     parameters: str = ""
-    more: str = ""  # [pieces], [exact], [unknown], [[data]]
+    unknowns: str = ""  # u, v; left empty, those that the equations differentiate
+    more: str = ""  # title = "…", [pieces], [exact], [unknown], [[data]]
 
     def toml(self) -> str:
-        """The problem file; the unknowns are those that the equations differentiate."""
+        """The problem file that the boxes stand for."""
         equations, conditions = (_lines(text) for text in (self.equations, self.conditions))
-        unknowns = _unknowns(equations, conditions, _keys(self.domain), _keys(self.parameters))
+        unknowns = tuple(filter(None, re.split(r"[,\s]+", self.unknowns))) or _unknowns(
+            equations, conditions, _keys(self.domain), _keys(self.parameters)
+        )
+        keys, *tables = re.split(r"^(?=\s*\[)", self.more, flags=re.MULTILINE)
         parts = [
             f"name = {_quoted(self.name.strip() or 'my-problem')}",
             f"unknowns = [{', '.join(map(_quoted, unknowns))}]",
@@ -37,9 +41,10 @@ class Statement:
                 f"{key} = [\n" + "".join(f"    {_quoted(line)},\n" for line in lines) + "]"
                 for key, lines in (("equations", equations), ("conditions", conditions))
             ),
+            keys.strip(),
             f"\n[domain]\n{self.domain.strip()}",
             f"\n[parameters]\n{self.parameters.strip()}" if self.parameters.strip() else "",
-            f"\n{self.more.strip()}" if self.more.strip() else "",
+            f"\n{''.join(tables).strip()}" if tables else "",
         ]
         return "\n".join(filter(None, parts)) + "\n"
 
@@ -50,7 +55,9 @@ class Statement:
         parts = re.split(r"^(?=\[)", text, flags=re.MULTILINE)[1:]
         sections = {part.split("\n", 1)[0].strip("[]"): part for part in parts}
         bodies = {name: part.split("\n", 1)[1].strip() for name, part in sections.items()}
-        more = [part for name, part in sections.items() if name not in ("domain", "parameters")]
+        keys = [f"{key} = {_quoted(value)}" for key, value in document.items() if _plain(key, value)]
+        more = ["\n".join(keys)] if keys else []
+        more += [part for name, part in sections.items() if name not in ("domain", "parameters")]
         if exact := document.get("exact"):
             lines = "\n".join(f"{name} = {_quoted(value)}" for name, value in exact.items())
             more.append(f"[exact]\n{lines}\n")
@@ -60,6 +67,7 @@ class Statement:
             "\n".join(document.get("conditions", [])),
             bodies.get("domain", ""),
             bodies.get("parameters", ""),
+            ", ".join(document["unknowns"]),
             "\n".join(more),
         )
 
@@ -90,12 +98,22 @@ def _unknowns(
     equations: list[str], conditions: list[str], axes: tuple[str, ...], parameters: tuple[str, ...]
 ) -> tuple[str, ...]:
     try:
-        return unknowns_in(equations, conditions, axes, parameters)
+        return unknowns_in(equations, conditions, axes, parameters) or ("u",)
     except SafeNetError:
         return ("u",)  # what is wrong is told when the whole is read
 
 
-def _quoted(text: str) -> str:
+def _plain(key: str, value: object) -> bool:
+    """A key above the tables that has no box of its own: title, and what else a problem file has there."""
+    boxed = ("name", "unknowns", "equations", "conditions")
+    return key not in boxed and (isinstance(value, (str, bool)) or _texts(value))
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _quoted(text: object) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 

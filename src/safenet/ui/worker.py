@@ -14,6 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .. import library
+from ..errors import SafeNetError
+from ..problem import loads
+from ..run.progress import Monitor
+
 EVERY = 0.2  # seconds between two lines of the same kind
 
 
@@ -22,65 +27,63 @@ def say(**event: Any) -> None:
     print(json.dumps(event), flush=True)
 
 
+class Telling(Monitor):
+    """Says what a solve is at, a few times a second."""
+
+    spoke = 0.0
+
+    def _due(self) -> bool:
+        due = time.monotonic() - self.spoke > EVERY
+        self.spoke = time.monotonic() if due else self.spoke
+        return due
+
+    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+        if self._due():
+            say(phase=name, detail=detail, fraction=fraction)
+
+    def step(self, iteration: int, loss: float) -> None:
+        if self._due():
+            say(residual=loss)
+
+    def level(self, unknowns: int, residual: float) -> None:
+        say(residual=residual)
+
+    def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
+        if self._due():
+            say(phase="training", detail=f"{iteration} of {total}", fraction=iteration / total, residual=loss)
+
+
+def carry_out(job: dict[str, Any]) -> None:
+    """Solve one problem; whatever ends it, the page hears of it."""
+    from ..solving.door import solve
+
+    try:
+        say(phase="reading the problem", detail="", fraction=None)
+        problem = library.with_library_reference(loads(job["problem"], job["source"]))
+        folder = Path(job["folder"])
+        solution = solve(problem, job["solver"], out=folder, budget=job["budget"], monitor=Telling())
+        say(done=str(solution.result.outcome), folder=job["folder"])
+    except SafeNetError as error:
+        say(failed=str(error))
+    except KeyboardInterrupt:
+        say(failed="Stopped before there was anything to keep.")
+    except Exception as error:
+        say(failed=f"{type(error).__name__}: {error}")
+
+
 def main() -> None:
     """Solve what comes in until there is no more; an interruption ends the job and not the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")  # the result names them
-    from .. import library
     from ..backend import cache_compilations
-    from ..errors import SafeNetError
-    from ..problem import loads
-    from ..run.progress import Monitor
-    from ..solving.door import solve
-
-    class Telling(Monitor):
-        """Says what a solve is at, a few times a second."""
-
-        spoke = 0.0
-
-        def _due(self) -> bool:
-            due = time.monotonic() - self.spoke > EVERY
-            self.spoke = time.monotonic() if due else self.spoke
-            return due
-
-        def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
-            if self._due():
-                say(phase=name, detail=detail, fraction=fraction)
-
-        def step(self, iteration: int, loss: float) -> None:
-            if self._due():
-                say(residual=loss)
-
-        def level(self, unknowns: int, residual: float) -> None:
-            say(residual=residual)
-
-        def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-            if self._due():
-                say(
-                    phase="training",
-                    detail=f"{iteration} of {total}",
-                    fraction=iteration / total,
-                    residual=loss,
-                )
+    from ..solving import door  # noqa: F401  (JAX takes seconds to load: before the first job comes)
 
     cache_compilations()
     say(ready=True)
     for line in sys.stdin:
-        job = json.loads(line)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            say(phase="reading the problem", detail="", fraction=None)
-            problem = library.with_library_reference(loads(job["problem"], job["source"]))
-            solution = solve(
-                problem, job["solver"], out=Path(job["folder"]), budget=job["budget"], monitor=Telling()
-            )
-            say(done=str(solution.result.outcome), folder=job["folder"])
-        except SafeNetError as error:
-            say(failed=str(error))
-        except KeyboardInterrupt:
-            say(failed="Stopped before there was anything to keep.")
-        except Exception as error:  # the page must hear of whatever ends a job
-            say(failed=f"{type(error).__name__}: {error}")
+            carry_out(json.loads(line))
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 

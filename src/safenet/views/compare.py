@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import SafeNetError
 from ..measure.heldout import grid
 from ..measure.scores import GRIDS, PLANE, evaluate_network, relative_error
-from ..problem.latex import latex_name
+from ..problem.language.latex import latex_name
 from ..solution import Solution
 from .cuts import Cut, cuts, sampled
 from .look import Picture, colour, error_colours, field_colours, ink, math, number, styled

@@ -13,7 +13,7 @@ from ..problem.facts.posedness import doubts
 from ..problem.facts.structure import axis_kinds, named_frequencies
 from ..problem.facts.verify import proven
 from ..problem.language.notation import written
-from ..problem.numbers import Number
+from ..problem.numbers import Curve, Number
 from ..run.result import Outcome, Result, pooled
 from ..solution import Solution
 from ..solving.plans import plan_for
@@ -82,7 +82,8 @@ def _networks(problem: Problem) -> dict[str, Any]:
 def _number(number: Number) -> str:
     """unknown, from 0.1, above 0"""
     bounds = {"above": number.above, "below": number.below}
-    return ", ".join([f"from {number.start}", *(f"{k} {v}" for k, v in bounds.items() if v is not None)])
+    of = [f"a function of {', '.join(number.of)}"] if isinstance(number, Curve) else []
+    return ", ".join([*of, f"from {number.start}", *(f"{k} {v}" for k, v in bounds.items() if v is not None)])
 
 
 def _region(problem: Problem) -> dict[str, Any] | None:
@@ -195,16 +196,20 @@ def result_text(solution: Solution, folder: Path) -> str:
     else:
         lines.append(f"  residual        {result.residual:.2e} (relative, on unseen points)")
     lines.append(
-        f"  work            {result.iterations} iterations, {result.evaluations} evaluations, "
-        f"{result.parameters} parameters, {result.wall_seconds:.1f} s"
+        f"  work            {_count(result.iterations, 'iteration')}, {_count(result.evaluations, 'evaluation')}, "
+        f"{_count(result.parameters, 'parameter')}, {result.wall_seconds:.1f} s"
     )
     lines += [f"  why             {reason}" for reason in result.reasons]
     lines.append(f"  stopped         {result.stop_reason}")
     if not result.outcome.complete:
-        lines.append(f"  go on with      safenet solve --resume {folder}")
+        lines.append(f"  continue with   safenet solve --resume {folder}")
     if solution.folder is not None:
         lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
     return "\n".join(lines)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def found_lines(solution: Solution) -> list[str]:

@@ -5,11 +5,13 @@ sol.explore() in a notebook, and the same component in `safenet ui`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import SafeNetError
+from ..run.notebook import in_notebook
 from ..run.result import pooled
 from ..solution import Solution
 from .cuts import Cut, reached, sampled
@@ -20,6 +22,7 @@ POINTS = {1: 601, 2: 129}  # along each axis
 STEPS = 100  # of a slider
 FRAME = 120  # milliseconds between frames of the player
 KEPT = 256  # frames
+ROOM = {"flex": "1 1 280px", "min-width": "0", "max-width": "640px"}  # side by side, or below each other
 
 
 class Explorer:
@@ -46,7 +49,7 @@ class Explorer:
         self.fields.param.watch(self._chosen, "value")
         self.sliders = {
             i: pn.widgets.FloatSlider(
-                name=axis.name,
+                label=axis.name,
                 start=self.ends[i][0],
                 end=self.ends[i][1],
                 step=(self.ends[i][1] - self.ends[i][0]) / STEPS,
@@ -61,12 +64,16 @@ class Explorer:
         self.reading = pn.pane.HTML("", sizing_mode="stretch_width")
         self.across = 1 if len(self.drawn) == 2 and axes[self.drawn[1]].is_time else 0
         plots = self._plots()
+        self.panes = [pn.pane.Bokeh(plot, sizing_mode="stretch_width") for plot in plots]
+        parts = (self.panes[: len(plots) - 2], self.panes[-2:])  # the map, and beside it the cross-sections
         self._draw()
         self.view = pn.Column(
             self.fields,
             *self.sliders.values(),
             *([self._player(pn)] if self.problem.time in self.sliders else []),
-            pn.FlexBox(*(pn.pane.Bokeh(plot) for plot in plots)),
+            pn.FlexBox(
+                *(pn.Column(*part, styles=ROOM) for part in parts if part), sizing_mode="stretch_width"
+            ),
             self.reading,
             sizing_mode="stretch_width",
         )
@@ -89,8 +96,9 @@ class Explorer:
             self.mapper = LinearColorMapper(palette="Viridis256", nan_color="#00000000")
             self.image = ColumnDataSource({"u": []})
             self.map: Any = figure(
-                width=430,
                 height=370,
+                max_width=560,
+                sizing_mode="stretch_width",
                 tools=tools,
                 x_range=(left, east),
                 y_range=(south, north),
@@ -106,6 +114,7 @@ class Explorer:
                 color_mapper=self.mapper,
                 source=self.image,
             )
+            _quiet(self.map)
             self._colour_bar()
             for i, way in ((right, "height"), (up, "width")):
                 self.marks[i] = Span(dimension=way, line_color=INK, line_dash="dotted", line_width=1.5)
@@ -114,8 +123,11 @@ class Explorer:
             plots.append(self.map)
         self.curves: list[Any] = []
         for k, (i, source) in enumerate(zip(self.drawn, self.sections, strict=True)):
-            wide = 640 if len(self.drawn) == 1 else 300
-            curve: Any = figure(width=wide, height=370, tools=tools, x_axis_label=axes[i].name)
+            high = 330 if len(self.drawn) == 1 else 190
+            curve: Any = figure(
+                height=high, tools=tools, x_axis_label=axes[i].name, sizing_mode="stretch_width"
+            )
+            _quiet(curve)
             curve.line("at", "u", source=source, line_width=2, color=COLOURS[k])
             self.curves.append(curve)
             plots.append(curve)
@@ -127,6 +139,7 @@ class Explorer:
         self.map.add_layout(ColorBar(color_mapper=self.mapper, width=10, padding=4), "right")
 
     def _player(self, pn: Any) -> Any:
+        assert self.problem.time is not None
         slider = self.sliders[self.problem.time]
         player = pn.widgets.Player(
             start=0,
@@ -135,7 +148,10 @@ class Explorer:
             interval=FRAME,
             loop_policy="once",
             show_loop_controls=False,
-            height=60,
+            visible_buttons=["first", "pause", "play", "last"],
+            width=260,
+            height=44,
+            stylesheets=["input[type=range] { display: none; }"],  # the slider above has the same, with units
         )
 
         def play(event: Any) -> None:
@@ -169,16 +185,9 @@ class Explorer:
 
     def _draw(self) -> None:
         axes = self.problem.axes
-        if len(self.drawn) == 2:
-            picture = self._values(self.drawn, self.ticks)
-            self.image.data = {"u": [picture if self.across else picture.T]}
-            self._colours(picture)
-            self.map.title.text = self._title(self.drawn)
-            for i, mark in self.marks.items():
-                mark.location = self.point[i]
-        for i, ticks, source, curve in zip(self.drawn, self.ticks, self.sections, self.curves, strict=True):
-            source.data = {"at": ticks, "u": self._values((i,), [ticks])}
-            curve.title.text = self._title((i,))
+        picture = self._values(self.drawn, self.ticks) if len(self.drawn) == 2 else None
+        curves = [self._values((i,), [ticks]) for i, ticks in zip(self.drawn, self.ticks, strict=True)]
+        changed(lambda: self._show(picture, curves), self.panes)
         value = self.solution.sampled({a.name: v for a, v in zip(axes, self.point, strict=True)})[0][
             self.name
         ]
@@ -186,6 +195,17 @@ class Explorer:
         size = pooled(self.solution.result.estimate)
         sure = f" &nbsp; (estimated relative error of the solution: {number(size, 0)})" if size else ""
         self.reading.object = f"<b>{self.name}</b>({places}) = <b>{float(value):.8g}</b>{sure}"
+
+    def _show(self, picture: np.ndarray | None, curves: list[np.ndarray]) -> None:
+        if picture is not None:
+            self.image.data = {"u": [picture if self.across else picture.T]}
+            self._colours(picture)
+            self.map.title.text = self._title(self.drawn)
+            for i, mark in self.marks.items():
+                mark.location = self.point[i]
+        for k, (i, values) in enumerate(zip(self.drawn, curves, strict=True)):
+            self.sections[k].data = {"at": self.ticks[k], "u": values}
+            self.curves[k].title.text = self._title((i,))
 
     def _colours(self, picture: np.ndarray) -> None:
         """Those of the picture at hand: a field that fades stays visible, and the bar says how far it has faded."""
@@ -198,6 +218,25 @@ class Explorer:
             f"{axis.name} = {self.point[i]:.3g}" for i, axis in enumerate(self.problem.axes) if i not in drawn
         ]
         return self.name + (f" at {', '.join(held)}" if held else "")
+
+
+def changed(change: Callable[[], None], panes: Sequence[Any]) -> None:
+    """Change plots of a page while nobody else does, or those of a notebook, which then has to be told."""
+    import panel as pn
+
+    page = pn.state.curdoc
+    if page is not None and page.session_context is not None:
+        page.add_next_tick_callback(change)
+        return
+    change()
+    if in_notebook():
+        pn.io.push_notebook(*panes)
+
+
+def _quiet(plot: Any) -> None:
+    """Tools only where the pointer is."""
+    plot.toolbar.logo = None
+    plot.toolbar.autohide = True
 
 
 def explore(solution: Solution) -> Any:

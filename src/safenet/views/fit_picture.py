@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 
 from ..measure.misfit import misfit
 from ..problem.data import Measured
+from ..run.found import FoundFunction
 from ..solution import Solution
-from .look import Picture, colour, ink, math
+from .look import WORDS, Picture, colour, ink, math
 
 
 def plot_fit(solution: Solution) -> Picture:
     """A row for each kind of data: the values with the fit, and their residuals."""
     problem = solution.problem
-    rows = len(problem.measured)
+    functions = [found for found in solution.found.values() if isinstance(found, FoundFunction)]
+    rows = len(problem.measured) + len(functions)
     figure = Picture(figsize=(9.6, 3.4 * rows + 0.6), layout="constrained")
     axes = figure.subplots(rows, 2, squeeze=False)
     gaps = misfit(problem, solution.field)
@@ -24,7 +28,32 @@ def plot_fit(solution: Solution) -> Picture:
         else:
             _against(axes[row, 0], measured, gap)
         _residuals(axes[row, 1], measured, gap, problem.axis_names[-1])
+    for row, function in enumerate(functions, len(problem.measured)):
+        _function(axes[row], function)
     return figure
+
+
+def _function(axes: Any, function: FoundFunction) -> None:
+    """A function with two standard errors around it; of two axes, it and its standard error as maps."""
+    lines = function.spline.lines
+    ticks = [np.linspace(line.breaks[0], line.breaks[-1], 121) for line in lines[:2]]
+    middles = [(line.breaks[0] + line.breaks[-1]) / 2 for line in lines[2:]]
+    mesh = dict(zip(function.of, [*np.meshgrid(*ticks, indexing="ij"), *middles], strict=True))
+    value, error = function(**mesh), function.error(**mesh)
+    names = f"{function.name}({', '.join(function.of)})", f"standard error of {function.name}"
+    for ax, values, name in zip(axes, (value, error), names, strict=True):
+        ax.set_xlabel(math(function.of[0]))
+        if values is None:
+            ax.set_axis_off()
+        elif len(lines) > 1:
+            shown = ax.pcolormesh(*ticks, values.T, shading="gouraud", rasterized=True)
+            ax.figure.colorbar(shown, ax=ax, label=name)
+            ax.set_ylabel(math(function.of[1]))
+        else:
+            ax.plot(ticks[0], values, color=colour(0), lw=1.4)
+            ax.set_ylabel(name, fontsize=WORDS)
+    if error is not None and len(lines) == 1:
+        axes[0].fill_between(ticks[0], value - 2 * error, value + 2 * error, color=colour(0), alpha=0.2, lw=0)
 
 
 def _along(ax: Axes, measured: Measured, gap: np.ndarray, axis: str) -> None:
@@ -34,7 +63,7 @@ def _along(ax: Axes, measured: Measured, gap: np.ndarray, axis: str) -> None:
     ax.errorbar(at, measured.values, measured.sigma, fmt=".", ms=5, lw=0.8, color=colour(1), label="measured")
     ax.plot(at[order], (measured.values + gap)[order], color=colour(0), lw=1.4, label="fit")
     ax.set_xlabel(math(axis))
-    ax.set_ylabel(measured.name)
+    ax.set_ylabel(measured.name, fontsize=WORDS)
     ax.legend()
 
 
@@ -44,8 +73,8 @@ def _against(ax: Axes, measured: Measured, gap: np.ndarray) -> None:
     low, high = float(min(model.min(), measured.values.min())), float(max(model.max(), measured.values.max()))
     ax.plot([low, high], [low, high], color=ink(), lw=0.8)
     ax.plot(model, measured.values, ".", ms=4, color=colour(0), rasterized=len(gap) > 5000)
-    ax.set_xlabel(f"{measured.name}, fit")
-    ax.set_ylabel(f"{measured.name}, measured")
+    ax.set_xlabel(f"{measured.name}, fit", fontsize=WORDS)
+    ax.set_ylabel(f"{measured.name}, measured", fontsize=WORDS)
 
 
 def _residuals(ax: Axes, measured: Measured, gap: np.ndarray, axis: str) -> None:
@@ -57,4 +86,4 @@ def _residuals(ax: Axes, measured: Measured, gap: np.ndarray, axis: str) -> None
     ax.axhline(0, color=ink(), lw=0.8)
     ax.plot(measured.points[:, -1], left, ".", ms=4, color=colour(0), rasterized=len(gap) > 5000)
     ax.set_xlabel(math(axis))
-    ax.set_ylabel("(measured − fit)/σ" if known else "measured − fit")
+    ax.set_ylabel("(measured − fit)/σ" if known else "measured − fit", fontsize=WORDS)

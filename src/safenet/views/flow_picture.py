@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..problem import Problem
-from ..problem.latex import latex_name
+from ..problem.language.latex import latex_name
 from ..solution import Solution
 from .cuts import Cut, sampled
 from .look import Picture, error_colours, error_title, field_colours, math

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from ..errors import SafeNetError, nearest
-from ..problem.latex import latex_name
+from ..problem.language.latex import latex_name
 
 INK = "#1b1f24"
 UNKNOWN = "#dee2e6"  # where an interrupted march has not been
@@ -25,8 +25,9 @@ SIGNED = 0.05  # a field with at least this share of its range below (or above) 
 DECADES = 6  # an error is drawn over at most so many powers of ten
 TAIL = 0.002  # the share of its largest values that do not set the range of an error
 ROUNDING = 100 * np.finfo(float).eps  # an error below this times the field is that of the arithmetic
+WORDS = 10  # the size of labels in words; those in math type are larger
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-SCREEN = 100  # points to the inch in a notebook, where a picture has twice as many
+SCREEN = 80  # dots to the inch in a notebook, where a picture has twice as many
 
 
 def _style(ink: str, paper: str, colours: tuple[str, ...]) -> Any:  # a dict with keys that matplotlib knows

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..problem import Problem
-from ..problem.latex import latex_name
+from ..problem.language.latex import latex_name
 from ..solution import Solution
 from .cuts import Cut, sampled, suffix
 from .look import UNKNOWN, colour_bar, error_colours, error_title, field_colours, ink, math

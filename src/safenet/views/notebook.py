@@ -28,7 +28,8 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         found.append(("why", "; ".join(result.reasons[:MOST])))
     if result.solver:
         by = " ".join(filter(None, [result.solver, result.method, result.recipe]))
-        found.append(("solver", f"{by}, {result.parameters:,} coefficients, {result.wall_seconds:.1f} s"))
+        count = f"{result.parameters:,} coefficient{'s' * (result.parameters != 1)}"
+        found.append(("solver", f"{by}, {count}, {result.wall_seconds:.1f} s"))
     if solution.folder is not None:
         found.append(("saved in", str(solution.folder)))
     return found

@@ -17,7 +17,7 @@ from ..measure.scores import l2re_text
 from ..run.result import Outcome, pooled
 from ..solution import Solution
 from .cuts import Cut, cuts, named, sampled, scored, suffix
-from .look import COLOURS, Picture, colour, error_range, error_title, ink, math, number, styled
+from .look import COLOURS, WORDS, Picture, colour, error_range, error_title, ink, math, number, styled
 from .maps import Plane, at_text, draw_plane, draw_planes, without_empty
 from .phase_picture import plot_system
 
@@ -157,7 +157,7 @@ def draw_losses(solution: Solution, ax: Axes) -> None:
     for column, (name, (line, shade)) in enumerate(zip(names, cycle(styles), strict=False)):
         width = 1.8 if column == 0 else 1.0
         ax.semilogy(history[:, 0], history[:, 1 + column], color=shade, ls=line, lw=width, label=name)
-    ax.set_xlabel("iteration")
-    ax.set_ylabel("loss and its terms")
+    ax.set_xlabel("iteration", fontsize=WORDS)
+    ax.set_ylabel("loss and its terms", fontsize=WORDS)
     ax.grid()
     ax.legend(fontsize=8, ncols=2)

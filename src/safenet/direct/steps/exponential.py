@@ -19,8 +19,8 @@ import numpy as np
 import sympy as sp
 
 from ...errors import SafeNetError
+from ...measure.compiled import compiled
 from ...problem import Condition, Problem
-from ...problem.compiled import compiled
 from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
 from .phi import phi, phi_matrices

@@ -34,6 +34,7 @@ from ..thresholds import (
     FOURIER_WIDER,
     LAST_LEVEL_OF_STEPS,
     MORE_DIGITS,
+    OVERHEAD,
     ROUGH_FIRST,
     SNAPSHOTS,
     WIDEST,
@@ -47,7 +48,7 @@ GAIN = 2**5 - 1  # by halving the steps
 
 @dataclass(frozen=True)
 class Fourier:
-    """Steps whose estimated error is below `tolerance` of each unknown, on at most `points` of a grid.
+    """Exponential time steps on a Fourier grid of at most `points`, each exact to `tolerance` of every unknown.
 
     Given up where it would cost more than `work` (points of the grid times evaluations), and where the spectrum does
     not decay.
@@ -133,7 +134,9 @@ class Fourier:
                 yield march.end(finer, kept)
                 return
             error = np.hypot(finer.differences(trail) / GAIN, max(finer.represented, finer.tail))
-            done = float(error.max()) < march.solver.tolerance or split == FOURIER_SPLITS
+            # The next run would cost twice as much as this one.
+            dear = 2 * march.last > MORE_DIGITS * march.solver.work
+            done = float(error.max()) < march.solver.tolerance or split == FOURIER_SPLITS or dear
             trail = finer
             found = replace(trail.form, error=error)
             kept = Direct(
@@ -207,7 +210,7 @@ class _March:
     def __init__(self, solver: Fourier, problem: Problem, monitor: Monitor, budget: Budget) -> None:
         self.solver, self.problem, self.monitor, self.budget = solver, problem, monitor, budget
         self.axis = problem.axes[-1]
-        self.evaluations, self.cost = 0, 0.0
+        self.evaluations, self.cost, self.last = 0, 0.0, 0.0
         self.recorder = Recorder(solver.tolerance)
 
     def explore(self) -> Trail:
@@ -302,7 +305,8 @@ class _March:
             if self.budget.over():
                 return self._ended(trail, recorder, "stopped", t + h)
         self.evaluations += evolution.evaluations
-        self.cost += evolution.evaluations * waves.points
+        self.last = _cost(evolution)
+        self.cost += self.last
         trail.form, trail.represented = recorder.form(), recorder.worst
         trail.tail = float(waves.tails(y).max())
         return trail
@@ -314,7 +318,7 @@ class _March:
     def _over(self, evolution: Evolution, share: float) -> str:
         if self.budget.over():
             return "stopped"
-        self.cost = evolution.evaluations * evolution.waves.points
+        self.cost = _cost(evolution)
         return "cost" if self.cost > self.solver.work * (share + EARLY_COST) else ""
 
     def _ended(self, trail: Trail, recorder: Recorder, why: str, t: float) -> Trail:
@@ -333,6 +337,11 @@ class _March:
         }
         reason = reasons.get(trail.ended) or failure(self.problem, trail.form, trail.t)[0]
         return Direct(None, done=True, given_up=True, reason=reason)
+
+
+def _cost(evolution: Evolution) -> float:
+    """Points of the grid times evaluations, each of which costs as much as so many points before it begins."""
+    return float(evolution.evaluations * (evolution.waves.points + OVERHEAD))
 
 
 def _error(y: np.ndarray, difference: np.ndarray, sizes: np.ndarray) -> tuple[float, np.ndarray]:

@@ -18,9 +18,9 @@ import scipy
 from ...errors import SafeNetError
 from ...fields.basis import AxisBasis
 from ...fields.pieces import TimePieces, hermite
+from ...measure.compiled import compiled
 from ...measure.heldout import interior_points
 from ...problem import Problem
-from ...problem.compiled import compiled
 from ...problem.facts.first_order import FirstOrder, first_order
 from ...problem.facts.narrow import narrow
 from ...problem.facts.structure import breaks
@@ -57,8 +57,10 @@ A_FEW_ROUNDINGS = 16 * EPS
 
 @dataclass(frozen=True)
 class Integrate:
-    """Runs whose relative tolerances fall to far below `tolerance`, and one more if the estimated error is above it;
-    given up after `steps`.
+    """SciPy's DOP853 or LSODA for systems without space.
+
+    Runs with smaller and smaller relative tolerances, down to far below `tolerance`, and once more if the estimated
+    error is above it. Given up after `steps` steps.
 
     Examples:
         >>> solution = sn.solve(decay, sn.Integrate())
@@ -112,7 +114,8 @@ class Integrate:
                 # Steps of an order of 5 and less: a digit at a time, and none that was not asked for.
                 tolerances = [rtol / 10] if error.max() > self.tolerance and rtol > STIFF_TIGHTEST else []
             elif not tolerances and error.max() > self.tolerance and rtol > tightest:
-                tolerances = [tightest]
+                # A tenth of what the error asks for, as it is in proportion.
+                tolerances = [max(tightest, 0.1 * rtol * self.tolerance / float(error.max()))]
             state = Direct(
                 field=system.form(track, error),
                 residual=float(error[-1]),

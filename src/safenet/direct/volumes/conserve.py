@@ -38,9 +38,14 @@ from .scheme import Scheme, sides_given
 
 @dataclass(frozen=True)
 class Conserve:
-    """Grids of twice as many cells along each axis, until the estimated error is below `tolerance`, up to `cells`.
+    """Finite volumes for conservation laws with jumps: twice as many cells along each axis, until the estimated error
+    is below `tolerance`, up to `cells`.
 
     `work` limits cells times steps of a grid, in the plane and on a line alike.
+
+    Examples:
+        >>> sn.Conserve(tolerance=1e-3).obstacle(decay) is None
+        False
     """
 
     name: ClassVar[str] = "conserve"

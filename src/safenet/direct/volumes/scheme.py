@@ -11,16 +11,17 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import sympy as sp
 
 from ...errors import SafeNetError
+from ...lazily import later
 from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.facts.conservation import conservation, fixed_value
 from ...problem.facts.structure import axis_kinds
+
+jax, jnp = later("jax"), later("jax.numpy")  # a second, for this solver only
 
 COURANT = 0.4  # of the stability limit of a step, over all axes
 SAMPLES = 5  # Gauss points of a cell along each axis, for the means of the initial values
@@ -116,7 +117,8 @@ class Scheme:
             _, u, count = jax.lax.while_loop(going, lambda carry: step(carry, end), (t, u, 0))
             return u, count
 
-        return jax.jit(run)
+        compiled: Callable[[Any, Any, Any], tuple[Any, Any]] = jax.jit(run)
+        return compiled
 
     def _longest(self, t: Any, u: Any) -> Any:
         """1/Σ_i (ρ_i/(C h_i) + 2ν/h_i² + …): all that limits a step, together."""

@@ -18,6 +18,7 @@ import sympy as sp
 from ...errors import Place, SafeNetError
 from ..evaluate import at_place, evaluate
 from ..jets import Jet, coordinate
+from ..language.tabulated import Tabulated
 from ..relation import Condition
 from .fact import fact
 
@@ -86,6 +87,26 @@ def clashes(problem: Problem) -> tuple[Clash, ...]:
             if _jump(gap, sizes, [_largest(part, along | begun) for part in sp.Add.make_args(residual)]):
                 found.append(Clash(face, gap))
     return tuple(found)
+
+
+def meetings(problem: Problem) -> list[tuple[sp.Expr, dict[sp.Symbol, Any]]]:
+    """What unknown functions must make zero, at points, so that initial values meet those of the faces."""
+    if problem.time is None or problem.region is not None:
+        return []
+    begin, found = problem.axes[problem.time], []
+    starts = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
+    for face in problem.conditions:
+        known = all(not any(jet.orders) and jet.field in starts for jet in face.jets.values())
+        if face.initial or problem.time not in face.free or not known:
+            continue
+        begun = {}
+        for symbol, jet in face.jets.items():
+            places = zip(problem.axes, jet.place, strict=True)
+            begun[symbol] = starts[jet.field].xreplace({a.symbol: x for a, x in places if x is not None})
+        gap = problem.value(face.residual).xreplace(begun)
+        if any(node.table.name in problem.curves for node in gap.atoms(Tabulated)):
+            found.append((gap, {**_some_points(problem, face), begin.symbol: np.full(4, begin.lo)}))
+    return found
 
 
 @fact

@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 
 from ..evaluate import evaluate
+from ..language.tabulated import Tabulated
 from .fact import fact
 from .intervals import enclosure
 
@@ -48,6 +49,9 @@ class Narrow:
     def gap(self, axis: int) -> float:
         """The least distance of two cuts along an axis; infinite where there are none."""
         return min(np.diff(self.cuts[axis]), default=math.inf)
+
+
+MOST_AXES = 5  # of a formula that is scanned as a whole
 
 
 @fact
@@ -90,11 +94,17 @@ def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
                 todo += [*([own] if own.free_symbols & axes else []), *(rest.args if own != 0 else node.args)]
             elif node not in seen and not _plain(node):
                 seen.add(node)
-                yield node
+                # Points on a grid of so many axes are out of reach: what the formula is made of is looked at.
+                if len(free) > MOST_AXES:
+                    todo += node.args
+                else:
+                    yield node
 
 
 def _plain(node: sp.Expr) -> bool:
-    """A polynomial of low degree varies slowly, whatever it is."""
+    """A polynomial of low degree varies slowly, whatever it is; a table varies between its ticks, which are known."""
+    if node.has(Tabulated):
+        return True
     symbols = sorted(node.free_symbols, key=str)
     return bool(node.is_polynomial(*symbols)) and sp.Poly(node, *symbols).total_degree() <= 8
 
@@ -111,7 +121,9 @@ def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] |
         size = max(size, float(np.abs(values).max(initial=0.0)))
         seen = np.ptp(values, axis=1)
         # One point among others that happens to meet a pulse does not resolve it.
-        hides = ~((high - low <= SEEN * seen + FLAT * size) & (steepest <= STEEP * seen + FLAT * size))
+        with np.errstate(over="ignore", invalid="ignore"):  # ∞ − ∞: what is not finite hides
+            flat = FLAT * size
+            hides = ~((high - low <= SEEN * seen + flat) & (steepest <= STEEP * seen + flat))
         small = ~hides & _small(problem, boxes, along)
         settled.append(boxes[small])
         ranges.append(seen[small])

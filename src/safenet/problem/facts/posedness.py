@@ -76,9 +76,7 @@ def _homogeneous(problem: Problem) -> list[str]:
     if problem.time is not None or any(_at_zero(problem, relation) != 0 for relation in relations):
         return []
     fields = ", ".join(f"{name} = 0" for name in problem.unknowns)
-    return [
-        f"all that is given is zero, and {fields} a solution; others, as at an eigenvalue, are not looked for."
-    ]
+    return [f"all data are zero, so {fields} is returned; eigenfunctions are not searched for."]
 
 
 def _at_zero(problem: Problem, relation: Relation) -> sp.Expr:

@@ -218,6 +218,7 @@ def _zeros(expression: sp.Expr, symbol: sp.Symbol, low: float, high: float) -> s
     nodes = np.concatenate([[low], nodes + 1e-3 * np.pi * (nodes[1] - nodes[0]), [high]])
     values = value(nodes)
     turns = np.flatnonzero(values[:-1] * values[1:] < 0)
-    exact = {"xtol": 1e-300, "rtol": 1e-15}
-    found = (float(scipy.optimize.brentq(value, nodes[i], nodes[i + 1], **exact)) for i in turns)
+    found = (
+        float(scipy.optimize.brentq(value, nodes[i], nodes[i + 1], xtol=1e-300, rtol=1e-15)) for i in turns
+    )
     return {x for x in found if low < x < high}

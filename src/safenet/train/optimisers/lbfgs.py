@@ -66,9 +66,9 @@ class LBFGS:
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the loss by less than
     `tolerance`, relatively, and as NO_STEP when not even steepest descent, with the memory cleared, finds a lower loss.
 
-    A tolerance below the rounding ε of the loss (1e-10 in float32, whose ε is 1.2e-7) cannot be seen in one step: many
-    steps that are good ones end with the same number. There, DECREASE means that the best loss did not fall by ε in
-    100 steps, or 1e-9 a step, which is the finest that can be told from nothing in as many.
+    A tolerance below the rounding ε of the loss (1e-10 in float32, whose ε is 1.2e-7) cannot be seen in one step: good
+    steps often leave the rounded loss unchanged. There, DECREASE means that the best loss did not fall by ε in 100
+    steps, or 1e-9 a step, the smallest decrease that can be detected in so many.
 
     Examples:
         >>> sn.Train("pinn", [sn.Adam(500), sn.LBFGS(1000)]).plan(decay).phases[1].iterations

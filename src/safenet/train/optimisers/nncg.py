@@ -59,7 +59,7 @@ class NNCG:
     `damping` is the first μ, half of it the next, and so on, but twice as much after a step that met negative curvature
     or was not taken at its full length: a fixed μ, the paper's, must be found for every problem by trying.
     The preconditioner of rank `rank` is made anew `every` so many steps, from random directions that `seed` and the
-    step's number determine. Conjugate gradients end where the remainder is below `forcing` times the gradient, or where
+    step's number determine. Conjugate gradients end where the residual is below `forcing` times the gradient, or where
     they meet negative curvature. Every product with the Hessian counts as an evaluation.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by less than

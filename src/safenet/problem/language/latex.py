@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
 
-from .jets import Jet, JetTable
+from ..jets import Jet, JetTable
 
 if TYPE_CHECKING:
-    from .problem import Problem
-    from .relation import Axis, Relation
+    from ..problem import Problem
+    from ..relation import Axis, Relation
 
 
 class _Writer(LatexPrinter):  # type: ignore[misc, unused-ignore]  # SymPy has no types
@@ -86,4 +86,4 @@ def latex_problem(problem: Problem) -> str:
 
 def _number(problem: Problem, symbol: sp.Symbol, value: Any) -> str:
     sought = symbol.name in problem.unknown and problem.unknown[symbol.name].value is None
-    return rf"{latex_name(symbol.name)} = {'?' if sought else latex(sp.sympify(value))}"
+    return rf"{latex_name(symbol.name)} = {'?' if sought else latex(sp.sympify(value, strict=True))}"

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .evaluate import COMPOSED, UNARY, constant
-from .language.tabulated import Tabulated
-from .language.where import Where
+from ..problem.evaluate import COMPOSED, UNARY, constant
+from ..problem.language.tabulated import Tabulated
+from ..problem.language.where import Where
 
 LONGEST_POWER = 64  # an integer power below this is a product: exact for negative bases
 

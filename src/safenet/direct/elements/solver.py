@@ -1,0 +1,159 @@
+"""Steady linear equations of second order on rectangles: elements of high degree, thinner ones at corners.
+
+Level by level the degree rises, or rectangles at a corner are cut, where the coefficients there decay least. How the
+differences between levels fall is the estimate of the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import SafeNetError
+from ...fields.cells import ElementForm
+from ...measure.heldout import interior_points
+from ...problem import Problem
+from ...problem.facts.elliptic import elliptic
+from ...problem.facts.jumping import jumping
+from ...run.budget import Budget
+from ...run.progress import Monitor
+from ..state import Direct
+from ..steps.richardson import relative
+from ..thresholds import (
+    ELEMENTS_DEGREES,
+    ELEMENTS_FALL,
+    ELEMENTS_MORE,
+    ELEMENTS_NEAR,
+    ELEMENTS_ROUNDING,
+    ELEMENTS_STUCK,
+    ELEMENTS_TORN,
+    UNSOLVED,
+)
+from .galerkin import Galerkin
+from .mesh import Corner, Mesh, corners, mesh
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Sparse elements of high degree on rectangles, for steady linear equations of second order.
+
+    Levels are refined until the estimated error is below `tolerance`, with at most `unknowns` coefficients.
+
+    Examples:
+        >>> sn.Elements(tolerance=1e-6).obstacle(decay) is None
+        False
+    """
+
+    name: ClassVar[str] = "elements"
+    marches: ClassVar[bool] = False
+    tolerance: float = 1e-9
+    unknowns: int = 150_000
+    only_above: float = 0.0
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why a problem is not one of this kind, or None if it is."""
+        try:
+            elliptic(problem)
+        except SafeNetError as refusal:
+            return refusal.message
+        return None
+
+    def passes(self, problem: Problem) -> tuple[Elements, ...]:
+        return (self,)
+
+    def within(self, work: float) -> Elements:
+        return self
+
+    def run(
+        self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
+    ) -> Iterator[Direct]:
+        """A state for each level; a resumed one begins again."""
+        system, points = elliptic(problem), interior_points(problem, 1024)
+        layers = dict.fromkeys(corners(system), 0)
+        torn = jumping(problem)
+        degree, parts, poor = 1 if torn else ELEMENTS_DEGREES[0], 1, 0
+        before: np.ndarray | None = None
+        gaps: list[np.ndarray] = []
+        best, cut = Direct(), False
+        while True:
+            grid = mesh(problem, system, parts, layers)
+            galerkin = Galerkin(problem, system, grid, degree)
+            if galerkin.size > self.unknowns:
+                yield self._ended(best, f"stopped at {self.unknowns:,} unknowns")
+                return
+            monitor.phase(self.name, f"{len(grid.places)} elements of degree {degree}")
+            try:
+                coefficients = galerkin.solve()
+            except (np.linalg.LinAlgError, RuntimeError):  # singular
+                coefficients = np.array(np.nan)
+            if not np.isfinite(coefficients).all():
+                yield replace(self._ended(best, "the equations are singular"), given_up=best.field is None)
+                return
+            form = ElementForm(coefficients, grid.cells, (degree, degree), np.full(1, np.nan))
+            values = np.asarray(form.jets(points, [(0, 0)])[0, 0])
+            if before is not None:
+                gaps.append(np.maximum(relative(values - before, values), ELEMENTS_ROUNDING))
+            before, error = values, _error(gaps, ELEMENTS_FALL[int(cut)])
+            found = replace(form, error=np.full(values.shape[1] + 1, np.nan) if error is None else error)
+            worst = float(error.max()) if error is not None else np.inf
+            monitor.level(galerkin.size, worst)
+            # Before a wave is resolved, differences say nothing.
+            poor = poor + 1 if best.residual <= worst < UNSOLVED else 0
+            if worst < best.residual or best.field is None:
+                best = Direct(found, worst, best.iterations + 1, best.evaluations + 1)
+            if worst < max(self.tolerance, ELEMENTS_TORN * torn) or poor >= ELEMENTS_STUCK:
+                yield self._ended(best, f"the estimated error is {best.residual:.0e}")
+                return
+            yield replace(best, done=False)
+            if budget.over():
+                yield replace(best, stopped=True)
+                return
+            former = layers
+            if (
+                torn
+            ):  # singular at every corner of the table: cells of a table are small, and their degree rises
+                degree += 1
+            else:
+                layers, degree, parts = _finer(form, grid, layers, degree, parts)
+            cut = layers != former
+
+    def _ended(self, best: Direct, reason: str) -> Direct:
+        solved = best.residual < ELEMENTS_MORE * self.tolerance
+        return replace(best, done=True, final=solved, reason=reason)
+
+
+def _error(gaps: list[np.ndarray], fall: float) -> np.ndarray | None:
+    """d₂²/d₁, of each unknown and of all: the error of the last level, if it falls as the differences do."""
+    if len(gaps) < 2:
+        return None
+    last, former = gaps[-1], gaps[-2]
+    return np.asarray(np.maximum(last * np.clip(last / former, fall, 1.0), ELEMENTS_ROUNDING))
+
+
+def _finer(
+    form: ElementForm, grid: Mesh, layers: dict[Corner, int], degree: int, parts: int
+) -> tuple[dict[Corner, int], int, int]:
+    """The next level: cut at corners where the highest coefficients are far larger than elsewhere; if nowhere, a higher
+    degree, and then more parts."""
+    coefficients = np.asarray(form.coefficients)
+    box = np.array(form.cells)
+    area = np.prod(box[:, :, 1] - box[:, :, 0], axis=1)
+    high = np.concatenate(
+        [coefficients[:, :, -2:].reshape(len(box), -1), coefficients[:, :, :, -2:].reshape(len(box), -1)],
+        axis=1,
+    )
+    tails = np.linalg.norm(high, axis=1) * np.sqrt(area)
+    touching = {
+        corner: np.any(box[:, 0] == corner[0], axis=1) & np.any(box[:, 1] == corner[1], axis=1)
+        for corner in layers
+    }
+    at_corners = np.logical_or.reduce(list(touching.values()))
+    worst = {corner: float(tails[own].max(initial=0.0)) for corner, own in touching.items()}
+    rest, largest = float(tails[~at_corners].max(initial=0.0)), max(worst.values())
+    if not at_corners.all() and rest < ELEMENTS_NEAR * largest:
+        near = ELEMENTS_NEAR * largest
+        return {corner: count + 2 * (worst[corner] > near) for corner, count in layers.items()}, degree, parts
+    return (layers, degree + 2, parts) if degree < ELEMENTS_DEGREES[1] else (layers, degree, 2 * parts)

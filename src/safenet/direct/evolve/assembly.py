@@ -1,0 +1,335 @@
+"""R(t, y) and ∂R/∂y of a weak form on a mesh: R = Σ_β B_βᵀ W g_β(x, t, B y), B_α y the jets ∂^α u at quadrature points.
+
+B and the weights W are computed once; what a step costs are the formulas at the points and products with sparse
+matrices. Rows of nodes where u is given say so instead: 0 = g(t) − y.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy.sparse import block_array, coo_matrix, csc_matrix, csr_matrix, diags_array
+
+from ...fields.triangles import linear, located, mapped, quadratic
+from ...measure.compiled import compiled
+from ...problem import Problem
+from ...problem.evaluate import evaluate
+from ...problem.geometry.mesh import Mesh
+from ...problem.jets import coordinate
+from .weak import NOWHERE, Key, Side, weak_form
+
+# Radon's seven points, exact for degree 5: with bent sides the integrands are no polynomials anyway.
+_A, _B = (6 - np.sqrt(15)) / 21, (6 + np.sqrt(15)) / 21
+POINTS = np.array(
+    [[1 / 3, 1 / 3], *([a, b] for s in (_A, _B) for a, b in ((s, s), (1 - 2 * s, s), (s, 1 - 2 * s)))]
+)
+WEIGHTS = np.array([0.225, *[(155 - np.sqrt(15)) / 1200] * 3, *[(155 + np.sqrt(15)) / 1200] * 3]) / 2
+GAUSS, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(4)
+# The derivatives that test functions have: v, v_x, v_y.
+TESTS = (NOWHERE, (1, 0), (0, 1))
+
+
+class Assembly:
+    """One problem on one mesh; `sizes` are the nodes of each field, `y` holds them one after another."""
+
+    def __init__(self, problem: Problem, mesh: Mesh) -> None:
+        self.problem, self.mesh, self.weak = problem, mesh, weak_form(problem)
+        self.names = problem.unknowns
+        self.few = {name: 3 if self.weak.linear_field(name) else 6 for name in self.names}
+        self.sizes = [mesh.vertices if self.few[name] == 3 else len(mesh.nodes) for name in self.names]
+        self.offsets = np.concatenate([[0], np.cumsum(self.sizes)])
+        self._tables()
+        self._given()
+        self.evaluations = 0
+
+    def part(self, name: str) -> slice:
+        k = self.names.index(name)
+        return slice(int(self.offsets[k]), int(self.offsets[k + 1]))
+
+    # ---- functions at quadrature points
+
+    def _tables(self) -> None:
+        cells, count = self.mesh.cells, len(POINTS)
+        corners = np.repeat(self.mesh.nodes[cells], count, axis=0)
+        xi = np.tile(POINTS, (len(cells), 1))
+        self.x, jacobian = mapped(corners, xi)
+        self.w = np.tile(WEIGHTS, len(cells)) * np.abs(np.linalg.det(jacobian))
+        inverse = np.linalg.inv(jacobian)
+        self.B: dict[tuple[int, tuple[int, int]], csr_matrix] = {}
+        self._dense: dict[
+            tuple[int, tuple[int, int]], np.ndarray
+        ] = {}  # the same, (cells, points, functions)
+        for few, functions in ((3, linear), (6, quadratic)):
+            if few not in self.few.values():
+                continue
+            values, slopes = functions(xi)
+            gradient = np.einsum("nkj,nji->nki", slopes, inverse)
+            for order, entries in (
+                (NOWHERE, values),
+                ((1, 0), gradient[:, :, 0]),
+                ((0, 1), gradient[:, :, 1]),
+            ):
+                self._dense[few, order] = entries.reshape(len(cells), count, few)
+                self.B[few, order] = self._matrix(entries, np.repeat(cells[:, :few], count, axis=0), few)
+
+    def _matrix(self, entries: np.ndarray, columns: np.ndarray, few: int) -> csr_matrix:
+        rows = np.repeat(np.arange(len(entries)), entries.shape[1])
+        size = self.mesh.vertices if few == 3 else len(self.mesh.nodes)
+        return csr_matrix((entries.ravel(), (rows, columns.ravel())), (len(entries), size))
+
+    # ---- formulas
+
+    @cached_property
+    def _symbols(self) -> list[sp.Symbol]:
+        axes = [axis.symbol for axis in self.problem.axes]
+        return [*axes, *self.weak.jets.values()]
+
+    @cached_property
+    def _terms(self) -> list[tuple[int, tuple[int, int], sp.Expr]]:
+        """(equation, derivatives of the test function, g), those that are not zero."""
+        return [
+            (k, order, g)
+            for k, row in enumerate(self.weak.rows)
+            for order, g in zip(TESTS, row, strict=True)
+            if g != 0
+        ]
+
+    @cached_property
+    def _slopes(self) -> list[tuple[int, Key, sp.Expr]]:
+        """(term, jet, ∂g/∂jet), those that are not zero."""
+        return [
+            (i, key, slope)
+            for i, (_, _, g) in enumerate(self._terms)
+            for key, symbol in self.weak.jets.items()
+            if (slope := g.diff(symbol)) != 0
+        ]
+
+    @cached_property
+    def constant(self) -> bool:
+        """Whether ∂R/∂y depends neither on y nor on time."""
+        time = {self.problem.axes[-1].symbol} if self.problem.time is not None else set()
+        moving = set(self.weak.jets.values()) | time
+        along = (self._a(side) * side.value for side in self._natural)
+        slopes = [
+            *(s for _, _, s in self._slopes),
+            *(h.diff(u) for h in along for u in self.weak.jets.values()),
+        ]
+        return not any(slope.free_symbols & moving for slope in slopes)
+
+    @cached_property
+    def _g(self) -> Any:
+        return compiled([g for _, _, g in self._terms], self._symbols)
+
+    @cached_property
+    def _dg(self) -> Any:
+        return compiled([slope for _, _, slope in self._slopes], self._symbols)
+
+    def _values(self, t: float, y: np.ndarray) -> list[Any]:
+        jets = [self.B[self.few[name], order] @ y[self.part(name)] for name, order in self.weak.jets]
+        times = [t] if self.problem.time is not None else []
+        return [self.x[:, 0], self.x[:, 1], *times, *jets]
+
+    # ---- R, its slopes, and the mass
+
+    def residual(self, t: float, y: np.ndarray) -> np.ndarray:
+        """R(t, y); its rows of given values are g(t) − y."""
+        self.evaluations += 1
+        found = np.zeros(len(y))
+        with np.errstate(all="ignore"):
+            values = self._g(*self._values(t, y))
+        for (k, order, _), value in zip(self._terms, values, strict=True):
+            name = self.weak.tested[k]
+            found[self.part(name)] += self.B[self.few[name], order].T @ (self.w * value)
+        for side in self._natural:
+            along = self._along[side.piece]
+            h = evaluate(self._a(side) * side.value, self._on_side(along, t, y), np)
+            name = side.field
+            found[self.part(name)] += along["B"][self.few[name]].T @ (
+                along["w"] * np.broadcast_to(h, len(along["w"]))
+            )
+        return self._imposed(t, y, found)
+
+    def jacobian(self, t: float, y: np.ndarray) -> csc_matrix:
+        """∂R/∂y; blocks of triangles first, which go to their places in one pass."""
+        with np.errstate(all="ignore"):
+            values = self._dg(*self._values(t, y))
+        local: dict[tuple[str, str], Any] = {}
+        for (i, (name, order), _), value in zip(self._slopes, values, strict=True):
+            k, test, _ = self._terms[i]
+            tested = self.weak.tested[k]
+            scale = np.broadcast_to(self.w * value, len(self.w)).reshape(-1, len(POINTS), 1)
+            left, right = self._dense[self.few[tested], test], self._dense[self.few[name], order]
+            own = (left * scale).transpose(0, 2, 1) @ right
+            local[tested, name] = local[tested, name] + own if (tested, name) in local else own
+        entries = [local[pair].ravel() if pair in local else np.zeros(size) for pair, size in self._blocks]
+        total = len(y)
+        whole = coo_matrix((np.concatenate(entries), self._places), (total, total)).tocsr()
+        if self._natural:
+            whole = whole + self._along_sides(t, y)
+        return csc_matrix(self._free @ whole - self._fixed)
+
+    @cached_property
+    def _blocks(self) -> list[tuple[tuple[str, str], int]]:
+        """The pairs of fields that see each other, and how many numbers their blocks of all triangles are."""
+        pairs = dict.fromkeys((self.weak.tested[self._terms[i][0]], name) for i, (name, _), _ in self._slopes)
+        return [((a, b), len(self.mesh.cells) * self.few[a] * self.few[b]) for a, b in pairs]
+
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+        rows, columns = [], []
+        for (a, b), _ in self._blocks:
+            own = self.mesh.cells[:, : self.few[a], None] + self.part(a).start
+            other = self.mesh.cells[:, None, : self.few[b]] + self.part(b).start
+            row, column = np.broadcast_arrays(own, other)
+            rows.append(row.ravel())
+            columns.append(column.ravel())
+        return np.concatenate(rows), np.concatenate(columns)
+
+    def _along_sides(self, t: float, y: np.ndarray) -> csr_matrix:
+        """What slopes that depend on u contribute."""
+        blocks: list[list[Any]] = [[None] * len(self.names) for _ in self.names]
+        for i, size in enumerate(self.sizes):
+            blocks[i][i] = csr_matrix((size, size))
+        for side in self._natural:
+            along = self._along[side.piece]
+            known = self._on_side(along, t, y)
+            for (name, order), symbol in self.weak.jets.items():
+                slope = (self._a(side) * side.value).diff(symbol) if order == NOWHERE else sp.Integer(0)
+                if slope != 0:
+                    scale = diags_array(
+                        along["w"] * np.broadcast_to(evaluate(slope, known, np), len(along["w"]))
+                    )
+                    own = along["B"][self.few[side.field]].T @ (scale @ along["B"][self.few[name]])
+                    self._add(blocks, side.field, name, own)
+        return csr_matrix(block_array(blocks))
+
+    def _add(self, blocks: list[list[Any]], row: str, column: str, own: Any) -> None:
+        i, j = self.names.index(row), self.names.index(column)
+        blocks[i][j] = own if blocks[i][j] is None else blocks[i][j] + own
+
+    @cached_property
+    def mass(self) -> csc_matrix:
+        """∫ c φ_i φ_j, nothing where values are given and where an equation has no time derivative."""
+        blocks: list[list[Any]] = [[None] * len(self.names) for _ in self.names]
+        known = dict(zip(self._symbols[:2], self.x.T, strict=True))
+        for i, size in enumerate(self.sizes):
+            blocks[i][i] = csr_matrix((size, size))
+        for name, c in zip(self.weak.tested, self.weak.mass, strict=True):
+            if c != 0:
+                B = self.B[self.few[name], NOWHERE]
+                weights = self.w * np.broadcast_to(evaluate(c, known, np), len(self.w))
+                self._add(blocks, name, name, B.T @ (diags_array(weights) @ B))
+        return csc_matrix(self._free @ csr_matrix(block_array(blocks)))
+
+    # ---- sides
+
+    @property
+    def _natural(self) -> list[Side]:
+        return [side for side in self.weak.sides if side.slope]
+
+    def _a(self, side: Side) -> sp.Expr:
+        return self.weak.diffusion[self.weak.tested.index(side.field)]
+
+    def _ends(self, piece: str) -> np.ndarray:
+        return self.mesh.sides[piece]
+
+    @cached_property
+    def _along(self) -> dict[str, dict[str, Any]]:
+        """Points, normals, weights and functions along the sides where slopes are given."""
+        found = {}
+        for piece in dict.fromkeys(side.piece for side in self._natural):
+            ends = self._ends(piece)
+            s = (GAUSS + 1) / 2
+            # The three functions of a bent side, of s from 0 to 1, and their slopes.
+            shape = np.stack([(1 - s) * (1 - 2 * s), s * (2 * s - 1), 4 * s * (1 - s)])
+            slope = np.stack([4 * s - 3, 4 * s - 1, 4 - 8 * s])
+            nodes = self.mesh.nodes[ends]
+            points = np.einsum("ks,eki->esi", shape, nodes).reshape(-1, 2)
+            tangent = np.einsum("ks,eki->esi", slope, nodes).reshape(-1, 2)
+            length = np.hypot(*tangent.T)
+            normal = np.stack([tangent[:, 1], -tangent[:, 0]], axis=1) / length[:, None]
+            weights = np.tile(GAUSS_WEIGHTS / 2, len(ends)) * length
+            columns = np.repeat(ends, len(s), axis=0)
+            straight = np.tile(np.stack([1 - s, s], axis=1), (len(ends), 1))
+            B = {
+                6: self._matrix(np.tile(shape.T, (len(ends), 1)), columns, 6),
+                3: self._matrix(straight, columns[:, :2], 3),
+            }
+            found[piece] = {"x": points, "n": normal, "w": weights, "B": B}
+        return found
+
+    def _on_side(self, along: dict[str, Any], t: float, y: np.ndarray) -> dict[Any, Any]:
+        axes = [axis.symbol for axis in self.problem.axes]
+        known: dict[Any, Any] = {axes[0]: along["x"][:, 0], axes[1]: along["x"][:, 1]}
+        if self.problem.time is not None:
+            known[axes[2]] = t
+        known |= {coordinate(name): along["n"][:, i] for i, name in enumerate(self.problem.normals)}
+        for (name, order), symbol in self.weak.jets.items():
+            if order == NOWHERE:
+                known[symbol] = along["B"][self.few[name]] @ y[self.part(name)]
+        return known
+
+    # ---- given values
+
+    def _given(self) -> None:
+        """Which rows say y = g: nodes on sides with values, and one for each pin."""
+        total = int(self.offsets[-1])
+        self.given: list[tuple[np.ndarray, np.ndarray, sp.Expr]] = []  # rows, places, value
+        taken = np.zeros(total, bool)
+        entries: list[tuple[int, int, float]] = []
+        for side in self.weak.sides:
+            if not side.slope:
+                nodes = np.unique(self._ends(side.piece)[:, : (2 if self.few[side.field] == 3 else 3)])
+                rows = nodes + self.part(side.field).start
+                rows, nodes = rows[~taken[rows]], nodes[~taken[rows]]
+                taken[rows] = True
+                entries += [(r, r, 1.0) for r in rows.tolist()]
+                self.given.append((rows, self.mesh.nodes[nodes], side.value))
+        for name, point, value in self.weak.pins:
+            row, own = self._pin(name, np.array([point]))
+            if not taken[row]:
+                taken[row] = True
+                entries += own
+                self.given.append((np.array([row]), np.array([point]), value))
+        self.taken = taken
+        self._free = diags_array((~taken).astype(float))
+        rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+        self._fixed = csr_matrix((values, (rows, columns)), (total, total))
+
+    def _pin(self, name: str, point: np.ndarray) -> tuple[int, list[tuple[int, int, float]]]:
+        """u(x₀) = g as the row of the node with the largest function there."""
+        where, xi = located(self.mesh.nodes, self.mesh.cells, point)
+        shape = (linear if self.few[name] == 3 else quadratic)(xi)[0][0]
+        columns = self.mesh.cells[where[0], : self.few[name]] + self.part(name).start
+        row = int(columns[np.argmax(np.abs(shape))])
+        return row, [(row, int(c), float(v)) for c, v in zip(columns, shape, strict=True)]
+
+    def _imposed(self, t: float, y: np.ndarray, found: np.ndarray) -> np.ndarray:
+        found[self.taken] = -(self._fixed @ y)[self.taken]
+        for rows, places, value in self.given:
+            found[rows] += self.value(value, places, t)
+        return found
+
+    def value(self, expression: sp.Expr, places: np.ndarray, t: float) -> np.ndarray:
+        """A formula in space and time at places."""
+        known: dict[Any, Any] = dict(
+            zip([axis.symbol for axis in self.problem.axes[:2]], places.T, strict=True)
+        )
+        if self.problem.time is not None:
+            known[self.problem.axes[-1].symbol] = t
+        return np.broadcast_to(np.asarray(evaluate(expression, known, np), dtype=float), len(places))
+
+    def start(self, t: float) -> np.ndarray:
+        """The initial values at the nodes; zero where there are none, and what is given on the sides."""
+        y = np.zeros(int(self.offsets[-1]))
+        for name, expression in self.weak.start.items():
+            nodes = self.mesh.nodes[: self.sizes[self.names.index(name)]]
+            y[self.part(name)] = self.value(expression, nodes, t)
+        for rows, places, value in self.given:
+            if len(rows) == 1 and (self._fixed[[rows[0]]].nnz > 1):
+                continue  # a pin between nodes
+            y[rows] = self.value(value, places, t)
+        return y

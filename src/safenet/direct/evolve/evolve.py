@@ -1,0 +1,254 @@
+"""Problems in the plane that change in time, on regions and boxes: quadratic triangles, RODAS steps, finer meshes.
+
+Every level has triangles of half the size and a tenth of the tolerance in time. The error is estimated from what two
+levels differ by, and from three of them by the rate at which that falls.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import SafeNetError
+from ...fields.field import jets
+from ...fields.triangles import Triangles
+from ...measure.estimate import by_field
+from ...measure.heldout import held_out, interior_points
+from ...problem import Problem
+from ...problem.facts.fact import fact
+from ...problem.facts.posedness import left_free
+from ...problem.facts.structure import breaks
+from ...problem.geometry.mesh import ROUND, Mesh, mesh_of
+from ...problem.geometry.region import Region
+from ...problem.geometry.shapes import Box
+from ...run.budget import Budget
+from ...run.progress import Monitor
+from ...run.result import SOLVED_BELOW
+from ...run.threads import one_thread
+from ..ending import failure
+from ..state import Direct
+from ..thresholds import (
+    EVOLVE_ACROSS,
+    EVOLVE_DEARER,
+    EVOLVE_GAIN,
+    EVOLVE_LONGEST,
+    EVOLVE_POINTS,
+    EVOLVE_RATES,
+    NEWTON_LEAST,
+    NEWTON_MOST,
+    NEWTON_SETTLED,
+)
+from .assembly import Assembly
+from .rosenbrock import System, factored_lu, steps
+from .weak import weak_form
+
+
+@dataclass(frozen=True)
+class Evolve:
+    """Quadratic triangles and Rosenbrock steps for diffusion in time on regions of the plane.
+
+    Levels of finer triangles until the estimated error is below `tolerance`, with at most `unknowns` at a time.
+
+    Examples:
+        >>> sn.Evolve(tolerance=1e-3).obstacle(decay) is None
+        False
+    """
+
+    name: ClassVar[str] = "evolve"
+    marches: ClassVar[bool] = False
+    tolerance: float = 5e-4
+    unknowns: int = 120_000
+    only_above: float = 0.0
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Why a problem is not one of diffusion in the plane and in time, or of a flow with pressure; None if it is."""
+        try:
+            weak = weak_form(problem)
+        except SafeNetError as refusal:
+            return refusal.message
+        if problem.time is None and not any(map(weak.linear_field, weak.tested)):
+            return "it is steady and has no pressure"
+        missing = [n for n, c in zip(weak.tested, weak.mass, strict=True) if c != 0 and n not in weak.start]
+        if missing:
+            return f"{missing[0]} has no initial value"
+        return next(iter(left_free(problem)), None)
+
+    def passes(self, problem: Problem) -> tuple[Evolve, ...]:
+        return (self,)
+
+    def within(self, work: float) -> Evolve:
+        return self
+
+    def run(
+        self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
+    ) -> Iterator[Direct]:
+        """A state for each level; a resumed run goes on with the next."""
+        state = state or Direct(cursor={"level": 0, "apart": None})
+        last = 0.0
+        while not (state.done or state.stopped):
+            if budget.over(ahead=EVOLVE_DEARER * last):
+                state = replace(state, stopped=True)
+            else:
+                began = time.monotonic()
+                with one_thread():
+                    state = self._level(problem, monitor, budget, state)
+                last = time.monotonic() - began
+            yield state
+
+    def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
+        level = int(state.cursor["level"])
+        assembly = Assembly(problem, meshed(problem, level))
+        size = int(assembly.offsets[-1])
+        if size > self.unknowns and state.field is not None:
+            return replace(
+                state, done=True, final=True, reason=f"more than {self.unknowns} unknowns would be needed"
+            )
+        if problem.time is None:
+            found, ended = self._newton(assembly, monitor), ""
+            if found is None:
+                reason = "Newton finds no steady state"
+                return replace(state, done=True, given_up=state.field is None, final=True, reason=reason)
+        else:
+            found, ended = self._march(assembly, 10.0 ** -(3.5 + level), monitor, budget)
+        count = state.evaluations + assembly.evaluations
+        if ended == "stopped":
+            return replace(state, field=state.field or found, stopped=True)
+        if ended:
+            reached = float(np.asarray(found.times)[-1])
+            reason, final = failure(problem, found, reached)
+            if state.field is None:
+                return Direct(
+                    found, done=True, given_up=True, final=final, reason=reason, cursor={"t": reached}
+                )
+            return replace(state, done=True, final=True, reason=f"a finer mesh ends at t = {reached:.4g}")
+        error, apart = _error(problem, state, found)
+        found = Triangles(found.values, found.times, found.nodes, found.cells, error)
+        worst = float(error[-1])
+        monitor.level(size, worst)
+        # Two meshes may agree on something else: the equations themselves have to hold, too.
+        done = bool(worst < self.tolerance) and held_out(problem, found).worst < SOLVED_BELOW
+        sizes = f"{len(found.cells)} triangles and {len(found.times) - 1} steps"
+        reason = f"estimated error below {self.tolerance:g}, {sizes}"
+        cursor = {"level": level + 1, "apart": apart}
+        return Direct(
+            found, worst, level + 1, count, cursor, done=done, final=done, reason=reason if done else ""
+        )
+
+    def _newton(self, assembly: Assembly, monitor: Monitor) -> Triangles | None:
+        """R(y) = 0 from rest, by steps that are halved while they do not lessen the residual."""
+        y = assembly.start(0.0)
+        residual = assembly.residual(0.0, y)
+        for step in range(NEWTON_MOST):
+            monitor.phase(self.name, f"{len(assembly.mesh.cells)} triangles, step {step + 1}")
+            factor = factored_lu(-assembly.jacobian(0.0, y))
+            if factor is None:
+                return None
+            change, share = factor.solve(residual), 1.0
+            while True:
+                after = assembly.residual(0.0, y + share * change)
+                # The first step leaves rest, where a convective term is not felt yet.
+                if step == 0 or np.linalg.norm(after) < np.linalg.norm(residual) or share < NEWTON_LEAST:
+                    break
+                share /= 2
+            if not np.isfinite(after).all() or share < NEWTON_LEAST:
+                return None
+            y, residual = y + share * change, after
+            if np.linalg.norm(share * change) < NEWTON_SETTLED * np.linalg.norm(y):
+                values = tuple(y[None, assembly.part(name)] for name in assembly.names)
+                unknown = np.full(len(values) + 1, np.nan)
+                return Triangles(values, np.zeros(1), assembly.mesh.nodes, assembly.mesh.cells, unknown)
+        return None
+
+    def _march(
+        self, assembly: Assembly, tolerance: float, monitor: Monitor, budget: Budget
+    ) -> tuple[Triangles, str]:
+        """From the beginning to the end of time, or to where it was stopped or no step was short enough."""
+        problem = assembly.problem
+        axis = problem.axes[-1]
+        system, y = _system(assembly), assembly.start(axis.lo)
+        stops = np.array([axis.lo, *breaks(problem)[-1], axis.hi])
+        times, states, ended = [axis.lo], [y], "failed"
+        for t, after in steps(system, y, stops, tolerance, EVOLVE_LONGEST * axis.length):
+            times.append(t)
+            states.append(after)
+            share = (t - axis.lo) / axis.length
+            monitor.phase(self.name, f"t = {t:.4g}, {len(assembly.mesh.cells)} triangles", share)
+            if t >= axis.hi:
+                ended = ""
+            elif budget.over():
+                ended = "stopped"
+                break
+        whole = np.stack(states)
+        if assembly.weak.mass.count(0):
+            whole[0] = whole[min(1, len(whole) - 1)] * ~_moving(assembly) + whole[0] * _moving(assembly)
+        values = tuple(whole[:, assembly.part(name)] for name in assembly.names)
+        unknown = np.full(len(values) + 1, np.nan)
+        mesh = assembly.mesh
+        return Triangles(values, np.array(times), mesh.nodes, mesh.cells, unknown), ended
+
+
+@fact
+def meshed(problem: Problem, level: int) -> Mesh:
+    """Triangles of the region, or of the box with its sides as pieces 0 to 3; every level halves them."""
+    region = problem.region
+    if region is None:
+        x, y = problem.axes[:2]
+        where: dict[str, Any] = {
+            str(2 * i + e): _on(i, axis.bounds[e], axis.length)
+            for i, axis in enumerate((x, y))
+            for e in (0, 1)
+        }
+        sides: dict[str, Any] = {axis.name: axis.bounds for axis in (x, y)}
+        region = Region(Box(**sides), where)
+    # As fine as the smaller of the domain's size and the square root of its area: channels are long.
+    size = np.sqrt(region.area) / EVOLVE_ACROSS / 2**level
+    return mesh_of(region, size, ROUND * 2**level)
+
+
+def _on(axis: int, value: float, length: float) -> Any:
+    return lambda points: np.abs(points[:, axis] - value) < 1e-9 * length
+
+
+def _moving(assembly: Assembly) -> np.ndarray:
+    """Which unknowns have a time derivative, and are not given."""
+    whole = np.zeros(int(assembly.offsets[-1]), bool)
+    for name, c in zip(assembly.weak.tested, assembly.weak.mass, strict=True):
+        whole[assembly.part(name)] = c != 0
+    return whole
+
+
+def _system(assembly: Assembly) -> System:
+    counted = _moving(assembly)
+
+    def scale(size: np.ndarray) -> np.ndarray:
+        """The largest value of each field; what has no time derivative does not count."""
+        found = np.full(len(size), 1e300)
+        largest = max(float(size[counted].max()), 1e-300)
+        for name in assembly.names:
+            part = assembly.part(name)
+            if counted[part.start]:
+                found[part] = max(float(size[part].max()), 1e-3 * largest)
+        return found
+
+    regular = not assembly.weak.mass.count(0)
+    return System(assembly.residual, assembly.jacobian, assembly.mass, assembly.constant, regular, scale)
+
+
+def _error(problem: Problem, state: Direct, found: Triangles) -> tuple[np.ndarray, float | None]:
+    """Of each field and of all: what two levels differ by over 2^p − 1, p the rate at which that fell, or 2."""
+    unknown = np.full(len(problem.unknowns) + 1, np.nan)
+    if state.field is None:
+        return unknown, None
+    points, value = interior_points(problem, EVOLVE_POINTS), (0,) * len(problem.axes)
+    own, other = (np.asarray(jets(form, points, [value])[value]) for form in (found, state.field))
+    fields = by_field(own, own - other)
+    together = float(np.linalg.norm(own - other) / max(float(np.linalg.norm(own)), 1e-300))
+    before = state.cursor["apart"]
+    gain = EVOLVE_GAIN
+    if before is not None:
+        gain = float(np.clip(before / max(together, 1e-300), *EVOLVE_RATES))
+    return np.array([*fields, together]) / (gain - 1), together

@@ -1,0 +1,254 @@
+"""∫ c u_t v = ∫ (g v + g_i v_i) + ∮ a u_n v: the equations against test functions, second derivatives by parts.
+
+−a u_xx v becomes a u_x v_x + (a)_x u_x v − ∮ a u_x n_x v. On a side where u is given, v = 0; where its slope is given,
+u_n = h(x, t, u), the integral along it is that of a h v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy as sp
+
+from ...errors import SafeNetError
+from ...problem import Condition, Problem
+from ...problem.facts.fact import fact
+from ...problem.jets import Jet, coordinate
+from ...problem.relation import Relation
+
+Key = tuple[str, tuple[int, int]]  # a field and its derivatives in space
+NOWHERE = (0, 0)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What holds for a field on a part of the boundary: u = value, or u_n = value."""
+
+    piece: str  # a name, or "0" to "3" for x lower, x upper, y lower, y upper of a box
+    field: str
+    value: sp.Expr
+    slope: bool
+
+
+@dataclass(frozen=True)
+class Weak:
+    """`tested[k]` is the field whose functions test equation k; `rows[k]` are (g, g_x, g_y), `mass[k]` is c, or 0;
+    `diffusion[k]` is a; `jets` are the symbols in all of them."""
+
+    tested: tuple[str, ...]
+    rows: tuple[tuple[sp.Expr, sp.Expr, sp.Expr], ...]
+    mass: tuple[sp.Expr, ...]
+    diffusion: tuple[sp.Expr, ...]
+    jets: dict[Key, sp.Symbol]
+    sides: tuple[Side, ...]
+    pins: tuple[tuple[str, tuple[float, float], sp.Expr], ...]
+    start: dict[str, sp.Expr]
+
+    def linear_field(self, name: str) -> bool:
+        """Whether a field has linear functions: those of a pressure, without a second or a time derivative."""
+        k = self.tested.index(name)
+        return bool(self.mass[k] == 0 and self.diffusion[k] == 0)
+
+
+@fact
+def weak_form(problem: Problem) -> Weak:
+    """The problem in this form, or a refusal that says why it has none."""
+    space = [axis for axis in problem.axes if not axis.is_time]
+    if len(space) != 2:
+        raise SafeNetError("it is not a problem in the plane")
+    if problem.time is not None and any(problem.time_order(name) > 1 for name in problem.unknowns):
+        raise SafeNetError("it has second derivatives in time")
+    if len(problem.equations) != len(problem.unknowns):
+        raise SafeNetError("it has not one equation for each unknown")
+    jets: dict[Key, sp.Symbol] = {
+        (name, order): sp.Symbol(
+            Jet(name, (*order, 0)[: len(problem.axes)], (None,) * len(problem.axes)).text(problem.axis_names),
+            real=True,
+        )
+        for name in problem.unknowns
+        for order in (NOWHERE, (1, 0), (0, 1))
+    }
+    tested = _tested(problem)
+    parts = [
+        _by_parts(problem, equation, field, jets)
+        for equation, field in zip(problem.equations, tested, strict=True)
+    ]
+    rows, mass, diffusion = zip(*parts, strict=True)
+    for field, c, a in zip(tested, mass, diffusion, strict=True):
+        if c != 0 and a == 0:
+            raise SafeNetError(f"{field} changes in time and does not diffuse: elements would oscillate")
+    sides, pins, start = _conditions(problem, jets, dict(zip(tested, diffusion, strict=True)))
+    return Weak(tested, rows, mass, diffusion, jets, sides, pins, start)
+
+
+def _tested(problem: Problem) -> tuple[str, ...]:
+    """Which field's functions test each equation: of its time derivative, or of its highest one; the rest is left."""
+    found: list[str | None] = []
+    for equation in problem.equations:
+        timed = {
+            jet.field
+            for jet in equation.jets.values()
+            if problem.time is not None and jet.orders[problem.time]
+        }
+        second = {jet.field for jet in equation.jets.values() if sum(jet.orders[:2]) > 1}
+        for candidates in (timed, second - set(found)):
+            if len(candidates) == 1:
+                found.append(next(iter(candidates)))
+                break
+        else:
+            if timed:
+                raise SafeNetError("an equation has time derivatives of two unknowns")
+            found.append(None)
+    left = [name for name in problem.unknowns if name not in found]
+    if len(set(found) - {None}) + len(left) != len(problem.unknowns) or found.count(None) != len(left):
+        raise SafeNetError("its equations cannot be assigned to its unknowns")
+    return tuple(one if one is not None else left.pop(0) for one in found)
+
+
+def _by_parts(
+    problem: Problem, equation: Relation, field: str, jets: dict[Key, sp.Symbol]
+) -> tuple[tuple[sp.Expr, sp.Expr, sp.Expr], sp.Expr, sp.Expr]:
+    """((g, g_x, g_y), c, a) of one equation."""
+    residual = sp.expand(problem.value(equation.residual))
+    space = [axis.symbol for axis in problem.axes[:2]]
+    mass, left = sp.Integer(0), residual
+    inside = [sp.Integer(0), sp.Integer(0), sp.Integer(0)]
+    straight: dict[int, sp.Expr] = {}
+    for symbol, jet in equation.jets.items():
+        if problem.time is not None and jet.orders[problem.time]:
+            if sum(jet.orders) > 1:
+                raise SafeNetError(f"{symbol} is a derivative in time and space")
+            mass = residual.diff(symbol)
+            left = left.xreplace({symbol: sp.Integer(0)})
+        elif sum(jet.orders[:2]) > 1:
+            if sum(jet.orders[:2]) > 2:
+                raise SafeNetError(f"{symbol} is of higher than second order in space")
+            a = residual.diff(symbol)
+            left = left.xreplace({symbol: sp.Integer(0)})
+            axis = 0 if jet.orders[0] else 1
+            other = axis if jet.orders[axis] == 2 else 1
+            if jet.field != field or (axis != other):
+                raise SafeNetError(f"{symbol} is no diffusion of {field}")
+            straight[axis] = a
+            slope = jets[jet.field, (1, 0) if other == 0 else (0, 1)]
+            inside[1 + axis] += a * slope
+            inside[0] += _total(a, axis, space, jets) * slope
+    if mass.free_symbols - set(space) or any(
+        (a.free_symbols & set(equation.jets)) - set(jets.values()) for a in straight.values()
+    ):
+        raise SafeNetError("its highest derivatives do not appear linearly")
+    if straight and (len(straight) != 2 or sp.expand(straight[0] - straight[1]) != 0):
+        raise SafeNetError("it does not diffuse alike along both axes")
+    inside[0] -= left
+    diffusion = -straight.get(0, sp.Integer(0))
+    if mass.could_extract_minus_sign():  # c > 0
+        return (-inside[0], -inside[1], -inside[2]), -mass, -diffusion
+    return (inside[0], inside[1], inside[2]), mass, diffusion
+
+
+def _total(a: sp.Expr, axis: int, space: list[sp.Symbol], jets: dict[Key, sp.Symbol]) -> sp.Expr:
+    """da/dx = a_x + a_u u_x + …"""
+    found = a.diff(space[axis])
+    order = (1, 0) if axis == 0 else (0, 1)
+    for (name, own), symbol in jets.items():
+        if own == NOWHERE:
+            found += a.diff(symbol) * jets[name, order]
+        elif a.has(symbol):
+            raise SafeNetError("its diffusion depends on slopes")
+    return found
+
+
+# ---- conditions
+
+
+def _conditions(
+    problem: Problem, jets: dict[Key, sp.Symbol], diffusion: dict[str, sp.Expr]
+) -> tuple[tuple[Side, ...], tuple[tuple[str, tuple[float, float], sp.Expr], ...], dict[str, sp.Expr]]:
+    sides, pins, start = [], [], {}
+    for condition in problem.conditions:
+        fixed = [i for i in range(len(problem.axes)) if i not in condition.free]
+        if condition.initial:
+            field, value = _solved(problem, condition, jets, None)[:2]
+            start[field] = value
+        elif condition.piece:
+            field, value, slope = _solved(problem, condition, jets, problem.normals)
+            sides.append(Side(condition.piece, field, value, slope))
+        elif len(condition.places) == 1 and fixed == [0, 1]:
+            field, value = _solved(problem, condition, jets, None)[:2]
+            x, y = (float(problem.value(condition.places[0][i])) for i in (0, 1))
+            pins.append((field, (x, y), value))
+        elif len(condition.places) == 1 and len(fixed) == 1 and fixed[0] < 2:
+            sides.append(_face(problem, condition, jets, fixed[0]))
+        else:
+            raise SafeNetError(f"the condition {condition.text} is not one on a side")
+    _check_sides(problem, sides, diffusion)
+    return tuple(sides), tuple(pins), start
+
+
+def _face(problem: Problem, condition: Condition, jets: dict[Key, sp.Symbol], axis: int) -> Side:
+    ends = problem.axes[axis].lower, problem.axes[axis].upper
+    place = condition.places[0][axis]
+    if place not in ends:
+        raise SafeNetError(f"the condition {condition.text} is inside the domain")
+    end = ends.index(place)
+    field, value, slope = _solved(problem, condition, jets, (axis, 2 * end - 1))
+    return Side(str(2 * axis + end), field, value, slope)
+
+
+def _solved(
+    problem: Problem, condition: Condition, jets: dict[Key, sp.Symbol], normal: object
+) -> tuple[str, sp.Expr, bool]:
+    """u = value, or u_n = value where slopes appear: k n_x u_x + k n_y u_y, or on a side of a box k u_x."""
+    plain = {s: jets.get((jet.field, _pair(jet)), s) for s, jet in condition.jets.items()}
+    residual = sp.expand(problem.value(condition.residual).xreplace(plain))
+    values = {s: key for key, s in jets.items()}
+    slopes = [values[s] for s in residual.free_symbols if s in values and values[s][1] != NOWHERE]
+    wrong = SafeNetError(f"the condition {condition.text} is neither one on a value nor on an outward slope")
+    if any(s in condition.jets and s not in values for s in residual.free_symbols):
+        raise wrong
+    if not slopes:
+        fields = [values[s][0] for s in residual.free_symbols if s in values]
+        if len(fields) != 1:
+            raise wrong
+        symbol = jets[fields[0], NOWHERE]
+        coefficient = residual.diff(symbol)
+        if coefficient == 0 or coefficient.has(symbol):
+            raise wrong
+        return fields[0], -residual.xreplace({symbol: sp.Integer(0)}) / coefficient, False
+    if len({field for field, _ in slopes}) != 1 or normal is None:
+        raise wrong
+    field = slopes[0][0]
+    u_x, u_y = jets[field, (1, 0)], jets[field, (0, 1)]
+    along = residual.diff(u_x), residual.diff(u_y)
+    rest = residual.xreplace({u_x: sp.Integer(0), u_y: sp.Integer(0)})
+    if isinstance(normal, tuple) and isinstance(normal[0], int):
+        axis, sign = normal
+        k = along[axis] * sign
+        straight = along[1 - axis] == 0
+    else:
+        n_x, n_y = (coordinate(name) for name in problem.normals)
+        k = sp.cancel(along[0] / n_x)
+        straight = sp.expand(along[1] - k * n_y) == 0
+    if not straight or k == 0 or k.has(u_x, u_y):
+        raise wrong
+    return field, -rest / k, True
+
+
+def _pair(jet: Jet) -> tuple[int, int]:
+    """The derivatives in space of a jet without one in time."""
+    return (jet.orders[0], jet.orders[1]) if not any(jet.orders[2:]) else (-1, -1)
+
+
+def _check_sides(problem: Problem, sides: list[Side], diffusion: dict[str, sp.Expr]) -> None:
+    """Each field that diffuses has one condition on each part of the boundary; a pressure at most one."""
+    parts = list(problem.region.pieces) if problem.region is not None else ["0", "1", "2", "3"]
+    if problem.region is not None and problem.region.unnamed:
+        raise SafeNetError("a part of its boundary has no condition")
+    for field, a in diffusion.items():
+        for piece in parts:
+            own = [side for side in sides if side.piece == piece and side.field == field]
+            if len(own) > 1 or (a != 0 and not own):
+                what = "no condition" if not own else "more than one condition"
+                raise SafeNetError(f"{field} has {what} on a part of the boundary")
+            if a == 0 and any(side.slope for side in own):
+                raise SafeNetError(f"{field} does not diffuse and its slope is given")

@@ -1,0 +1,195 @@
+"""u(x, y, t) = Σ_k φ_k(x, y) u_k(t): quadratic (or linear) functions on triangles with bent sides, cubic between times.
+
+φ are the six functions of a triangle in the coordinates ξ, η of a straight one; x(ξ, η) is made of the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.spatial import KDTree
+
+from ..trees import Tree
+from .field import Orders
+
+NEAR = 12  # triangles that are looked at for each point, the nearest first
+NEWTON = 6  # steps to the coordinates in a bent triangle
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+NODES = np.array([*CORNERS, [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
+
+
+def quadratic(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """φ (n, 6) and ∂φ (n, 6, 2) at (ξ, η): λ(2λ − 1) at corners, 4λμ in the middles of sides."""
+    l, d = linear(xi)
+    pairs = ((0, 1), (1, 2), (2, 0))
+    values = [l[:, i] * (2 * l[:, i] - 1) for i in range(3)] + [4 * l[:, i] * l[:, j] for i, j in pairs]
+    slopes = [(4 * l[:, i] - 1)[:, None] * d[:, i] for i in range(3)]
+    slopes += [4 * (l[:, i, None] * d[:, j] + l[:, j, None] * d[:, i]) for i, j in pairs]
+    return np.stack(values, axis=1), np.stack(slopes, axis=1)
+
+
+def linear(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """λ = (1 − ξ − η, ξ, η) and its slopes."""
+    values = np.stack([1 - xi[:, 0] - xi[:, 1], xi[:, 0], xi[:, 1]], axis=1)
+    return values, np.broadcast_to(np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]), (len(xi), 3, 2))
+
+
+def mapped(corners: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """x (n, 2) and ∂x/∂ξ (n, 2, 2) in triangles with nodes `corners` (n, 6, 2)."""
+    values, slopes = quadratic(xi)
+    return np.einsum("nk,nki->ni", values, corners), np.einsum("nkj,nki->nij", slopes, corners)
+
+
+class Triangles(Tree):
+    """`values`: of each field (times, nodes), or (times, vertices) for a linear one; beyond the last time nan.
+
+    `error` is what the solver found out about itself: the relative error of each field, then of all; nan if unknown.
+    """
+
+    rough: ClassVar[bool] = True  # residuals are those of second derivatives, far above the error of values
+
+    values: tuple[Any, ...]
+    times: Any
+    nodes: Any  # (nodes, 2)
+    cells: Any  # (cells, 6)
+    error: Any
+
+    @property
+    def parameters(self) -> int:
+        return sum(int(np.size(own)) for own in self.values)
+
+    def __call__(self, point: Any) -> Any:
+        order = (0,) * len(point)
+        return self.jets(np.asarray(point)[None, :], [order])[order][0]
+
+    def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
+        """First derivatives are those of the functions, second ones those of slopes that are means at the nodes."""
+        points = np.asarray(points, dtype=float)
+        where, xi = located(np.asarray(self.nodes), np.asarray(self.cells), points[:, :2])
+        found = {}
+        for order in orders:
+            space, rate = order[:2], (order[2] if len(order) > 2 else 0)
+            index, weights = self._in_time(
+                points[:, 2] if points.shape[1] > 2 else np.zeros(len(points)), rate
+            )
+            columns = [self._field(own, where, xi, space, index, weights) for own in self.values]
+            found[order] = np.stack(columns, axis=1)
+        return found
+
+    def _field(
+        self,
+        own: Any,
+        where: np.ndarray,
+        xi: np.ndarray,
+        space: Orders,
+        index: np.ndarray,
+        weights: np.ndarray,
+    ) -> np.ndarray:
+        values = np.asarray(own)
+        nodes, cells = np.asarray(self.nodes), np.asarray(self.cells)
+        while sum(space) > 1:
+            axis = 0 if space[0] else 1
+            values = values @ recovery(nodes, cells, axis, values.shape[1]).T
+            space = tuple(n - (i == axis) for i, n in enumerate(space))
+        few = 3 if values.shape[1] < len(nodes) else 6
+        shape, slopes = linear(xi) if few == 3 else quadratic(xi)
+        if sum(space):
+            _, jacobian = mapped(nodes[cells[where]], xi)
+            shape = np.einsum("nkj,nji->nki", slopes, np.linalg.inv(jacobian))[:, :, 0 if space[0] else 1]
+        local = values[index[:, :, None], cells[where][:, None, :few]]
+        return np.asarray(np.einsum("ptk,pt,pk->p", local, weights, shape))
+
+    def _in_time(self, t: np.ndarray, rate: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which times, and the weights of Lagrange's polynomial through the four nearest: (points, 4)."""
+        times = np.asarray(self.times)
+        if len(times) == 1:
+            return np.zeros((len(t), 1), int), np.full((len(t), 1), 1.0 if rate == 0 else 0.0)
+        count = min(4, len(times))
+        first = np.clip(np.searchsorted(times, t, side="right") - count // 2, 0, len(times) - count)
+        index = first[:, None] + np.arange(count)
+        weights = lagrange(times[index], t, rate)
+        weights[t > times[-1] + 1e-9 * (times[-1] - times[0])] = np.nan
+        return index, weights
+
+    def spec(self) -> dict[str, Any]:
+        return {
+            "kind": "triangles",
+            "times": len(self.times),
+            "nodes": len(self.nodes),
+            "cells": len(self.cells),
+            "sizes": [int(np.shape(own)[1]) for own in self.values],
+        }
+
+
+def triangles_skeleton(spec: dict[str, Any]) -> Triangles:
+    """Triangles of the structure `spec` describes, all numbers zero."""
+    values = tuple(np.zeros((spec["times"], size)) for size in spec["sizes"])
+    grid = np.zeros((spec["nodes"], 2)), np.zeros((spec["cells"], 6), int)
+    return Triangles(values, np.zeros(spec["times"]), *grid, np.zeros(len(values) + 1))
+
+
+def lagrange(nodes: np.ndarray, t: np.ndarray, rate: int) -> np.ndarray:
+    """The rate-th derivative at t of Lagrange's polynomials of the nodes (points, count)."""
+    count = nodes.shape[1]
+    length = np.maximum(nodes[:, -1] - nodes[:, 0], 1e-300)
+    z, x = (nodes - nodes[:, :1]) / length[:, None], (t - nodes[:, 0]) / length
+    powers = np.stack([z**k for k in range(count)], axis=1)  # rows: Σ_j w_j z_j^k = d^rate x^k
+    wanted = [
+        np.prod(np.arange(k - rate + 1, k + 1)) * x ** max(k - rate, 0) if k >= rate else 0 * x
+        for k in range(count)
+    ]
+    weights = np.linalg.solve(powers, np.stack(wanted, axis=1)[:, :, None])[:, :, 0]
+    return np.asarray(weights / length[:, None] ** rate)
+
+
+def located(nodes: np.ndarray, cells: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The triangle of each point and (ξ, η) in it; of points between a chord and its arc the nearest triangle."""
+    corners = nodes[cells[:, :3]]
+    near = min(NEAR, len(cells))
+    candidates = KDTree(corners.mean(axis=1)).query(points, k=near)[1].reshape(len(points), near)
+    best, home, place = np.full(len(points), np.inf), np.zeros(len(points), int), np.zeros((len(points), 2))
+    left = np.arange(len(points))
+    for k in range(near):
+        which = candidates[left, k]
+        xi = _coordinates(nodes[cells[which]], points[left])
+        outside = np.maximum(np.max(-xi, axis=1), xi.sum(axis=1) - 1)
+        better = outside < best[left]
+        chosen = left[better]
+        best[chosen], home[chosen], place[chosen] = outside[better], which[better], xi[better]
+        left = left[best[left] > 1e-10]
+        if not len(left):
+            break
+    return home, place
+
+
+def _coordinates(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(ξ, η) with x(ξ, η) = p, by Newton's method; a straight triangle takes one step."""
+    xi = np.full(points.shape, 1 / 3)
+    for _ in range(NEWTON):
+        x, jacobian = mapped(corners, xi)
+        step = np.linalg.solve(jacobian, (points - x)[:, :, None])[:, :, 0]
+        xi = np.clip(xi + step, -2.0, 3.0)
+        if np.abs(step).max() < 1e-13:
+            break
+    return xi
+
+
+def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> csr_matrix:
+    """The slopes along an axis at the nodes, the mean over the triangles around each: (size, size)."""
+    few = 3 if size < len(nodes) else 6
+    functions, local = (linear, CORNERS) if few == 3 else (quadratic, NODES)
+    rows, columns, entries = [], [], []
+    for k in range(few):
+        at = np.broadcast_to(local[k], (len(cells), 2))
+        _, slopes = functions(at)
+        _, jacobian = mapped(nodes[cells], at)
+        gradient = np.einsum("nkj,nji->nki", slopes, np.linalg.inv(jacobian))[:, :, axis]
+        rows.append(np.repeat(cells[:, k], few))
+        columns.append(cells[:, :few].ravel())
+        entries.append(gradient.ravel())
+    around = np.bincount(cells[:, :few].ravel(), minlength=size)
+    row = np.concatenate(rows)
+    return csr_matrix((np.concatenate(entries) / around[row], (row, np.concatenate(columns))), (size, size))

@@ -1,0 +1,135 @@
+"""Σ c_fα(x, y) ∂^α u_f = g on rectangles: steady linear equations of second order, ready for their weak form.
+
+Of the second derivatives an equation has u_xx and u_yy of one unknown, its own; on each side each unknown has a value,
+or a derivative along the normal to which values of any unknowns may be added (Robin, impedance).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from ...errors import SafeNetError
+from ..geometry.edges import Segment
+from ..jets import Orders, coordinate
+from ..problem import Problem
+from ..relation import Condition
+from .agreement import clashes
+from .fact import fact
+from .jumping import jumping
+from .structure import breaks
+
+
+@dataclass(frozen=True)
+class Side:
+    """A straight part of the boundary across `axis` at `place`, from `low` to `high`, outward along `sign`.
+
+    `conditions[f]` is the one of unknown f; `slopes[f]` says whether it has a derivative.
+    """
+
+    axis: int
+    place: float
+    low: float
+    high: float
+    sign: int
+    conditions: tuple[Condition, ...]
+    slopes: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Elliptic:
+    """The equation of each unknown: coefficients by (unknown, orders), and its right-hand side."""
+
+    terms: tuple[dict[tuple[int, Orders], sp.Expr], ...]
+    sources: tuple[sp.Expr, ...]
+    sides: tuple[Side, ...]
+
+
+@fact
+def elliptic(problem: Problem) -> Elliptic:
+    """The problem in this form, or a refusal that says why it has none."""
+    if len(problem.axes) != 2 or problem.time is not None or not problem.linear:
+        raise SafeNetError("it is not steady and linear in a plane")
+    if len(problem.equations) != len(problem.unknowns):
+        raise SafeNetError("it has not one equation for each unknown")
+    if (any(breaks(problem)) and not jumping(problem)) or clashes(problem):
+        raise SafeNetError("its formulas or its data break")
+    by_owner: dict[int, tuple[dict[tuple[int, Orders], sp.Expr], sp.Expr]] = {}
+    for equation in problem.equations:
+        terms: dict[tuple[int, Orders], sp.Expr] = {}
+        for symbol, jet in equation.jets.items():
+            coefficient = problem.value(equation.coefficient(symbol))
+            if coefficient != 0:
+                terms[problem.unknowns.index(jet.field), jet.orders] = coefficient
+        second = {key for key in terms if sum(key[1]) == 2}
+        owners = {f for f, _ in second}
+        if any(sum(orders) > 2 for _, orders in terms) or {orders for _, orders in second} != {
+            (2, 0),
+            (0, 2),
+        }:
+            raise SafeNetError("an equation has not u_xx and u_yy as its highest derivatives")
+        if len(owners) != 1 or owners & by_owner.keys():
+            raise SafeNetError("its second derivatives are coupled")
+        by_owner[owners.pop()] = terms, problem.value(equation.source)
+    own = [by_owner[f] for f in range(len(problem.unknowns))]
+    return Elliptic(tuple(t for t, _ in own), tuple(g for _, g in own), _sides(problem))
+
+
+def _sides(problem: Problem) -> tuple[Side, ...]:
+    """The straight parts of the boundary, each with one condition for each unknown."""
+    found: dict[tuple[int, float, float, float, int], list[Condition]] = {}
+    for condition in problem.conditions:
+        for place in _places(problem, condition):
+            found.setdefault(place, []).append(condition)
+    region = problem.region
+    length = sum(high - low for _, _, low, high, _ in found)
+    whole = 2 * sum(a.length for a in problem.axes) if region is None else sum(e.length for e in region.edges)
+    if abs(length - whole) > 1e-9 * whole:
+        raise SafeNetError("some of its boundary has no condition, or is not parallel to an axis")
+    return tuple(_side(problem, place, conditions) for place, conditions in found.items())
+
+
+def _places(problem: Problem, condition: Condition) -> list[tuple[int, float, float, float, int]]:
+    """(axis, place, low, high, sign) of every part of the boundary on which a condition holds."""
+    if condition.piece:
+        assert problem.region is not None
+        return [_of_edge(edge) for edge in problem.region.pieces[condition.piece]]
+    if len(condition.places) != 1 or len(condition.free) != 1:
+        raise SafeNetError(f"the condition {condition.text} is not one on a side")
+    (along,) = condition.free
+    axis, value = 1 - along, float(problem.value(sp.sympify(condition.places[0][1 - along], strict=True)))
+    ends = problem.axes[axis].bounds
+    if value not in ends:
+        raise SafeNetError(f"the condition {condition.text} is not one on a side")
+    return [(axis, value, *problem.axes[along].bounds, 1 if value == ends[1] else -1)]
+
+
+def _of_edge(edge: object) -> tuple[int, float, float, float, int]:
+    if not isinstance(edge, Segment) or not any(a == b for a, b in zip(edge.start, edge.end, strict=True)):
+        raise SafeNetError("its boundary is not parallel to the axes")
+    axis = next(i for i in range(2) if edge.start[i] == edge.end[i])
+    low, high = sorted((float(edge.start[1 - axis]), float(edge.end[1 - axis])))
+    normal = edge.at(np.array([0.5]))[1][0]
+    return axis, float(edge.start[axis]), low, high, int(np.sign(normal[axis]))
+
+
+def _side(problem: Problem, place: tuple[int, float, float, float, int], conditions: list[Condition]) -> Side:
+    axis, own = place[0], {}
+    normal = {coordinate(name): sp.Integer(place[4] * (i == axis)) for i, name in enumerate(problem.normals)}
+    for condition in conditions:
+        slopes = set()
+        for symbol, jet in condition.jets.items():
+            if sum(jet.orders) and problem.value(condition.coefficient(symbol)).xreplace(normal) != 0:
+                if sum(jet.orders) > 1 or not jet.orders[axis]:
+                    raise SafeNetError(f"{condition.text} has a derivative that is not along the normal")
+                slopes.add(jet.field)
+        fields = sorted(slopes or {jet.field for jet in condition.jets.values()})
+        if len(fields) != 1 or fields[0] in own:
+            raise SafeNetError(f"{condition.text} does not belong to one unknown")
+        own[fields[0]] = condition, bool(slopes)
+    if set(own) != set(problem.unknowns):
+        raise SafeNetError("a side has not one condition for each unknown")
+    ordered = [own[name] for name in problem.unknowns]
+    return Side(*place, tuple(c for c, _ in ordered), tuple(s for _, s in ordered))

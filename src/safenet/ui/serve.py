@@ -1,0 +1,39 @@
+"""Serve the page on this machine alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import SafeNetError
+
+ADDRESS = "127.0.0.1"  # nobody else's machine: what is typed here is solved here
+
+
+def serve(port: int = 5007, runs: Path = Path("runs"), show: bool = True, threaded: bool = False) -> Any:
+    """Serve `safenet ui` until Ctrl-C; with `threaded` in the background, for tests: what comes back can be stopped."""
+    try:
+        import panel as pn
+
+        from .page import TICK, Page
+    except ImportError:
+        raise SafeNetError("the page needs Panel", "pip install 'safenet[ui]'") from None
+    pn.extension("katex", notifications=False)
+
+    def page() -> Any:
+        tab = Page(runs)
+        pn.state.add_periodic_callback(tab.tick, period=TICK)
+        pn.state.on_session_destroyed(lambda _: tab.close())
+        return tab.view()
+
+    origins = [f"{host}:{port}" for host in ("localhost", ADDRESS)]
+    return pn.serve(
+        {"/": page},
+        port=port,
+        address=ADDRESS,
+        websocket_origin=origins,
+        title="SAFE-NET",
+        show=show,
+        threaded=threaded,
+        verbose=not threaded,
+    )

@@ -1,0 +1,121 @@
+"""Elements on rectangles: a corner's singular function, waves through impedance sides, coefficients that vary."""
+
+import numpy as np
+import pytest
+
+import safenet as sn
+from safenet.direct import Elements
+from safenet.direct.elements.galerkin import reference
+from safenet.fields.saved import field_skeleton
+from safenet.problem.facts.elliptic import elliptic
+from safenet.run.checkpoint import fill, leaves
+
+
+def stated(equations, conditions, unknowns=("u",), more=""):
+    listing = "\n".join(
+        f"{key} = {list(value)!r}".replace("'", '"')
+        for key, value in (("unknowns", unknowns), ("equations", equations), ("conditions", conditions))
+    )
+    return sn.loads(f"{listing}\n[domain]\n{more or 'x = [0, 1]' + chr(10) + 'y = [0, 1]'}")
+
+
+def at_points(solution, exact):
+    x, y = np.random.default_rng(1).random((2, 400))
+    own, true = solution(x=x, y=y), exact(x, y)
+    values = np.concatenate([own[name] for name in own]) if isinstance(own, dict) else own
+    return float(np.linalg.norm(values - true) / np.linalg.norm(true))
+
+
+L_SHAPE = """x = [-1, 1]
+y = [-1, 1]
+remove = [{ box = { x = [-1, 0], y = [-1, 0] } }]
+[pieces]
+walls = "rest"
+"""
+
+
+def test_the_singular_function_of_a_corner_is_found_on_layers_that_close_in_on_it():
+    singular = "(x**2 + y**2)**(1/3)*sin(2/3*(atan2(y, x) + pi/2))"
+    problem = stated(["u_xx + u_yy = 0"], [f"u = {singular} on walls"], more=L_SHAPE)
+    solution = sn.solve(problem, sn.Elements(tolerance=1e-6), monitor=sn.Monitor())
+    x, y = np.random.default_rng(1).random((2, 400))  # the quadrant opposite the one that is missing
+    exact = (x**2 + y**2) ** (1 / 3) * np.sin(2 / 3 * (np.arctan2(y, x) + np.pi / 2))
+    error = np.linalg.norm(solution(x=x, y=y) - exact) / np.linalg.norm(exact)
+    assert error < 1e-6
+    assert error < 10 * solution.result.estimate < 1e-5
+    widths = sorted(high - low for cell in solution.field.cells for low, high in cell)
+    assert widths[0] < 0.01 * widths[-1]
+
+
+def test_a_plane_wave_leaves_through_impedance_sides():
+    k, a, b = 20, 16, 12
+    phase = f"({a}*x + {b}*y)"
+    sides = (("x", "1", 1, a), ("x", "0", -1, a), ("y", "1", 1, b), ("y", "0", -1, b))
+    conditions = []
+    for axis, place, sign, wave in sides:
+        at = f"{place}, y" if axis == "x" else f"x, {place}"
+        here = phase.replace(axis, place)
+        conditions += [
+            f"{sign}*u_{axis}({at}) + {k}*v({at}) = ({k} - {sign * wave})*sin({here})",
+            f"{sign}*v_{axis}({at}) - {k}*u({at}) = ({sign * wave} - {k})*cos({here})",
+        ]
+    equations = [f"{name}_xx + {name}_yy + {k**2}*{name} = 0" for name in "uv"]
+    solution = sn.solve(
+        stated(equations, conditions, "uv"), sn.Elements(tolerance=1e-7), monitor=sn.Monitor()
+    )
+    wave = lambda x, y: np.concatenate([np.cos(a * x + b * y), np.sin(a * x + b * y)])  # noqa: E731
+    assert at_points(solution, wave) < 1e-7
+    assert at_points(solution, wave) < 10 * solution.result.estimate["pooled"]
+
+
+def test_coefficients_may_vary_and_have_slopes_and_sides_may_be_robin():
+    exact = "exp(x)*sin(2*y)"
+    left = "(1 + x)*u_xx + (2 + y**2)*u_yy + y*u_x - 3*u_y + x*u"
+    right = f"((1 + x) - 4*(2 + y**2) + y + x)*{exact} - 6*exp(x)*cos(2*y)"
+    conditions = [
+        "u(0, y) = sin(2*y)",
+        "u_x(1, y) + 2*u(1, y) = 3*exp(1)*sin(2*y)",
+        "u_y(x, 0) = 2*exp(x)",
+        "(1 + x)*u(x, 1) = (1 + x)*exp(x)*sin(2)",
+    ]
+    solution = sn.solve(stated([f"{left} = {right}"], conditions), sn.Elements(), monitor=sn.Monitor())
+    assert at_points(solution, lambda x, y: np.exp(x) * np.sin(2 * y)) < 1e-9
+    form = solution.field
+    assert fill(field_skeleton(solution.problem, form.spec()), leaves(form)) == form
+
+
+@pytest.mark.parametrize(
+    ("equation", "conditions", "why"),
+    [
+        (
+            "u_xx + u_yy = u**2",
+            ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 1"],
+            "not steady and linear",
+        ),
+        ("u_xx + u_xy + u_yy = 1", ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 0"], "highest"),
+        ("u_xx + u_yy = 1", ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0"], "no condition"),
+        ("u_xx + u_yy = 1", ["u_y(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 0"], "normal"),
+    ],
+)
+def test_what_is_of_another_kind_is_left_to_others(equation, conditions, why):
+    assert why in Elements().obstacle(stated([equation], conditions))
+
+
+def test_a_domain_with_holes_of_right_angles_goes_to_elements_and_a_disc_does_not():
+    assert elliptic(stated(["u_xx + u_yy = -1"], ["u = 0 on walls"], more=L_SHAPE)).sides
+    plan = sn.solving.plans.plan_for(stated(["u_xx + u_yy = -1"], ["u = 0 on walls"], more=L_SHAPE))
+    assert plan.passes[0].name == "elements"
+    disc = L_SHAPE.replace("box = { x = [-1, 0], y = [-1, 0] }", "disc = { center = [0, 0], radius = 0.5 }")
+    assert "parallel" in Elements().obstacle(stated(["u_xx + u_yy = -1"], ["u = 0 on walls"], more=disc))
+
+
+@pytest.mark.parametrize("degree", [4, 9])
+def test_nodes_carry_polynomials_and_their_slopes_exactly(degree):
+    nodes, points, weights, values, slopes, to_chebyshev = reference(degree)
+    power = nodes**degree
+    assert np.allclose(values @ power, points**degree, atol=1e-13)
+    assert np.allclose(slopes @ power, degree * points ** (degree - 1), atol=1e-11)
+    assert np.isclose(weights @ points ** (2 * degree), 2 / (2 * degree + 1), rtol=1e-12)
+    assert np.allclose(
+        np.polynomial.chebyshev.chebval(points, to_chebyshev @ power), points**degree, atol=1e-13
+    )

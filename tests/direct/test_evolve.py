@@ -1,0 +1,196 @@
+"""Regions of the plane that evolve, against solutions that are known."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_matrix
+
+import safenet as sn
+from safenet.direct.evolve.assembly import Assembly
+from safenet.direct.evolve.evolve import meshed
+from safenet.direct.evolve.rosenbrock import GAMMA, System, _step, factored_lu
+from safenet.problem.geometry.mesh import mesh_of
+from safenet.problem.geometry.region import Region
+from safenet.problem.geometry.shapes import Box, Disc
+from safenet.solving.auto import Auto
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "regions"
+
+
+@pytest.fixture(scope="module")
+def disc(tmp_path_factory):
+    return sn.solve(EXAMPLES / "disc.toml", out=tmp_path_factory.mktemp("disc") / "run")
+
+
+def test_heat_in_a_disc_is_better_than_its_estimate(disc):
+    assert disc.plan.passes[0].name == "evolve"
+    assert disc.result.outcome == "solved"
+    assert disc.result.l2re < disc.result.estimate < 1e-3
+    assert disc.result.l2re < 1e-4
+
+
+def test_what_is_found_is_saved_and_differentiated(disc, tmp_path):
+    again = sn.load(disc.folder)
+    x, y = np.array([0.1, -0.5, 0.7]), np.array([0.2, 0.5, -0.65])
+    assert (again(x=x, y=y, t=0.5) == disc(x=x, y=y, t=0.5)).all()
+    decay = np.exp(-1.0)
+    assert disc.diff("x")(x=x, y=y, t=0.5) == pytest.approx(decay * np.cos(x) * np.cos(y), abs=2e-3)
+    assert disc.diff("t")(x=x, y=y, t=0.5) == pytest.approx(-2 * decay * np.sin(x) * np.cos(y), abs=2e-3)
+    assert disc.diff("y", 2)(x=x, y=y, t=0.5) == pytest.approx(-decay * np.sin(x) * np.cos(y), abs=2e-2)
+    disc.plot().savefig(tmp_path / "disc.png")
+
+
+def test_triangles_fill_a_region_and_follow_its_arcs():
+    shape = Box(x=(0, 2), y=(0, 1)) - Disc((0.5, 0.5), 0.2, name="hole") - Disc((1.5, 0.4), 0.05, name="dot")
+    region = Region(shape, {"holes": ("hole", "dot"), "walls": "rest"})
+    mesh = mesh_of(region, 0.15)
+    rim = mesh.nodes[np.unique(mesh.sides["holes"])]
+    away = [np.abs(np.hypot(*(rim - c).T) - r) for c, r in (((0.5, 0.5), 0.2), ((1.5, 0.4), 0.05))]
+    assert np.min(away, axis=0).max() < 1e-12
+    corners = mesh.nodes[mesh.cells[:, :3]]
+    (a, b), (c, d) = (corners[:, 1] - corners[:, 0]).T, (corners[:, 2] - corners[:, 0]).T
+    twice = a * d - b * c
+    longest = np.max([np.sum((corners[:, i] - corners[:, i - 1]) ** 2, axis=1) for i in range(3)], axis=0)
+    assert (twice / longest).min() > 0.3
+    # With bent sides the area is that of the region to fourth order.
+    problem = sn.loads((EXAMPLES / "disc.toml").read_text())
+    areas = [Assembly(problem, meshed(problem, level)).w.sum() for level in (0, 1)]
+    assert abs(areas[0] - np.pi) < 1e-3
+    assert abs(areas[1] - np.pi) < abs(areas[0] - np.pi) / 10
+
+
+def test_steps_are_of_fourth_order_for_a_system_with_an_algebraic_equation():
+    """y′ = −y z, 0 = z − y cos t: y = 1/(1 + sin t)."""
+
+    def rate(t, y):
+        return np.array([-y[0] * y[1], y[0] * np.cos(t) - y[1]])
+
+    def slopes(t, y):
+        return csc_matrix([[-y[1], -y[0]], [np.cos(t), -1.0]])
+
+    mass = csc_matrix(np.diag([1.0, 0.0]))
+    system = System(rate, slopes, mass, False, False, np.ones_like)
+    errors = []
+    for count in (10, 20):
+        y, h = np.array([1.0, 1.0]), 1.0 / count
+        for k in range(count):
+            y, _ = _step(system, factored_lu(mass / (h * GAMMA) - slopes(k * h, y)), k * h, y, h)
+        errors.append(abs(y[0] - 1 / (1 + np.sin(1.0))))
+    assert errors[1] < errors[0] / 12
+
+
+RING = """
+name = "ring"
+unknowns = ["u", "v"]
+equations = ["u_t = diff((1 + u)*u_x, x) + diff((1 + u)*u_y, y) - v", "2*v_t = v_xx + v_yy + u*v + f"]
+conditions = [
+    "u(x, y, 0) = x", "v(x, y, 0) = y",
+    "u_n + u = (n_x + x)*exp(-t) on hole", "v = y*exp(-t) on hole",
+    "u = x*exp(-t) on rim", "v_n = n_y*exp(-t) on rim",
+]
+[domain]
+x = [-1, 1]
+y = [-1, 1]
+t = [0, 1]
+shape = [{ disc = { center = [0, 0], radius = 1 } }]
+remove = [{ disc = { center = [0, 0], radius = 0.4, name = "hole" } }]
+[pieces]
+hole = "hole"
+rim = "rest"
+"""
+
+
+def test_systems_with_robin_conditions_and_diffusion_that_depends_on_u():
+    """u = x e^−t, v = y e^−t, with the sources that make them solutions."""
+    text = RING.replace("- v", "- v + y*exp(-t) - x*exp(-t) - exp(-2*t)", 1)
+    text = text.replace("+ f", "- 2*y*exp(-t) - x*y*exp(-2*t)")
+    problem = sn.loads(text.replace("[domain]", 'exact = { u = "x*exp(-t)", v = "y*exp(-t)" }\n[domain]'))
+    sol = sn.solve(problem)
+    assert sol.result.outcome == "solved"
+    assert sol.result.l2re["pooled"] < 1e-4
+
+
+KOVASZNAY = """
+name = "kovasznay"
+unknowns = ["u", "v", "p"]
+equations = [
+    "u*u_x + v*u_y + p_x = (u_xx + u_yy)/20", "u*v_x + v*v_y + p_y = (v_xx + v_yy)/20", "u_x + v_y = 0",
+]
+conditions = [
+    "u = 1 - exp(k*x)*cos(2*pi*y) on rim", "v = k/(2*pi)*exp(k*x)*sin(2*pi*y) on rim", "p(0.1, 0.2) = -exp(k/5)/2",
+]
+exact = { u = "1 - exp(k*x)*cos(2*pi*y)", v = "k/(2*pi)*exp(k*x)*sin(2*pi*y)", p = "-exp(2*k*x)/2" }
+[parameters]
+k = "10 - sqrt(100 + 4*pi**2)"
+[domain]
+x = [-0.5, 0.5]
+y = [-0.5, 0.5]
+shape = [{ disc = { center = [0, 0], radius = 0.5 } }]
+[pieces]
+rim = "rest"
+"""
+
+
+def test_a_steady_flow_with_its_pressure():
+    sol = sn.solve(sn.loads(KOVASZNAY), sn.Evolve(tolerance=5e-3))
+    assert sol.result.outcome == "solved"
+    assert sol.result.l2re["pooled"] < sol.result.estimate["pooled"] < 5e-3
+    assert sol.result.l2re["p"] < 2e-2
+
+
+def test_what_ends_in_finite_time_is_kept_up_to_there():
+    text = (EXAMPLES / "disc.toml").read_text().replace("u_xx + u_yy", "u_xx + u_yy + 30*u**2")
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("exact"))
+    text = text.replace("u(x, y, 0) = sin(x)*cos(y)", "u(x, y, 0) = 3").replace(
+        "exp(-2*t)*sin(x)*cos(y) on", "3 on"
+    )
+    with pytest.warns(sn.SafeNetWarning):
+        sol = sn.solve(sn.loads(text))
+    assert sol.result.outcome == "given up"
+    assert float(sol(x=0.0, y=0.0, t=0.005)) == pytest.approx(3 / (1 - 0.45), rel=0.05)  # u′ = 30 u²
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("u_t = u_xx + u_yy", "u_t = u_xx + 2*u_yy"), "alike"),
+        (("u_t =", "u_tt ="), "second derivatives in time"),
+        (("u_xx + u_yy", "u_x + u_y"), "does not diffuse"),
+        (("u_xx + u_yy", "u_xx*u_yy"), "linearly"),
+    ],
+)
+def test_what_does_not_suit_is_refused(change, words):
+    lines = (EXAMPLES / "disc.toml").read_text().splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("exact")).replace(*change)
+    if "tt" in change[1]:
+        text = text.replace('"u(x, y, 0)', '"u_t(x, y, 0) = 0", "u(x, y, 0)')
+    assert words in sn.Evolve().obstacle(sn.loads(text))
+
+
+def test_a_box_that_is_driven_for_many_periods_is_stepped_through():
+    problem = sn.read(EXAMPLES / "driven.toml")
+    assert [solver.name for solver in Auto().choice(problem)[0]] == ["evolve", "march"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sieve", "driven", "cylinder"])
+def test_the_examples_are_solved(name):
+    sol = sn.solve(EXAMPLES / f"{name}.toml")
+    assert sol.result.outcome == "solved"
+    if name == "cylinder":
+        assert drag(sol) == pytest.approx(5.57953, rel=1e-2)
+    else:
+        assert sol.result.estimate < 1e-3
+    if name == "sieve":
+        assert sol.result.l2re < 1e-4
+
+
+def drag(sol):
+    """2/(U² D) ∮ (−p n_x + ν(2 u_x n_x + (u_y + v_x) n_y)) ds with U = 0.2, D = 0.1 (Schäfer and Turek, 1996)."""
+    theta = 2 * np.pi * (np.arange(2000) + 0.5) / 2000
+    n_x, n_y = np.cos(theta), np.sin(theta)
+    at = {"x": 0.2 + 0.05000001 * n_x, "y": 0.2 + 0.05000001 * n_y}
+    (by_x, by_y), p = (sol.diff(axis)(**at) for axis in "xy"), sol(**at)["p"]
+    force = -p * n_x + 1e-3 * (2 * by_x["u"] * n_x + (by_y["u"] + by_x["v"]) * n_y)
+    return 2 / (0.2**2 * 0.1) * np.mean(force) * 0.1 * np.pi

@@ -1,0 +1,168 @@
+"""a(x, y) by numbers: splines follow what they were made from, in NumPy, JAX and SymPy, and through a file."""
+
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import sympy as sp
+
+import safenet as sn
+from safenet.problem.facts.structure import breaks
+from safenet.problem.functions import Table
+from safenet.problem.splines import Line, through
+from safenet.problem.toml import write
+
+HEAT = """
+unknowns = ["u"]
+equations = ["u_t = diff(k*u_x, x)"]
+conditions = ["u(0, t) = -1 + k(0)", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"]
+[domain]
+x = [0, 1]
+t = [0, 1]
+"""
+
+
+def k(x):
+    return 1 + x**2 / 2
+
+
+def heat(table, text=HEAT):
+    return sn.loads(text, tables={"k": table})
+
+
+@pytest.mark.parametrize("degree", [0, 1, 3])
+def test_a_spline_goes_through_its_values(degree):
+    x, y = np.linspace(0, 1, 6), np.sort(np.random.default_rng(0).random(5))
+    values = np.random.default_rng(1).random((6, 5))
+    spline = through([x, y], values, degree)
+    np.testing.assert_allclose(spline(np.meshgrid(x, y, indexing="ij"), (0, 0)), values, atol=1e-12)
+    low, high = spline.range((0, 0))
+    assert low <= values.min()
+    assert values.max() <= high
+
+
+def test_a_cubic_is_its_own_spline_with_all_derivatives():
+    x = np.linspace(-1, 2, 9)
+    spline, at = through([x], x**3 - x, 3), np.linspace(-1, 2, 40)
+    for order, exact in enumerate([at**3 - at, 3 * at**2 - 1, 6 * at, 6 + 0 * at]):
+        np.testing.assert_allclose(spline([at], (order,)), exact, atol=1e-10)
+        low, high = spline.range((order,))
+        assert low <= exact.min() + 1e-9
+        assert exact.max() - 1e-9 <= high
+
+
+def test_jax_has_the_values_and_slopes_of_numpy():
+    spline = through([np.linspace(0, 1, 7), np.linspace(0, 2, 8)], np.random.default_rng(0).random((7, 8)), 3)
+    x, y = np.random.default_rng(1).random((2, 20))
+    np.testing.assert_allclose(spline([jnp.asarray(x), jnp.asarray(y)], (0, 1), jnp), spline([x, y], (0, 1)))
+    slope = jax.vmap(jax.grad(lambda a, b: spline([a, b], (0, 0), jnp)))(x, y)
+    np.testing.assert_allclose(slope, spline([x, y], (1, 0)), rtol=1e-9, atol=1e-10)
+
+
+def test_b_splines_sum_to_one():
+    line = Line.uniform(-1, 3, 5)
+    np.testing.assert_allclose(line.design(np.linspace(-1, 3, 17)).sum(axis=1), 1)
+
+
+def test_a_table_is_differentiated_and_placed_in_equations():
+    problem = heat(Table(k, x=(0, 1)))
+    assert problem.equations[0].text == "u_t = u_x*k_x + u_xx*k"
+    assert problem.conditions[0].text == "u(0, t) = -1 + k(0)"
+    x, t = sp.symbols("x t", real=True)
+    u, K = sp.Function("u"), sp.Function("k")
+    u = u(x, t)
+    written = sn.Problem(
+        sp.Eq(u.diff(t), (K(x) * u.diff(x)).diff(x)),
+        on={x: (0, 1), t: (0, 1)},
+        where=[
+            sp.Eq(u.subs(x, 0), K(0) - 1),
+            sp.Eq(u.subs(x, 1), 0),
+            sp.Eq(u.subs(t, 0), sp.sin(sp.pi * x)),
+        ],
+        tables={"k": k_table()},
+    )
+    assert written == problem
+    assert written != heat(Table(lambda x: 1 + x, x=(0, 1)))
+
+
+def k_table():
+    return Table(k, x=(0, 1))
+
+
+def test_functions_grids_files_and_scattered_points_are_the_same(tmp_path):
+    x = np.linspace(0, 1, 21)
+    rows = np.column_stack([x, k(x)])
+    np.savetxt(
+        tmp_path / "k.csv",
+        np.random.default_rng(0).permutation(rows),
+        "%.17g",
+        ",",
+        header="x,k",
+        comments="",
+    )
+    given = [Table(k, x=(0, 1)), Table(k(x), x=x), Table(tmp_path / "k.csv")]
+    given.append(Table(lambda x: k(x) if x < 2 else 0.0, x=(0, 1)))  # a function of numbers, not of arrays
+    xarray = pytest.importorskip("xarray")
+    given.append(Table(xarray.DataArray(k(x), coords={"x": x})))
+    at = np.linspace(0, 1, 50)
+    for table in given:
+        np.testing.assert_allclose(table.spline([at], (0,)), k(at), atol=1e-9)
+    a, b = np.random.default_rng(1).random((2, 400))
+    scattered = Table({"x": a, "y": b, "value": np.sin(a + 2 * b)})
+    c, d = 0.1 + 0.8 * np.random.default_rng(2).random((2, 50))
+    np.testing.assert_allclose(scattered.spline([c, d], (0, 0)), np.sin(c + 2 * d), atol=5e-3)
+
+
+def test_tables_travel_with_the_problem(tmp_path):
+    problem = heat(Table(k, x=(0, 1)))
+    write(problem, tmp_path / "heat.toml")
+    again = sn.read(tmp_path / "heat.toml")
+    assert again == problem
+    assert pickle.loads(pickle.dumps(problem)) == problem
+    np.testing.assert_array_equal(again.tables["k"].values, problem.tables["k"].values)
+
+
+def test_kinks_and_jumps_are_facts():
+    x = np.linspace(0, 1, 5)
+    text = HEAT.replace("diff(k*u_x, x)", "k*u_xx")
+    assert breaks(heat(Table(k(x), x=x, interpolation="linear"), text))[0] == (0.25, 0.5, 0.75)
+    assert breaks(heat(Table(k(x), x=x, interpolation="constant"), text))[0] == (0.125, 0.375, 0.625, 0.875)
+    assert breaks(heat(Table(k(x), x=x), text))[0] == ()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda: heat(Table(k(np.arange(5)), x=np.arange(5.0), interpolation="constant")),
+            "the slope of a jump",
+        ),
+        (lambda: heat(Table(k, x=(0, 0.5))), "from 0 to 0.5"),
+        (lambda: heat(Table(k, y=(0, 1))), "no axis of the domain"),
+        (lambda: heat(Table([1, np.nan], x=[0, 1])), "not finite"),
+        (lambda: heat(Table([1, 2, 3], x=[0, 1])), "(3,) values for (2,) ticks"),
+        (lambda: Table(k, x=(0, 1), interpolation="cubic"), "no interpolation"),
+        (lambda: Table(lambda x: missing, x=(0, 1)), "the function fails: NameError"),  # noqa: F821
+        (
+            lambda: sn.loads(HEAT.replace("k*", "2*").replace("k(0)", "2"), tables={"k": k_table()}),
+            "in no equation",
+        ),
+        (lambda: sn.loads(HEAT + '[tables]\nk = "none.csv"'), "there is no file"),
+        (lambda: sn.loads(HEAT + "[tables]\nk = 3"), "has no file"),
+    ],
+)
+def test_what_is_wrong_is_said(make, said):
+    with pytest.raises(sn.SafeNetError) as caught:
+        make()
+    assert said in str(caught.value)
+
+
+@pytest.mark.slow
+def test_a_solution_with_a_table_is_that_with_its_formula():
+    text = HEAT.replace("k(0) - 1", "0")
+    formula = sn.solve(sn.loads(text.replace("k*", "(1 + x**2/2)*")), sn.March())
+    table = sn.solve(heat(Table(k, x=(0, 1)), text), sn.March())
+    x = np.linspace(0, 1, 21)
+    np.testing.assert_allclose(table(x=x, t=0.1), formula(x=x, t=0.1), atol=1e-6)
