@@ -124,7 +124,10 @@ def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> E
     if not np.isfinite(error):
         return Estimate(np.nan, 1.0, lost=NO_SLOPE)
     counted = None if since is None else (since, problem.axes[-1].hi)
-    before, after = (held_out(problem, form, span=counted).worst for form in (field, better))
+    measured = held_out(problem, field, span=counted)
+    before, after = measured.worst, held_out(problem, better, span=counted).worst
+    if before < ROUNDING:
+        error = max(error, *measured.conditions, 0.0)  # at rounding, what the data are missed by travels on
     left = after / before if before > ROUNDING and np.isfinite(before) else 0.0
     # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
     blind = left > ROUGH and before > BLIND and error < BLIND * before
