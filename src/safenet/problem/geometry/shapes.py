@@ -52,17 +52,13 @@ class Shape(ABC):
         return _from_data(data)
 
     def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
-        """φ(p) ≤ slack for points (n, 2).
-
-        A side that two shapes share may count as inside where both were removed along it; a `Region` knows better.
-        """
+        """φ(p) ≤ slack for points (n, 2). On a side that two removed shapes share, only a `Region` knows."""
         return self.level(np.asarray(points, float)) <= slack
 
     def __add__(self, other: Shape) -> Union:
         return Union(self, other) if isinstance(other, Shape) else NotImplemented
 
-    def __or__(self, other: Shape) -> Union:
-        return self + other
+    __or__ = __add__
 
     def __sub__(self, other: Shape) -> Difference:
         return Difference(self, other) if isinstance(other, Shape) else NotImplemented
