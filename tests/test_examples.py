@@ -132,6 +132,7 @@ SLOW = {"bent-string", "kdv", "kdv-periodic", "klein-gordon", "own_equation", "r
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in SOLUTIONS]
 )
+@pytest.mark.filterwarnings("ignore:bratu. there is another solution:safenet.SafeNetWarning")
 def test_a_problem_file_is_solved_by_default(name: str) -> None:
     solution = sn.solve(sn.read(EXAMPLES / f"{name}.toml"))
     ticks, fields = solution.grid(**dict(zip(solution.problem.axis_names, (201, 41), strict=False)))
@@ -185,6 +186,7 @@ def test_own_equation_agrees_with_finite_differences(run: Any, tmp_path: Path) -
     assert (tmp_path / "given" / "rod.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_own_conditions_are_read_as_they_are_meant_and_met(run: Any) -> None:
     found = run("own_condition")
     kinds = [[condition.kind for condition in problem.conditions] for problem in found["problems"].values()]
@@ -235,7 +237,8 @@ def test_the_exports_hold_the_drum(run: Any, tmp_path: Path) -> None:
     def exact(x: Any, y: Any, t: Any) -> Any:
         return np.sin(np.pi * x) * np.sin(2 * np.pi * y) * np.cos(np.sqrt(5) * np.pi * t)
 
-    stored = np.load(tmp_path / "given" / "drum.npz")
+    with np.load(tmp_path / "given" / "drum.npz") as file:
+        stored = dict(file)
     mesh = np.meshgrid(stored["x"], stored["y"], stored["t"], indexing="ij")
     np.testing.assert_allclose(stored["u"], exact(*mesh), atol=1e-6)
     data = found["data"]
@@ -245,6 +248,7 @@ def test_the_exports_hold_the_drum(run: Any, tmp_path: Path) -> None:
     assert found["movie"] == tmp_path / "given" / "drum.pvd"
 
 
+@pytest.mark.slow
 def test_a_file_is_solved_from_python_with_runs_as_the_default_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -257,6 +261,7 @@ def test_a_file_is_solved_from_python_with_runs_as_the_default_folder(
     assert f"from 0.2500 to {(1 + np.exp(-5 / 6)) ** -2:.4f}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command_in_the_problem_file_works(tmp_path: Path) -> None:
     lines = (EXAMPLES / "own_equation.toml").read_text().splitlines()
     command = next(line.removeprefix("#").split() for line in lines if line.startswith("#   safenet solve"))

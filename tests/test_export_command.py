@@ -212,6 +212,7 @@ def test_a_spectrum_that_cannot_be_taken_names_the_file_of_the_run(desk):
     assert run("show", "corner/problem.toml", cwd=desk).code == 0
 
 
+@pytest.mark.slow
 def test_what_is_left_free_is_said_and_no_error_is_estimated_then(desk):
     (desk / "free.toml").write_text(WAVE.replace('"v(1, t) = 0", ', "").replace("u_x", "u_x + v_xx/10"))
     text = run("solve", "free.toml", "--out", "free", cwd=desk).out

@@ -15,7 +15,13 @@ PROGRAMS = re.findall(
 )
 
 
-@pytest.mark.parametrize(("title", "program"), PROGRAMS, ids=[title for title, _ in PROGRAMS])
+LONG = ("Points, weights, a start, a callback",)
+
+
+@pytest.mark.parametrize(
+    ("title", "program"),
+    [pytest.param(*one, id=one[0], marks=[pytest.mark.slow] if one[0] in LONG else []) for one in PROGRAMS],
+)
 @pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
 def test_the_program_runs_and_its_solution_is_right(title, program, tmp_path):
     names = {"__name__": "page"}

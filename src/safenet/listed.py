@@ -35,8 +35,8 @@ SOLVERS: dict[str, str] = {
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
     "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
     "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
-    "sparse": "least squares for a growing list of products of polynomials, in four dimensions and more",
     "evolve": "quadratic triangles and Rosenbrock steps, for diffusion in time on regions of the plane",
+    "sparse": "least squares for a growing list of products of polynomials, in four dimensions and more",
 }
 METHODS: dict[str, str] = {
     "safe-net": "SAFE-NET: trainable Fourier products and features of the conditions, with our improvements",

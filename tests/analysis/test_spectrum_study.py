@@ -134,6 +134,7 @@ def test_the_command_prints_json_and_draws(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
+@pytest.mark.slow
 def test_the_command_takes_a_run(tmp_path):
     solution = sn.solve(sn.loads(POISSON), sn.Train("pinn", "paper-4", scale=1e-4, width=4, depth=1, **FEW))
     solution.save(tmp_path / "run")

@@ -121,6 +121,7 @@ def test_gradients_are_noted_at_their_loss_and_survive_a_kill(place):
     assert watch.saved()["gradient"] == [[1, 0.5], [5, 0.25]]
 
 
+@pytest.mark.slow
 def test_seeds_together_are_the_seeds_alone_and_go_on_from_their_checkpoints(place, monkeypatch):
     """Stopped after a few chunks, as by a kill, and continued: what they are when nothing happens."""
     alone = working.work(task(place) | {"folder": str(place / "alone")})

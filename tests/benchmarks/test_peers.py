@@ -80,6 +80,7 @@ def wave_loss(work, network):
     ],
 )
 @pytest.mark.parametrize("network", [pytest.param("pinn", marks=pytest.mark.slow), "safe-net"])
+@pytest.mark.slow
 def test_a_system_has_the_loss_that_numpy_has(peers, file, package, network):
     pytest.importorskip(package)
     work, _ = peers

@@ -101,6 +101,7 @@ rim = "rest"
 """
 
 
+@pytest.mark.slow
 def test_systems_with_robin_conditions_and_diffusion_that_depends_on_u():
     """u = x e^−t, v = y e^−t, with the sources that make them solutions."""
     text = RING.replace("- v", "- v + y*exp(-t) - x*exp(-t) - exp(-2*t)", 1)

@@ -136,6 +136,7 @@ def test_what_costs_too_much_is_given_up():
     assert "cost too much" in state.reason
 
 
+@pytest.mark.slow
 def test_a_kink_at_the_start_is_given_up_unless_it_insists():
     kink = FRONT.replace("(1 - tanh((x - 0.3)/(4*nu)))/2", "abs(x - 0.31)", 1).replace(
         "nu = 0.005", "nu = 0.05"
@@ -179,6 +180,7 @@ def test_burgers_from_the_library_is_known_to_nine_digits():
     assert l2re(library.problem("burgers"), state.field) < 2e-8
 
 
+@pytest.mark.slow
 def test_a_jump_between_the_data_is_passed_by_the_march_that_insists():
     """Cold at the start, hot at the wall: u = 1 and u = 0 meet in a corner that no cell resolves."""
     problem = loads("""

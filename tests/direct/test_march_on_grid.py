@@ -249,6 +249,7 @@ def test_a_source_that_breaks_in_space_is_left_to_cells():
     assert MarchOnGrid().obstacle(problem) == "its formulas break at x = 0.5"
 
 
+@pytest.mark.slow
 def test_what_blows_up_is_said_to():
     equation = sp.Eq(u.diff(t), (u.diff(x, 2) + u.diff(y, 2)) / 10 + u**2)
     sides = [sp.Eq(at(u.diff(a), a, c), 0) for a in (x, y) for c in (0, 1)]

@@ -257,7 +257,18 @@ def test_the_end_of_a_run_is_its_winners_or_that_of_whoever_ended_it():
 
 
 def test_solvers_have_names_descriptions_and_the_protocol():
-    names = {"modes", "least-squares", "march", "cells", "conserve", "elements", "fourier", "integrate"}
+    names = {
+        "modes",
+        "least-squares",
+        "march",
+        "cells",
+        "conserve",
+        "elements",
+        "fourier",
+        "integrate",
+        "evolve",
+        "sparse",
+    }
     assert set(SOLVERS) == set(DESCRIPTIONS) == names
     for name, kind in SOLVERS.items():
         assert isinstance(kind(), Solver)

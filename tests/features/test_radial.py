@@ -44,6 +44,7 @@ def test_features_sum_to_one_near_and_far(dtype):
     np.testing.assert_allclose(sums, 1, rtol=8 * np.finfo(dtype).eps)
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_at_a_centre():
     network = features(5)
     centre = np.asarray(network.centres[2])

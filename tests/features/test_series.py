@@ -42,6 +42,7 @@ def test_each_axis_of_space_has_its_own_series():
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 @pytest.mark.parametrize("name", ["allen-cahn", "convection"])
+@pytest.mark.slow
 def test_the_network_and_its_derivatives_agree_on_both_faces_to_the_bit(name, dtype):
     problem = library.problem(name)
     network = build(problem, METHODS["rba-pinn"], key=jax.random.key(1), dtype=dtype)

@@ -53,6 +53,7 @@ def test_without_noise_the_number_is_found_to_rounding(probe):
     assert sol(x=0.5, t=0.5) == pytest.approx(np.exp(-NU * np.pi**2 / 2), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_the_spread_over_repeated_noise(probe):
     """Ten repetitions: Σ((ν − 0.3)/error)² is χ² with ten degrees of freedom, between 2.2 and 25 at 99 %."""
     x, t, u = probe
@@ -104,6 +105,7 @@ def test_a_number_that_no_value_depends_on_is_named(probe):
     assert any("do not depend on c" in text for text in sol.result.warnings)
 
 
+@pytest.mark.slow
 def test_outliers_contradictions_and_other_units_are_named(probe):
     x, t, u = probe
     noisy = u + 0.01 * np.random.default_rng(3).normal(size=100)

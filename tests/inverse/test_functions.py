@@ -102,6 +102,7 @@ def test_smooth_functions_are_not_rough():
 
 
 @pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
+@pytest.mark.slow
 def test_a_number_and_a_function_that_only_go_together_are_loose(measured):
     """k and the source c with a flux that is not known: only k/c shows, and the errors say so."""
     text = ROD.replace("k(1)*u_x(1) = 1/5", "u_x(1) = 1/5")

@@ -30,6 +30,7 @@ def pressures(n, finer):
     return sol, float(np.linalg.norm(own - p) / np.linalg.norm(p))
 
 
+@pytest.mark.slow
 def test_the_pressure_in_a_rock_of_two_kinds_is_that_of_finite_volumes():
     sol, far = pressures(8, 8)
     _, nearer = pressures(8, 24)

@@ -107,6 +107,7 @@ def test_an_own_network_finds_a_number(tmp_path):
     assert sol.result.estimate is None  # only the data fix the solution
 
 
+@pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")  # so few steps do not solve it
 def test_an_interrupted_training_with_numbers_goes_on(tmp_path):
     problem = decay(y=3 * np.exp(-0.7 * T))
     training = sn.Train("pinn", [sn.Adam(20), sn.LBFGS(20)], points=16, width=6, depth=1)

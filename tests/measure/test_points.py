@@ -12,7 +12,7 @@ from safenet.problem import loads
 PLATE = loads("""
 unknowns = ["u"]
 equations = ["u_t = u_xx + u_yy"]
-conditions = ["u(-1, y, t) = 0", "u(x, 0, t) = u(x, 3, t)", "u(x, y, 2) = 1", "u(0, 0, t) = 0", "u(1, 3, 5) = 0"]
+conditions = ["u(-1, y, t) = 0", "u(x, 0, t) = 2*u(x, 3, t)", "u(x, y, 2) = 1", "u(0, 0, t) = 0", "u(1, 3, 5) = 0"]
 [domain]
 x = [-1, 1]
 y = [0, 3]

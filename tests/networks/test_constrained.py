@@ -118,6 +118,7 @@ def test_derivatives_of_the_sum_are_those_of_its_parts():
 
 
 @pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
+@pytest.mark.slow
 def test_a_solution_with_hard_conditions_is_saved_and_stays_hard(tmp_path):
     few = {"scale": 1e-4, "points": 40, "condition_points": 5, "precision": "float64"}
     with warnings.catch_warnings():

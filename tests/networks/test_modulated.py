@@ -70,6 +70,7 @@ def test_without_functions_in_the_conditions_there_is_nothing_to_carry():
     assert not isinstance(built(library.helmholtz(), carriers=True), Modulated)
 
 
+@pytest.mark.slow
 def test_one_declaration_serves_every_problem_with_few_enough_parameters_for_a_dense_matrix():
     for name in library.names():
         network = build(library.problem(name), method("safe-net", **TRAINED_DENSELY), key=jax.random.key(0))

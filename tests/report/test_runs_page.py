@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from safenet import report
 from safenet.bench import Store
 from synthetic import row
@@ -48,10 +50,13 @@ def test_the_command_leaves_the_paper_out_where_it_is_asked_to(tmp_path):
     assert "claims" not in (tmp_path / "tables.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_it_works_where_there_is_no_paper(tmp_path):
     """Names of suites, rows, tables: nothing imports `safenet.paper`."""
     program = f"""
 import sys
+
+import pytest
 sys.modules["safenet.paper"] = None  # an import of it fails
 from safenet import bench, report
 assert "smoke" in bench.names()

@@ -26,6 +26,7 @@ def test_the_worst_part_decides_and_where_it_does_not_the_others(one, other, bet
     assert one.better(other) is better
 
 
+@pytest.mark.slow
 def test_a_rod_that_is_heated_at_one_end_of_a_sudden():
     rod = loads(
         """

@@ -57,7 +57,30 @@ def test_the_same_march_has_the_same_estimate_whoever_asked_for_it():
     assert chosen.result.estimate == asked.result.estimate is not None
 
 
-SUITED = {"elements": sn.library.problem("helmholtz"), "conserve": sn.library.problem("burgers")}
+DISC = sn.loads("""
+unknowns = ["u"]
+equations = ["u_t = u_xx + u_yy"]
+conditions = ["u = 0 on all", "u(x, y, 0) = 1 - x**2 - y**2"]
+[domain]
+x = [-1, 1]
+y = [-1, 1]
+t = [0, 1]
+shape = [{ disc = { center = [0, 0], radius = 1 } }]
+[pieces]
+all = "rest"
+""")
+FOUR = sn.loads("""
+unknowns = ["u"]
+equations = ["u_aa + u_bb + u_cc + u_dd = 1"]
+conditions = ["u(0, b, c, d) = 0"]
+domain = { a = [0, 1], b = [0, 1], c = [0, 1], d = [0, 1] }
+""")
+SUITED = {
+    "elements": sn.library.problem("helmholtz"),
+    "conserve": sn.library.problem("burgers"),
+    "evolve": DISC,
+    "sparse": FOUR,
+}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "fit"])

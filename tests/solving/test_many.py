@@ -106,6 +106,7 @@ def test_parameters_together_are_those_of_single_runs():
 
 
 @unsolved
+@pytest.mark.slow
 def test_parameters_rates_and_seeds_together_are_solutions_in_the_order_asked(tmp_path):
     problems, rates = [GROWTH.with_parameters(k=k) for k in (1, 3)], (1e-3, 1e-2)
     asked = {"seeds": SEEDS, "rates": rates}

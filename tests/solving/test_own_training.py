@@ -208,6 +208,7 @@ def test_what_cannot_be_trained_is_refused_before_anything_is(arguments, message
         sn.solve(DECAY, sn.Train(**{"schedule": [sn.Adam(1)], **arguments}), monitor=sn.Monitor())
 
 
+@pytest.mark.slow
 def test_an_optax_line_search_is_given_what_it_needs():
     training = sn.Train("pinn", [sn.Optax(optax.lbfgs(), 60)], width=6, depth=1, **QUICK)
     assert sn.solve(DECAY, training, monitor=sn.Monitor()).result.l2re < 1e-2

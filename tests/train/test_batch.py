@@ -72,6 +72,7 @@ def test_adam_and_lbfgs_are_those_of_single_runs_on_the_wave_equation(network):
     compare(WAVE, seeds(plan))
 
 
+@pytest.mark.slow
 def test_weights_that_adapt_are_each_seeds_own():
     network = method("pinn", width=3, depth=1, weighting="rba")
     compare(DECAY, seeds(dataclasses.replace(SMALL, network=network, phases=(Adam(20), LBFGS(4)))))

@@ -137,6 +137,7 @@ def test_one_seed_chooses_for_all():
     assert (other.result.seed, other.plan.seed) == (3, 3)
 
 
+@pytest.mark.slow
 def test_seeds_together_search_once(monkeypatch):
     plans = [dataclasses.replace(RATES, seed=seed) for seed in (3, 0, 1)]
     trained = []
@@ -156,6 +157,7 @@ def test_seeds_together_search_once(monkeypatch):
 
 
 @unsolved
+@pytest.mark.slow
 def test_a_seed_that_does_not_choose_can_be_interrupted_anywhere(tmp_path):
     other = dataclasses.replace(RATES, seed=3)
     watch = Watch()

@@ -86,6 +86,7 @@ def test_four_devices_do_what_one_does(alone, tmp_path):
     assert_the_same_run(found, alone)
 
 
+@pytest.mark.slow
 def test_two_processes_do_what_one_does_and_the_first_writes(alone, tmp_path):
     for found in answers(tmp_path, devices=2, processes=2):
         assert (found["devices"], found["processes"]) == (4, 2)

@@ -79,6 +79,7 @@ def test_the_size_of_the_error_is_read_off_its_residual():
     assert 0.3e-3 < size < 1.5e-3
 
 
+@pytest.mark.slow
 def test_the_second_network_begins_at_the_first_and_only_it_is_moved():
     both = plan(STEADY, LevenbergMarquardt(3), Stage(3, features=8, width=4))
     run = Run(STEADY, both, Monitor(), None)

@@ -52,6 +52,7 @@ def test_a_method_declares_its_weighting():
 
 
 @pytest.mark.parametrize("count", [4, 300])
+@pytest.mark.slow
 def test_ntk_weights_are_the_traces_of_the_whole_kernel(count):
     loss, theta = small_loss(dataclasses.replace(NTK_METHOD, ntk_points=count))
     weights = eqx.filter_jit(lambda loss, theta: loss.adapt(theta, None, ZERO))(loss, theta)

@@ -24,6 +24,7 @@ from ..problem import Problem
 from ..problem.evaluate import evaluate
 from ..problem.facts.agreement import clashes
 from ..problem.facts.evolution import time_obstacle
+from ..problem.facts.structure import breaks
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
@@ -217,12 +218,13 @@ def _(field: Piecewise, problem: Problem) -> Corrected | None:
 
 
 def _settled(problem: Problem) -> float | None:
-    """The time from which on a march counts where the data clash: at a jump its residual never falls.
+    """The time from which on a march counts where the data clash, or break: at a jump its residual never falls.
 
     A march that came to its end has seen the jump become smooth.
     """
     axis = problem.axes[-1]
-    return axis.lo + EARLY * axis.length if clashes(problem) else None
+    torn = clashes(problem) or breaks(problem)[:-1] != breaks(problem, conditions=False)[:-1]
+    return axis.lo + EARLY * axis.length if torn and axis.is_time else None
 
 
 def missed_data(problem: Problem, field: Any) -> Dwarfed | None:

@@ -143,7 +143,10 @@ def estimate(
         elif (size := pooled(result.estimate)) is not None and size > SOLVED_BELOW:
             result.warnings.append(f"the error is estimated at {share(size)} of the solution")
         elif (
-            size is not None and (result.estimate_left or 0.0) > ROUGH and result.residual > SOLVED_BELOW / 10
+            size is not None
+            and (result.estimate_left or 0.0) > ROUGH
+            and result.estimate_since is None  # else most of the residual is that of a jump at the start
+            and result.residual > SOLVED_BELOW / 10
         ):
             result.warnings.append(
                 f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger "

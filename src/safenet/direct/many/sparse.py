@@ -33,7 +33,12 @@ AXES = 4  # with fewer, series and cells have all products
 
 @dataclass(frozen=True)
 class Sparse:
-    """Levels of more and more products until the held-out residual is below `tolerance`, at most `unknowns` of them."""
+    """Levels of more and more products until the held-out residual is below `tolerance`, at most `unknowns` of them.
+
+    Examples:
+        >>> sn.Sparse().obstacle(sn.library.wave)
+        'it has fewer than 4 axes'
+    """
 
     name: ClassVar[str] = "sparse"
     marches: ClassVar[bool] = False
