@@ -146,7 +146,7 @@ def estimate(
             size is not None
             and (result.estimate_left or 0.0) > ROUGH
             and result.estimate_since is None  # else most of the residual is that of a jump at the start
-            and result.residual > SOLVED_BELOW / 10
+            and SOLVED_BELOW / 10 < result.residual <= SOLVED_BELOW  # above, it is not solved anyway
         ):
             result.warnings.append(
                 f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger "

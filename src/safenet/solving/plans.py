@@ -43,6 +43,8 @@ def _train() -> Train:
 def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float | None = None) -> AnyPlan:
     """What a solver would do; a `budget`, in seconds, decides sizes of direct solvers and nothing of a training."""
     chosen = solver_named(solver) if isinstance(solver, str) else solver
+    if isinstance(chosen, type):
+        raise SafeNetError(f"{chosen.__name__} is a kind of solver", f"write sn.{chosen.__name__}()")
     if jumping(problem) and (problem.data or not isinstance(chosen, (Auto, Elements))):
         raise SafeNetError(
             f"{problem.name}: a coefficient jumps under a derivative, and only elements know its flux",

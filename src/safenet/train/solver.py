@@ -108,6 +108,7 @@ class Train:
         sampler: str | None = None,
         **options: Any,
     ) -> None:
+        schedule = [schedule] if hasattr(schedule, "advance") else schedule  # one optimiser alone
         self.network, self.schedule, self.options = network, schedule, options
         self.weights, self.seed, self.precision = dict(weights or {}), checked_seed(seed), precision
         self.scale, self.sampler = scale, sampler

@@ -36,7 +36,7 @@ class Sparse:
     """Levels of more and more products until the held-out residual is below `tolerance`, at most `unknowns` of them.
 
     Examples:
-        >>> sn.Sparse().obstacle(sn.library.wave)
+        >>> sn.Sparse().obstacle(sn.library.problem("wave"))
         'it has fewer than 4 axes'
     """
 

@@ -3,6 +3,9 @@
 Slopes are van Leer's monotonised central ones: no new extrema, second order where u is smooth. F is the mean of f on
 both sides of a face less ρ/2 times the jump, ρ the largest speed there (Rusanov, 1961; Shu & Osher, 1988; van Leer,
 1977). What is no flux, B ∂u, is taken along the straight line between both sides of a face (Parés, 2006).
+
+Where the slope of a flux is not monotone in u, limited slopes can converge to a shock that no viscosity has; there the
+cells have none, and Rusanov's scheme is monotone (Crandall & Majda, 1980).
 """
 
 from __future__ import annotations
@@ -95,6 +98,25 @@ class Scheme:
                 )
         return total
 
+    @cached_property
+    def bends(self) -> bool:
+        """Whether the flux of a single unknown is neither convex nor concave between its least and largest values."""
+        if len(self.law.symbols) > 1 or self.law.viscous:
+            return False
+        (u,), values = self.law.symbols, self.start()
+        between = {u: np.linspace(values.min(), values.max(), 101)}
+        for A in self.law.slopes:
+            second = A[0, 0].diff(u)
+            if u not in second.free_symbols:
+                continue
+            if second.free_symbols != {u}:
+                return True
+            with np.errstate(all="ignore"):
+                curved = np.asarray(evaluate(second, between, np))
+            if not (np.all(curved >= 0) or np.all(curved <= 0)):
+                return True
+        return False
+
     # ---- steps
 
     @cached_property
@@ -150,6 +172,7 @@ class Scheme:
         h, n = self.h[axis], self.cells[axis]
         differences = _cut(wide, axis + 1, 1, n + 4) - _cut(wide, axis + 1, 0, n + 3)
         slope = _limited(_cut(differences, axis + 1, 0, n + 2), _cut(differences, axis + 1, 1, n + 3))
+        slope = jnp.zeros_like(slope) if self.bends else slope
         middle = _cut(wide, axis + 1, 1, n + 3)
         left, right = (
             _cut(middle + slope / 2, axis + 1, 0, n + 1),
