@@ -74,7 +74,12 @@ def ran(arguments: list[str], monkeypatch, capsys) -> tuple[int, str]:
     return int(ended.value.code or 0), capsys.readouterr().out
 
 
-@pytest.mark.parametrize("case", TABLE)
+LONG = {"amplified"}  # half a minute
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(one, marks=[pytest.mark.slow] if one in LONG else []) for one in TABLE]
+)
 def test_all_say_the_same(case: str, tmp_path: Path, monkeypatch, capsys) -> None:
     text, (command, *options), solver, outcome, status, estimated = TABLE[case]
     file = tmp_path / "tried.toml"
