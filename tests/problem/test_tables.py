@@ -75,8 +75,8 @@ def test_a_table_is_differentiated_and_placed_in_equations():
     u = u(x, t)
     written = sn.Problem(
         sp.Eq(u.diff(t), (K(x) * u.diff(x)).diff(x)),
-        on={x: (0, 1), t: (0, 1)},
-        where=[
+        domain={x: (0, 1), t: (0, 1)},
+        conditions=[
             sp.Eq(u.subs(x, 0), K(0) - 1),
             sp.Eq(u.subs(x, 1), 0),
             sp.Eq(u.subs(t, 0), sp.sin(sp.pi * x)),

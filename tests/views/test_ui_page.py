@@ -28,8 +28,8 @@ HEAT = Statement(
 def test_boxes_are_the_problem_of_the_same_file():
     stated = sn.Problem(
         "u_t = u_xx/10",
-        on={"x": (0, 1), "t": (0, 1)},
-        where=["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"],
+        domain={"x": (0, 1), "t": (0, 1)},
+        conditions=["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"],
     )
     assert read(HEAT) == stated
 

@@ -95,7 +95,8 @@ def _laid_out(solution: Solution, rows: list[tuple[Solution, str, int]], places:
 def title(solution: Solution) -> str:
     """What was solved, and below it how well: the error, its estimate and the residual on unseen points."""
     problem, result = solution.problem, solution.result
-    heading = (problem.title or problem.name).replace("$", r"\$")
+    named = problem.name if problem.name != "problem" else problem.equations[0].text
+    heading = (problem.title or named).replace("$", r"\$")
     if any(solution.orders) or not result.problem:  # a derivative, or a field that no solve has measured
         return heading
     error, estimate = pooled(result.l2re), pooled(result.estimate)
