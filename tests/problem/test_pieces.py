@@ -163,7 +163,7 @@ def test_a_word_on_at_the_end_is_a_piece_and_nothing_else_is():
         ),
         ({"pieces": {"all": "rest", "left": "x = 0"}, "periodic": [x]}, "x is periodic: it has no sides"),
         ({"periodic": ["x"], **HOLE}, "not a box with whole sides"),
-        ({"periodic": ["z"]}, "'z' is no axis of space"),
+        ({"periodic": ["z"]}, "'z' is not an axis of space"),
         ({"conditions": [sp.Eq(u(1, y), 1), On("all", sp.Eq(U, 0))]}, "also belongs to all, the rest"),
         (
             {"periodic": ["x"], "conditions": [sp.Eq(u(0, y), 0)]},

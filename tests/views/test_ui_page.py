@@ -188,7 +188,7 @@ def test_from_an_equation_of_ones_own_to_its_solution(browser, served):
 def test_a_solve_is_stopped_and_what_it_has_is_kept(browser, served):
     address, place = served
     tab, _ = opened(browser, address)
-    tab.get_by_label("Gallery").select_option(label="Allen–Cahn phase separation, periodic")
+    tab.get_by_role("button", name="allen-cahn").click()
     tab.get_by_text("Newton on cells").first.wait_for()
     tab.get_by_role("button", name="Solve").click()
     tab.get_by_text("marching on cells: t").wait_for()

@@ -113,7 +113,7 @@ class Domain:
             arrays = np.broadcast_arrays(*(np.asarray(coordinates[name], dtype=float) for name in names))
         except (TypeError, ValueError) as error:
             raise SafeNetError(
-                f"the coordinates are no points: {error}", "give numbers, or arrays whose shapes go together"
+                f"the coordinates are not points: {error}", "give numbers, or arrays whose shapes go together"
             ) from None
         return dict(zip(names, arrays, strict=True))
 

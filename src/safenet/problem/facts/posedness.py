@@ -67,7 +67,7 @@ def _overdetermined(problem: Problem) -> list[str]:
         return []
     return [
         f"{count} conditions for equations of order {orders} in all. There is a solution only where they agree; "
-        "leave out what is too much."
+        "leave some of them out."
     ]
 
 
@@ -91,7 +91,7 @@ def _clashing(problem: Problem) -> list[str]:
         faces, gap = "; ".join(clash.face.text for clash in found), max(clash.gap for clash in found)
         begin = problem.axes[-1]
         said.append(
-            f"the initial values do not meet {faces}, by up to {gap:.3g}: the solution jumps there at {begin.name} = "
+            f"the initial values disagree with {faces} by up to {gap:.3g}: the solution jumps there at {begin.name} = "
             f"{begin.lo:g}, and the residual is mostly that of the jump."
         )
     if pairs := corners(problem):
