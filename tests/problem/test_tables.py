@@ -140,7 +140,7 @@ def test_kinks_and_jumps_are_facts():
             "the slope of a jump",
         ),
         (lambda: heat(Table(k, x=(0, 0.5))), "from 0 to 0.5"),
-        (lambda: heat(Table(k, y=(0, 1))), "no axis of the domain"),
+        (lambda: heat(Table(k, y=(0, 1))), "not an axis of the domain"),
         (lambda: heat(Table([1, np.nan], x=[0, 1])), "not finite"),
         (lambda: heat(Table([1, 2, 3], x=[0, 1])), "(3,) values for (2,) ticks"),
         (lambda: Table(k, x=(0, 1), interpolation="cubic"), "no interpolation"),
