@@ -19,8 +19,8 @@ def _claims(entries: Sequence[Entry]) -> str:
     found = Counter(entry.verdict for entry in entries)
     return (
         f"Of the paper's {len(entries)} claims we reproduce {found[REPRODUCED]}, reproduce {found[PARTLY]} partly, and "
-        f"do not reproduce {found[NOT]}; {found[TOO_FEW]} have too few runs for a verdict, and {found[UNMEASURED]} have "
-        "no runs at the paper's scale."
+        f"do not reproduce {found[NOT]}; {found[TOO_FEW]} have too few runs for a verdict, and {found[UNMEASURED]} "
+        "have no runs at the paper's scale."
     )
 
 

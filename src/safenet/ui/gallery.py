@@ -12,7 +12,7 @@ import panel as pn
 from .. import listed
 
 OWN = "your own"
-SIZE = (104, 92)  # of a button, in pixels; its label lies over the lower part of its picture
+SIZE = (95, 84)  # of a button, in pixels; its label lies over the lower part of its picture
 SHELF = {"max-height": "206px", "overflow-y": "auto", "border": "1px solid #e5e9ed", "border-radius": "6px"}
 LOOK = """
 .bk-btn { width: 100%; height: 100%; padding: 0; border: 1px solid #d5dbe1; border-radius: 6px; overflow: hidden;
