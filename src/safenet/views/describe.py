@@ -195,7 +195,7 @@ def result_text(solution: Solution, folder: Path) -> str:
         lines.append(f"  residual        {result.residual:.2e} (relative, on unseen points)")
     lines.append(
         f"  work            {_count(result.iterations, 'iteration')}, {_count(result.evaluations, 'evaluation')}, "
-        f"{_count(result.parameters, 'parameter')}, {result.wall_seconds:.1f} s"
+        f"{_count(result.parameters, 'parameter' if result.method else 'coefficient')}, {result.wall_seconds:.1f} s"
     )
     lines += [f"  why             {reason}" for reason in result.reasons]
     lines.append(f"  stopped         {result.stop_reason}")

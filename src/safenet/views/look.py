@@ -159,12 +159,9 @@ def is_rounding(error: np.ndarray, exact: np.ndarray) -> bool:
 
 
 def error_title(name: str, error: np.ndarray, exact: np.ndarray) -> str:
-    """error |u − u*|; if it is only rounding, that it is, and its largest value."""
+    """error |u − u*|, and that it is nothing but rounding where it is."""
     symbol = latex_name(name)
-    title = f"error $|{symbol} - {symbol}^*|$"
-    if not is_rounding(error, exact):
-        return title
-    return f"{title}: rounding, at most {number(float(np.nanmax(error)))}"
+    return f"error $|{symbol} - {symbol}^*|$" + " (rounding)" * is_rounding(error, exact)
 
 
 def colour_bar(ax: Axes, image: Any, error: np.ndarray | None = None) -> None:
