@@ -82,6 +82,25 @@ def test_the_script_does_what_the_page_did(tmp_path, monkeypatch):
     assert "sn.solve(problem, 'modes', out='runs/heat')" in program
 
 
+def test_a_problem_from_the_gallery_replaces_what_was_typed(tmp_path):
+    pytest.importorskip("panel")
+    from safenet.ui.page import Page
+
+    page = Page(tmp_path)
+    page.boxes["equations"].value_input = "u_t = u_xx/5"
+    page._picked("burgers")
+    assert page.problem.equations == sn.library.problem("burgers").equations
+    page._picked("")
+    assert page.problem == read(HEAT)
+
+
+def test_every_problem_of_the_library_has_a_picture():
+    from safenet import listed
+
+    folder = SOURCE / "safenet" / "ui" / "thumbnails"
+    assert {path.stem for path in folder.glob("*.png")} == set(listed.PROBLEMS)
+
+
 # ---- in a browser
 
 

@@ -12,14 +12,13 @@ import panel as pn
 from .. import listed
 
 OWN = "your own"
-SIZE = (95, 84)  # of a button, in pixels; its label lies over the lower part of its picture
-SHELF = {"max-height": "206px", "overflow-y": "auto", "border": "1px solid #e5e9ed", "border-radius": "6px"}
+SIZE = (95, 88)  # of a button, in pixels: its picture, and its name below
+SHELF = {"max-height": "196px", "overflow-y": "auto", "border": "1px solid #e5e9ed", "border-radius": "6px"}
 LOOK = """
-.bk-btn { width: 100%; height: 100%; padding: 0; border: 1px solid #d5dbe1; border-radius: 6px; overflow: hidden;
-  background: #f4f6f8 PICTURE center top / cover no-repeat; display: flex; align-items: flex-end; }
-.bk-btn:focus-visible, .bk-btn:hover { outline: 3px solid #2563eb; }
-.bk-btn > * { width: 100%; background: rgba(255, 255, 255, 0.92); color: #1b1f24; font-size: 11px; line-height: 1.5;
-  white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.bk-btn { width: 100%; height: 100%; padding: 68px 0 0; border: 1px solid #d5dbe1; border-radius: 6px; overflow: hidden;
+  background: #ffffff PICTURE center 2px / 89px 62px no-repeat; color: #1b1f24; font-size: 11px; line-height: 16px;
+  white-space: nowrap; text-overflow: ellipsis; }
+.bk-btn:focus-visible, .bk-btn:hover { outline: 3px solid #2563eb; outline-offset: -3px; }
 """
 
 

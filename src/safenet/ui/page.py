@@ -173,9 +173,9 @@ class Page:
     # ---- stating
 
     def _fill(self, statement: Statement) -> None:
-        self.title.value = statement.name
-        for key, box in self.boxes.items():
-            box.value = getattr(statement, key)
+        texts = {self.title: statement.name} | {box: getattr(statement, key) for key, box in self.boxes.items()}
+        for box, text in texts.items():
+            box.param.update(value=text, value_input=text)  # the second is what was typed there last
 
     def _statement(self) -> Statement:
         typed = {key: box.value_input or box.value or "" for key, box in self.boxes.items()}
