@@ -35,6 +35,7 @@ from jaxtyping import Array, Bool, Float, Int
 from safenet.errors import SafeNetError, nearest
 from safenet.train.optimisers.line_search import Line, Search, choose, opened, product, trial, unfinished
 from safenet.train.optimisers.status import (
+    Count,
     Evaluation,
     Held,
     Objective,
@@ -154,6 +155,7 @@ class SSBroyden:
     tolerance: float = 0.0
     resample: int = 0
     name: ClassVar[str] = "ssbroyden"
+    numbers: ClassVar[tuple[str, ...]] = ("iterations",)  # arguments of the program
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -176,7 +178,7 @@ class SSBroyden:
         )
 
     def advance(
-        self, objective: Objective, state: SSBroydenState, count: int
+        self, objective: Objective, state: SSBroydenState, count: Count
     ) -> tuple[SSBroydenState, Trace]:
         iterations = jnp.asarray(self.iterations, jnp.int32)
         tolerance = jnp.asarray(self.tolerance, state.theta.dtype)
@@ -189,7 +191,7 @@ class SSBroyden:
         nearly. Costs one evaluation.
         """
         here = first_evaluation(objective, state.theta)
-        anew = descending(state.theta, here, self.tolerance)
+        anew: dict[str, Any] = dict(descending(state.theta, here, self.tolerance))
         anew |= {"iteration": state.iteration, "evaluations": state.evaluations + 1}
         anew |= {"anchor": here.total, "idle": jnp.zeros_like(state.idle)}
         return replace(state, **anew, direction=-_times(state.H, here.gradient))

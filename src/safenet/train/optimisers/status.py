@@ -265,9 +265,12 @@ class Trace(eqx.Module):
     length: Int[Array, ""]
 
 
-def iteration_count(count: int) -> Int[Array, ""]:
+Count = int | Int[Array, ""]
+
+
+def iteration_count(count: Count) -> Int[Array, ""]:
     """`count` as a device number: a Python number would compile a program of its own for each value."""
-    if not 0 <= count <= CAPACITY:
+    if isinstance(count, int) and not 0 <= count <= CAPACITY:
         raise ValueError(
             f"advance was asked for {count} iterations at once, but a trace holds 0 to {CAPACITY}: "
             "call it repeatedly with smaller counts, which gives the same result to the bit."
