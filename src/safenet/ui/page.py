@@ -173,7 +173,9 @@ class Page:
     # ---- stating
 
     def _fill(self, statement: Statement) -> None:
-        texts = {self.title: statement.name} | {box: getattr(statement, key) for key, box in self.boxes.items()}
+        texts = {self.title: statement.name} | {
+            box: getattr(statement, key) for key, box in self.boxes.items()
+        }
         for box, text in texts.items():
             box.param.update(value=text, value_input=text)  # the second is what was typed there last
 
