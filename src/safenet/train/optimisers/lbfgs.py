@@ -27,6 +27,7 @@ from safenet.train.optimisers.line_search import Line, Search, choose, opened, p
 from safenet.train.optimisers.status import (
     Evaluation,
     Objective,
+    Optimiser,
     Patient,
     Status,
     Trace,
@@ -60,7 +61,7 @@ class Searching(LBFGSState):
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(Optimiser):
     """At most `iterations` accepted steps with `history` pairs.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the loss by less than

@@ -33,6 +33,7 @@ from safenet.train.optimisers.line_search import Line, Search, choose, opened, p
 from safenet.train.optimisers.status import (
     Evaluation,
     Objective,
+    Optimiser,
     Patient,
     Status,
     Trace,
@@ -68,7 +69,7 @@ class Searching(SSBroydenState):
 
 
 @dataclass(frozen=True)
-class SSBroyden:
+class SSBroyden(Optimiser):
     """At most `iterations` accepted steps; `family` is "broyden", or "bfgs" for θ = 0.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by less than
@@ -86,6 +87,7 @@ class SSBroyden:
     tolerance: float = 0.0
     resample: int = 0
     name: ClassVar[str] = "ssbroyden"
+    double: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
