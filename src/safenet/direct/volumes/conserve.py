@@ -64,6 +64,9 @@ class Conserve:
             return refusal.message
         return None
 
+    def aimed(self, tol: float) -> Conserve:
+        return replace(self, tolerance=tol)
+
     def passes(self, problem: Problem) -> tuple[Conserve, ...]:
         return (self,)
 

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int
 from safenet.train.optimisers.status import (
     Count,
     Objective,
+    Optimiser,
     State,
     Status,
     Trace,
@@ -53,7 +54,7 @@ class AdamState(State):
 
 
 @dataclass(frozen=True)
-class Adam:
+class Adam(Optimiser):
     """η_i = rate · decay^(i/every), continuous in i, or constant over each `every` with `staircase`.
 
     With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
@@ -76,6 +77,7 @@ class Adam:
     patience: int = 0
     divergence: float = 1e6
     name: ClassVar[str] = "adam"
+    counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
     numbers: ClassVar[tuple[str, ...]] = (
         "iterations",
         "rate",

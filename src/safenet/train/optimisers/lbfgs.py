@@ -28,6 +28,7 @@ from safenet.train.optimisers.status import (
     Count,
     Evaluation,
     Objective,
+    Optimiser,
     Patient,
     Status,
     Trace,
@@ -61,7 +62,7 @@ class Searching(LBFGSState):
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(Optimiser):
     """At most `iterations` accepted steps with `history` pairs.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the loss by less than

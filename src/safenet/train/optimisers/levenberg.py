@@ -27,6 +27,7 @@ from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from safenet.train.optimisers.status import (
+    Optimiser,
     Squares,
     State,
     Status,
@@ -69,7 +70,7 @@ class LevenbergState(State):
 
 
 @dataclass(frozen=True)
-class LevenbergMarquardt:
+class LevenbergMarquardt(Optimiser):
     """At most `iterations` accepted steps; ρ >= `ratio` accepts one, `trials` rejections in a row end it.
 
     Stops as GRADIENT when max|Jᵀr| <= tolerance, as DECREASE when `patience` steps together lowered the
@@ -90,6 +91,8 @@ class LevenbergMarquardt:
     trials: int = 12
     resample: int = 0
     name: ClassVar[str] = "levenberg-marquardt"
+    double: ClassVar[bool] = True
+    counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
 
     def start(self, objective: Squares, theta: Float[Array, " p"]) -> LevenbergState:
         squared = "JᵀJ squares the condition of J, which leaves nothing of single precision"

@@ -39,6 +39,7 @@ from safenet.train.optimisers.status import (
     Evaluation,
     Held,
     Objective,
+    Optimiser,
     Patient,
     Status,
     Trace,
@@ -137,7 +138,7 @@ class Searching(SSBroydenState):
 
 
 @dataclass(frozen=True)
-class SSBroyden:
+class SSBroyden(Optimiser):
     """At most `iterations` accepted steps; `family` is "broyden", or "bfgs" for θ = 0.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by less than
@@ -156,6 +157,7 @@ class SSBroyden:
     resample: int = 0
     name: ClassVar[str] = "ssbroyden"
     numbers: ClassVar[tuple[str, ...]] = ("iterations",)  # arguments of the program
+    double: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
