@@ -1,7 +1,7 @@
 """Is an error estimate ever far too small, or given where there is nothing to estimate?
 
-    python -m benchmarks.trust.run results/trust.jsonl [--chosen | --generated 500] [--seed 0] [--seconds 20] [--part 1/2]
-    python -m benchmarks.trust.run results/trust.jsonl --again transport,wave
+    python -m benchmarks.trust.run results/trust.jsonl [--chosen | --generated 500] [--seed 0] [--seconds 20]
+    python -m benchmarks.trust.run results/trust.jsonl --again transport,wave [--part 1/2]
     python -m benchmarks.trust.run results/trust.jsonl --table [--plot docs/trust.png]
 
 Problem i of the generated ones is of family i modulo their number, with random numbers of (seed, i). Every row is a

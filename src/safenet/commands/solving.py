@@ -289,6 +289,11 @@ def _free_folder(name: str, force: bool) -> Path:
     while folder.exists() and not force:
         count += 1
         folder = Path("runs") / f"{name}-{count}"
+    if count > 1:
+        said = (
+            f"runs/{name} holds an earlier run: this one goes to {folder} (--force overwrites, --out chooses)"
+        )
+        typer.echo(said, err=True)
     return folder
 
 

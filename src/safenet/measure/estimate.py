@@ -28,7 +28,7 @@ from ..problem.facts.structure import breaks
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
-from .growth import amplified_rounding
+from .growth import followed
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
 from .rows.cells import CellRows
 from .rows.grid import Start, TensorRows, beginning, continued
@@ -182,11 +182,13 @@ def _known(problem: Problem, field: Any) -> Estimate | None:
     if residual > BLIND and together < BLIND * residual and not rough:
         return _stepped_over(residual)
     noise = _moved(field, points, own) if together < MOVED_BELOW else 0.0
-    if isinstance(field, TimePieces):
-        noise = max(noise, AMPLE * amplified_rounding(problem, field))
-    return Estimate(
-        max(together, noise), 0.0, None, tuple(max(each, min(noise, 1.0)) for each in fields), noise
-    )
+    grown = followed(problem, field) if isinstance(field, TimePieces) else None
+    if grown is not None:
+        noise = max(noise, AMPLE * grown.rounding)
+        if np.isfinite(grown.defect).all():
+            *fields, together = np.maximum([*fields, together], grown.defect).tolist()
+    fields = [max(each, min(noise, 1.0)) for each in fields]
+    return Estimate(max(together, noise), 0.0, None, tuple(fields), noise)
 
 
 def by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
