@@ -32,7 +32,7 @@ from safenet.measure.thresholds import ROUGH
 from safenet.run.result import Outcome, pooled
 
 from . import problems, undecided
-from .chosen import boundary, evolution, ordinary, plane
+from .chosen import boundary, evolution, hostile, ordinary, plane
 from .problems import Trial
 
 TOO_SMALL = 10.0  # times the estimate: an error above is a failure of it
@@ -53,7 +53,7 @@ def families() -> dict[str, Callable[[np.random.Generator], Trial]]:
 
 
 def chosen() -> list[Trial]:
-    return [*ordinary.TRIALS, *boundary.TRIALS, *evolution.TRIALS, *plane.TRIALS]
+    return [*ordinary.TRIALS, *boundary.TRIALS, *evolution.TRIALS, *plane.TRIALS, *hostile.TRIALS]
 
 
 def generated(count: int, seed: int) -> Iterator[Trial]:
