@@ -170,8 +170,25 @@ def _boundary(problem: Problem) -> list[str]:
             continue
         for end in (axis.lower, axis.upper):
             here = [c for c in faces if any(place[i] == end for place in c.places)]
-            found.append(_missing(f"the face {axis.name} = {end}", here, orders))
+            there = {name: _order_at(problem, i, name, end) for name in orders}
+            found.append(_missing(f"the face {axis.name} = {end}", here, there))
     return [text for text in found if text]
+
+
+def _order_at(problem: Problem, i: int, field: str, end: sp.Expr) -> int:
+    """The order along axis i that is left on a face: none at r = 0 of r² u_rr + r u_r + u_qq, nor of u_rr + u_r/r."""
+    symbol, orders = problem.axes[i].symbol, [0]
+    for equation in problem.equations:
+        weights = {
+            jet.orders[i]: problem.value(equation.coefficient(jet_symbol)).subs(symbol, end)
+            for jet_symbol, jet in equation.jets.items()
+            if jet.field == field
+        }
+        largest = any(weight.is_infinite for weight in weights.values())
+        orders += [
+            order for order, weight in weights.items() if weight != 0 and (weight.is_infinite or not largest)
+        ]
+    return max(orders)
 
 
 def _missing(where: str, given: list[Condition], orders: dict[str, int]) -> str:
