@@ -65,6 +65,7 @@ def test_the_wheel_has_all_files_and_works_away_from_the_checkout(tmp_path):
         subprocess.run([sys.executable, "-c", program, *words], cwd=tmp_path, env=env, check=True)
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_asks_nobody_else(tmp_path):
     pytest.importorskip("mkdocs")
     env = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")}

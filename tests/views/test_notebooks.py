@@ -157,9 +157,10 @@ def executed(path, folder):
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=[pytest.mark.slow] * (i > 0)) for i, path in enumerate(NOTEBOOKS)],
+    NOTEBOOKS,
     ids=lambda path: path.stem,
 )
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the kernel's machinery
 def test_the_tutorial_runs_in_a_fresh_kernel_and_shows_its_pictures(path, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(sn.__file__).parents[1]))

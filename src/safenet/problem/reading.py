@@ -150,6 +150,7 @@ def unknowns_of(statements: Sequence[sp.Eq], known: Container[str] = ()) -> tupl
     for statement in statements:
         for node in sp.preorder_traversal(statement):
             if isinstance(node, AppliedUndef) and node.func.__name__ not in known:
+                _check_symbolic(node)
                 found.setdefault(node.func.__name__)
     if not found:
         raise SafeNetError(
@@ -157,6 +158,16 @@ def unknowns_of(statements: Sequence[sp.Eq], known: Container[str] = ()) -> tupl
             "write the unknown with its arguments, e.g. u = Function('u'), Eq(u(x, t).diff(t), …)",
         )
     return tuple(found)
+
+
+def _check_symbolic(node: AppliedUndef) -> None:
+    """SymPy's implemented_function("k", f) looks like an unknown k, and is none."""
+    if hasattr(node.func, "_imp_"):
+        name, ends = node.func.__name__, ", ".join(f"{x}=(0, 1)" for x in node.args)
+        raise SafeNetError(
+            f"{name} is a function of numbers, of which no formula is known",
+            f'write {name} = Function("{name}") and give tables={{"{name}": sn.Table(f, {ends})}}',
+        )
 
 
 def exact_of(problem: Problem, given: Any) -> dict[str, sp.Expr]:
