@@ -412,8 +412,8 @@ def test_a_slope_taken_after_its_place_is_explained_and_the_remedy_works() -> No
     [
         ({"x": 0.3}, "the coordinate t is missing"),
         ({"x": 0.3, "t": 0, "y": 1}, "'y' is not an axis"),
-        ({"x": "left", "t": 0}, "the coordinates are no points"),
-        ({"x": [0, 1], "t": [0, 0.5, 1]}, "the coordinates are no points"),
+        ({"x": "left", "t": 0}, "the coordinates are not points"),
+        ({"x": [0, 1], "t": [0, 0.5, 1]}, "the coordinates are not points"),
     ],
 )
 @pytest.mark.parametrize("known", [{"exact": exp(-(pi**2) * t) * sin(pi * x)}, {"reference": lambda x, t: x}])
