@@ -43,8 +43,8 @@ u, v = Function("u"), Function("v")
 WAVE = library.wave()
 UNEQUAL = Problem(
     [u(x, t).diff(t) - v(x, t).diff(x), v(x, t).diff(t) - u(x, t) * u(x, t).diff(x, 2)],
-    on={x: (-1, 2), t: (0, 1)},
-    where=[u(-1, t) - u(2, t), v(x, 0) - x, u(x, 0) - 1, u(0, 0) - 1, u(x, t).diff(x).subs(x, 2)],
+    domain={x: (-1, 2), t: (0, 1)},
+    conditions=[u(-1, t) - u(2, t), v(x, 0) - x, u(x, 0) - 1, u(0, 0) - 1, u(x, t).diff(x).subs(x, 2)],
 )
 ORDERS = below([(2, 1), (0, 2)])
 RNG = np.random.default_rng(5)

@@ -55,7 +55,9 @@ class AdamState(State):
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
-    """η_i = rate · decay^(i/every), continuous in i, or constant over each `every` with `staircase`.
+    """Adam: `iterations` steps at the rate η_i = rate · decay^(i/every).
+
+    The rate is continuous in i, or with `staircase` constant over each `every`.
 
     With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
     in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value (or
