@@ -122,6 +122,7 @@ FEATURES = {
     "normalised by point": ft.PointNormalised(ft.Coordinates(*BOX) + fourier(1)),
     "normalised by point, many waves": ft.PointNormalised(fourier(8) + DOMAIN),
     "normalised by batch": ft.BatchNormalised(fourier(2) + DOMAIN, SAMPLE),
+    "normalised as a whole": ft.BatchNormalised(fourier(2) + DOMAIN, SAMPLE, True),
 }
 
 

@@ -27,7 +27,7 @@ from .sincos import sin_cos
 
 FREQUENCIES = ("harmonic", "gaussian", "uniform", "box")
 AMPLITUDES = ("unit", "gaussian", "uniform", "xavier", "decay")
-LENGTHS = ("auto", "1", "L")
+LENGTHS = ("auto", "1", "L", "axis")
 
 
 def sine_patterns(axes: int) -> list[tuple[bool, ...]]:
@@ -184,11 +184,14 @@ def fourier_products(
     return FourierProducts(jnp.asarray(omega, dtype), amplitude, origin)
 
 
-def harmonic_length(problem: Problem, k: str = "auto") -> float:
+def harmonic_length(problem: Problem, k: str = "auto") -> float | np.ndarray:
     """k of ω = ℓπ/k: `auto` is the paper's, L for homogeneous Dirichlet conditions on [0, L] and otherwise 1.
 
-    `1` and `L` force either. Where no axis has such conditions, L is the length of the first one.
+    `1` and `L` force either. Where no axis has such conditions, L is the length of the first one. `axis` gives every
+    axis its own length.
     """
+    if k == "axis":
+        return np.array([axis.length for axis in problem.axes])
     lengths = [axis.length for i, axis in enumerate(problem.axes) if _vanishes_on_faces(problem, i)]
     if k == "L":
         return [*lengths, problem.axes[0].length][0]
