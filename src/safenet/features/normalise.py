@@ -158,7 +158,7 @@ class Scaled(Features):
 def normalised(
     features: Features, how: str, problem: Problem, dtype: DTypeLike, batch: int = 512
 ) -> Features:
-    """`point`, `batch`, `global`: the paper's, over either axis or both; `fixed`: s² = mean of ‖φ‖² at first; `none`."""
+    """`point`, `batch`, `global`: the paper's, over either axis or both; `fixed`: s² = mean ‖φ‖² at first; `none`."""
     if how == "point":
         return PointNormalised(features)
     if how == "none":
