@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -104,6 +104,8 @@ class FourierProducts(Features):
                 factors = (doubled[i][not is_sine] for i, is_sine in enumerate(kind) if is_sine is not None)
                 tables.setdefault(kind, math.prod(factors, start=jnp.ones((), x.dtype)))
                 rows[alpha][kind] = sign * 2 ** sum(alpha) * self._power(alpha) * A
+        if jax.default_backend() != "cpu":  # the tables stay where they are computed, and are not written down
+            return {alpha: _sum_of_products(row, tables, x.shape[1]) for alpha, row in rows.items()}
         shape = self.omega.shape[0], x.shape[1]
         beside = jnp.concatenate([jnp.broadcast_to(value, shape) for value in tables.values()])
         nothing = jnp.zeros_like(self.omega[:, 0])
@@ -139,6 +141,15 @@ class FourierProducts(Features):
         """ω^α"""
         factors = (self.omega[:, i] for i, n in enumerate(alpha) for _ in range(n))
         return math.prod(factors, start=jnp.ones_like(self.omega[:, 0]))
+
+
+def _sum_of_products(
+    weights: Mapping[Any, Float[Array, " sets"]], tables: Mapping[Any, Array], points: int
+) -> Float[Array, "1 points"]:
+    """Σ_kinds Σ_sets w T"""
+    terms = [weight[:, None] * tables[kind] for kind, weight in weights.items()]
+    total = jnp.sum(sum(terms[1:], start=terms[0]), axis=0, keepdims=True)
+    return jnp.broadcast_to(total, (1, points))
 
 
 def fourier_products(
