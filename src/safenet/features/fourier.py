@@ -104,7 +104,9 @@ class FourierProducts(Features):
                 factors = (doubled[i][not is_sine] for i, is_sine in enumerate(kind) if is_sine is not None)
                 tables.setdefault(kind, math.prod(factors, start=jnp.ones((), x.dtype)))
                 rows[alpha][kind] = sign * 2 ** sum(alpha) * self._power(alpha) * A
-        if jax.default_backend() != "cpu":  # the tables stay where they are computed, and are not written down
+        if (
+            jax.default_backend() != "cpu"
+        ):  # the tables stay where they are computed, and are not written down
             return {alpha: _sum_of_products(row, tables, x.shape[1]) for alpha, row in rows.items()}
         shape = self.omega.shape[0], x.shape[1]
         beside = jnp.concatenate([jnp.broadcast_to(value, shape) for value in tables.values()])
@@ -207,6 +209,11 @@ def harmonic_length(problem: Problem, k: str = "auto") -> float | np.ndarray:
     if k == "L":
         return [*lengths, problem.axes[0].length][0]
     return lengths[0] if lengths and k == "auto" else 1.0
+
+
+def named_length(problem: Problem, k: str) -> str:
+    """`auto` where k gives the same frequencies as that: one network has one name."""
+    return "auto" if np.all(harmonic_length(problem, k) == harmonic_length(problem)) else k
 
 
 def _vanishes_on_faces(problem: Problem, index: int) -> bool:

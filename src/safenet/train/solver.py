@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import SafeNetError, nearest
 from ..measure.points import FRESH, SAMPLERS
-from ..networks.methods import METHODS, Method, build, method
+from ..networks.methods import METHODS, Method, build, method, settled
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
 from .objective import own_name, term_names
@@ -207,7 +207,7 @@ class Train:
                 f"{problem.name}: {obstacle}", "use another recipe or sampler, e.g. levenberg-marquardt"
             )
         usual = Recipe(()) if self.recipe == OWN else recipe(self.recipe)
-        chosen = self._network(usual)
+        chosen = settled(problem, self._network(usual))
         interior, condition = self._counts(usual)
         precision = self.precision or self._own_precision() or usual.precision
         plan = Plan(
