@@ -28,6 +28,7 @@ from safenet.train.optimisers.status import (
     measure,
     moved,
     opening,
+    renewed,
     repeat,
     weighted,
 )
@@ -162,6 +163,7 @@ def step(phase: Any, objective: Objective, state: AdamState) -> AdamState:
     """One step by the phase's `updated`, with its `patience` and `divergence`."""
     update, moments = phase.updated(weighted(objective, state.weights), state)
     theta = jnp.asarray(optax.apply_updates(state.theta, update))
+    objective = renewed(objective, state.iteration + 1)
     weights = adapt(objective, theta, state.weights, state.iteration + 1)
     objective = weighted(objective, weights)
     there = evaluate(objective, theta)
