@@ -145,3 +145,44 @@ def test_where_it_does_not_suit_it_says_why():
             plan_for(wrong, sn.Posterior())
     with pytest.raises(sn.SafeNetError, match=r"sn\.Posterior"):
         sn.solve(sn.Problem("u_t = -u", on={"t": (0, 1)}, where=["u(0) = 1"])).std(t=0.5)
+
+
+NU = ROD.replace("u_xx/10", "nu*u_xx") + "unknown = { nu = { start = 0.05, above = 0 } }\n"
+
+
+def unknown_rod(rng, noise=0.01):
+    x, t = rng.random((2, 150))
+    return sn.loads(
+        NU, data=sn.Data(x=x, t=t, u=temperature(np.array([1.0, 0.4]), x, t) + noise * rng.normal(size=150))
+    )
+
+
+def test_a_number_is_found_without_the_initial_value():
+    sol = sn.solve(unknown_rod(np.random.default_rng(7)))
+    assert abs(sol.found["nu"] - 0.1) < 3 * sol.found["nu"].error < 0.01
+    assert sol.result.outcome == "solved"
+
+
+@pytest.mark.slow
+def test_without_noise_it_is_found_to_many_digits():
+    assert abs(sn.solve(unknown_rod(np.random.default_rng(7), 0.0)).found["nu"] - 0.1) < 1e-5
+
+
+@pytest.mark.slow
+def test_its_standard_error_is_the_spread_over_repeated_noise():
+    """Σ((ν − 0.1)/error)² is χ² with twelve degrees of freedom, between 3.1 and 28.3 at 99 %."""
+    rng = np.random.default_rng(8)
+    found = [sn.solve(unknown_rod(rng)).found["nu"] for _ in range(12)]
+    assert 3.1 < sum(((number - 0.1) / number.error) ** 2 for number in found) < 28.3
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
+def test_what_the_data_do_not_determine_is_named():
+    text = NU.replace("nu*u_xx", "nu*c*u_xx")
+    text = text.replace("above = 0 }", "above = 0 }, c = { start = 1, above = 0 }")
+    sol = sn.solve(sn.loads(text, data=unknown_rod(np.random.default_rng(9)).data))
+    assert sol.found["nu"] * sol.found["c"] == pytest.approx(0.1, rel=0.03)
+    assert sol.found["nu"].error is None
+    assert any("nu by" in text and "c by" in text for text in sol.result.warnings)
+    assert sol.result.estimate is None

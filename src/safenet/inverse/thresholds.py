@@ -42,3 +42,12 @@ HELD = 1e-8  # of the prior: by so much conditions may be missed
 NEGLIGIBLE = 1e-4  # a direction, or a trial, with a smaller share does not count
 SWEEPS = 2  # over the axes, each with its own length of correlation
 RESOLVED = 2.0  # ℓk of the highest wave: priors that ask for higher ones are not tried
+FIRST_STEP = 0.5  # in z: the first simplex of a search for the likeliest numbers
+CLOSE_BY = 1e-5  # in z, and in log p: the simplex is small enough
+MOST_TRIED = 120  # values of each number
+MOST_PRIORS = 4  # times that the prior is chosen anew for other numbers
+CURVED = 1e-4  # second derivative of log p in z below which nothing is determined
+FLAT = 1e-2  # of that, with a diagonal of ones: differences do not tell a smaller one from zero
+RISE = (
+    0.02  # of −log p over a step of a second difference: a fifth of a standard error, and far above rounding
+)

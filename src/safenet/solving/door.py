@@ -218,8 +218,8 @@ def carry_out(
         former = former_result(job.folder)
         seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
         solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
-        settled = isinstance(job.plan, PosteriorPlan) or (
-            not (carried.found and carried.found.free) and not (job.problem.data and left_open(job.problem))
+        settled = not (carried.found and carried.found.free) and (
+            isinstance(job.plan, PosteriorPlan) or not (job.problem.data and left_open(job.problem))
         )
         decided = True
         if estimate and settled and not (carried.interrupted or carried.stopped):
