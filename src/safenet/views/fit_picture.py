@@ -21,20 +21,47 @@ def plot_fit(solution: Solution) -> Picture:
     functions = [found for found in solution.found.values() if isinstance(found, FoundFunction)]
     spreads = problem.unknowns if hasattr(solution.field, "std") and len(problem.axes) < 3 else ()
     rows = len(problem.measured) + len(functions) + len(spreads)
-    figure = Picture(figsize=(9.6, 3.4 * rows + 0.6), layout="constrained")
-    axes = figure.subplots(rows, 2, squeeze=False)
+    # In a plane the values are drawn where they were measured, on what was found there.
+    mapped = len(problem.axes) == 2 and any(m.name in problem.unknowns for m in problem.measured)
+    figure = Picture(figsize=(14.4 if mapped else 9.6, 3.4 * rows + 0.6), layout="constrained")
+    panels = figure.subplots(rows, 3 if mapped else 2, squeeze=False)
+    axes = panels[:, -2:]
     gaps = misfit(problem, solution.field)
     for row, (measured, gap) in enumerate(zip(problem.measured, gaps, strict=True)):
+        if mapped:
+            _mapped(panels[row, 0], solution, measured)
         if len(problem.axes) == 1:
             _along(axes[row, 0], measured, gap, problem.axis_names[0])
         else:
             _against(axes[row, 0], measured, gap)
         _residuals(axes[row, 1], measured, gap, problem.axis_names[-1])
+    for panel in panels[len(problem.measured) :, 0] if mapped else ():
+        panel.set_axis_off()
     for row, function in enumerate(functions, len(problem.measured)):
         _function(axes[row], function)
     for row, name in enumerate(spreads, rows - len(spreads)):
         _spread(axes[row], solution, name)
     return figure
+
+
+def _mapped(ax: Axes, solution: Solution, measured: Measured) -> None:
+    """The field as a map, and on it the measured values in the same colours: where they agree they are not seen."""
+    if measured.name not in solution.problem.unknowns:
+        ax.set_axis_off()
+        return
+    names = solution.problem.axis_names
+    ticks = [np.linspace(axis.lo, axis.hi, 161) for axis in solution.problem.axes]
+    mesh = dict(zip(names, np.meshgrid(*ticks, indexing="ij"), strict=True))
+    values = solution.sampled(mesh)[0][measured.name]
+    low = float(min(np.nanmin(values), measured.values.min()))
+    high = float(max(np.nanmax(values), measured.values.max()))
+    shown = ax.pcolormesh(*ticks, values.T, shading="gouraud", rasterized=True, vmin=low, vmax=high)
+    size = 18 if len(measured.values) <= 500 else 4
+    x, y = measured.points.T
+    ax.scatter(x, y, s=size, c=measured.values, vmin=low, vmax=high, edgecolors="white", linewidths=0.4)
+    ax.figure.colorbar(shown, ax=ax).set_label(f"{measured.name}: fit, and values (dots)", fontsize=WORDS)
+    ax.set_xlabel(math(names[0]))
+    ax.set_ylabel(math(names[1]))
 
 
 def _spread(axes: Any, solution: Solution, name: str) -> None:
