@@ -155,6 +155,9 @@ def _linear(problem: Problem) -> Choice | None:
         return None
     if problem.tables and len(problem.axes) == 1 and Cells().obstacle(problem) is None:
         return (Cells(),), ("linear on a line, with a spline through a table: polynomials on cells",)
+    if problem.tables and March().obstacle(problem) is None and March().kind(problem) == "cells":
+        reason = "linear, with a spline through a table, which bends: cells, one time slab after another"
+        return (March(), LeastSquares(only_above=SOLVED_BELOW)), (reason,)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
     bent = _smoothing(problem) and any(breaks(problem)[: problem.time])

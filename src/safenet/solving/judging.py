@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
+from ..measure.misfit import in_other_units
 from ..measure.others import another
 from ..measure.scores import field_errors_json
 from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
@@ -48,6 +49,8 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         result.warnings.append(f"diverged: {result.stop_reason}")
     elif missed or not decided or (estimate or 0.0) > SOLVED_BELOW:
         result.outcome = Outcome.NOT_SOLVED
+    elif in_other_units(solution.problem, solution.field):
+        result.outcome = Outcome.NOT_SOLVED  # a warning has said so
     else:
         result.outcome = Outcome.SOLVED
     if missed and result.estimate is not None:
