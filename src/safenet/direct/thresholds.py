@@ -120,7 +120,12 @@ MISSED, MISSED_MORE = (
 FOURIER_TAIL = 0.1  # of the tolerance: the highest quarter of the modes kept may have this share
 FOURIER_MORE, FOURIER_WIDER = 1.5, 1.25  # times as many modes: for the initial values, and on the way
 FIRST_LEVEL_OF_STEPS, LAST_LEVEL_OF_STEPS = 4, 30  # steps T/2^j: never longer, and never shorter
-FOURIER_SAFER = 64.0  # a step twice as long has 32 times the error
+FOURIER_LOOSE = (
+    8.0  # times the tolerance: the error of a step of the first run, which the second divides by 64
+)
+FOURIER_SAFER = 128.0  # a step twice as long has 64 times the error
+FOURIER_LOOK = 8  # every so many steps stability is looked after
+FOURIER_PATIENCE = 80  # steps without an error too large, at most, before a longer one is tried
 FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance
 SNAPSHOTS = 48  # states of a run that are compared with the next one's
 EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share

@@ -7,7 +7,7 @@ grow. The slopes of f are those over a small distance δ, not at a point: √|u|
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import expm
+import scipy
 
 from ..errors import SafeNetError
 from ..fields.pieces import TimePieces
@@ -73,7 +73,7 @@ def _grown(
     for power, h, own, top in zip(powers, lengths, rounding, steepest, strict=True):
         if top > STEEPEST:
             return np.inf
-        d = expm(power) @ d + own * rng.choice([-1.0, 1.0], size=len(d))
+        d = scipy.linalg.expm(power) @ d + own * rng.choice([-1.0, 1.0], size=len(d))
         total += h * float(np.sum(d[list(places)] ** 2))
     size = float(np.sum(lengths[:, None] * y[:, list(places)] ** 2))
     found = np.sqrt(total / max(size, 1e-300))

@@ -125,7 +125,7 @@ def estimate(
                 former.estimate_left,
                 former.estimate_since,
             )
-        elif (found := estimated(problem, solution.field, monitor)) and (
+        elif (found := estimated(problem, solution.field, monitor, result.residual)) and (
             why := _undetermined(problem, found)
         ):
             result.warnings.append(why)

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ...fields.sparse import SparseSeries
 from ...measure.heldout import coordinates, held_out, interior_points
