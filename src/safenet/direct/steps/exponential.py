@@ -85,7 +85,10 @@ class Evolution:
                 # Which multiple of the constraint holds does not matter, so rows are scaled by their size.
                 self._inverse = np.linalg.pinv(c @ b, rcond=RANK) @ c
                 self.project = np.eye(self.count) - b @ self._inverse
-                self._pressed, linear = linear, self.project @ linear
+                self._pressed = linear
+                # A viscosity that is the same for all parts keeps the constraint: numbers instead of matrices.
+                alike = linear[..., :1, :1] * np.eye(self.count)
+                linear = linear if np.array_equal(linear, alike) else self.project @ linear
         off = linear * (1 - np.eye(self.count))
         self.blocks = bool(off.any())
         self.linear = linear

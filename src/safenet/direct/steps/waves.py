@@ -52,11 +52,12 @@ class Waves:
 
     @cached_property
     def coordinates(self) -> list[np.ndarray]:
+        """One line for each axis, broadcast over the grid."""
         ticks = [
             axis.lo + length * np.arange(n) / n
             for axis, length, n in zip(self.axes, self.lengths, self.shape, strict=True)
         ]
-        return list(np.meshgrid(*ticks, indexing="ij"))
+        return list(np.meshgrid(*ticks, indexing="ij", sparse=True))
 
     @cached_property
     def indices(self) -> list[np.ndarray]:
