@@ -166,11 +166,12 @@ EVOLVE_POINTS = 2048  # where two levels are compared
 EVOLVE_DEARER = 5.0  # times what a level takes, the next one does
 EVOLVE_GAIN = 4.0  # of two levels: quadratic triangles gain eight where u is smooth
 EVOLVE_RATES = 2.0, 6.0  # by how much the difference of two levels falls to the next: at worst, and at best
-NEWTON_MOST, NEWTON_LEAST, NEWTON_SETTLED = (
-    40,
-    1e-3,
-    1e-10,
-)  # steps to a steady flow; the shortest share; the last step
+NEWTON_MOST = (
+    12  # steps to a steady flow: from a guess that is near, or with most of the flow known, six are usual
+)
+NEWTON_LEAST = 1e-3  # the shortest share of a step, and of the nonlinear terms
+NEWTON_SETTLED = 1e-10  # of the flow: the last step
+NEWTON_SHARE = 0.1  # of the nonlinear terms are added first
 
 # ---- many dimensions
 SPARSE_GROWTH, SPARSE_LEAST = 1.5, 20  # times as many products on the next level, and so many more at least
