@@ -137,7 +137,8 @@ def exponax(name: str, points: int, steps: int) -> float | None:
         ),
     }
     stepper = kinds[name]()
-    start = 0.1 * np.random.default_rng(0).standard_normal((stepper.num_channels, *[points] * (3 if "space" in name else 2)))
+    shape = stepper.num_channels, *[points] * (3 if "space" in name else 2)
+    start = 0.1 * np.random.default_rng(0).standard_normal(shape)
     run = jax.jit(ex.repeat(stepper, steps))
     u = jnp.asarray(start)
     return best(lambda: run(u)) / steps

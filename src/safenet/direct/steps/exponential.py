@@ -44,9 +44,8 @@ class Evolution:
         self._eliminate()
         axes = [axis.symbol for axis in problem.axes]
         fluxes = Fluxes(self.system)
-        self._terms = [
-            (one.row, waves.power(one.orders) if any(one.orders) else None) for one in fluxes.terms
-        ]
+        self._terms = [(waves.power(one.orders), one.rows) for one in fluxes.terms]
+        self._constants = [(row, value) for row, value in enumerate(fluxes.constants) if value]
         self._used = [(column, waves.power(orders)) for _, column, orders in fluxes.jets]
         self._rest = compiled(
             [one.expression for one in fluxes.terms], [*axes, *(symbol for symbol, _, _ in fluxes.jets)], xp
@@ -75,17 +74,17 @@ class Evolution:
         )
         linear = self._matrix(own, own)
         self.project: np.ndarray | None = None
-        self.follow: np.ndarray | None = None  # a = follow · y, where the constraints give it
+        self.follow: Any = None  # a = follow · y, where the constraints give it
         if others:
             b, c, d = self._matrix(own, others), self._matrix(others, own), self._matrix(others, others)
             if d.any():
-                self.follow = -np.linalg.pinv(d, rcond=RANK) @ c
-                linear = linear + b @ self.follow
+                follow = -np.linalg.pinv(d, rcond=RANK) @ c
+                self.follow, linear = self.xp.asarray(_first(follow)), linear + b @ follow
             else:
                 # Which multiple of the constraint holds does not matter, so rows are scaled by their size.
-                self._inverse = np.linalg.pinv(c @ b, rcond=RANK) @ c
-                self.project = np.eye(self.count) - b @ self._inverse
-                self._pressed = linear
+                inverse = np.linalg.pinv(c @ b, rcond=RANK) @ c
+                self.project = np.eye(self.count) - b @ inverse
+                self._inverse, self._pressed = _first(inverse), _first(linear)
                 # A viscosity that is the same for all parts keeps the constraint: numbers instead of matrices.
                 alike = linear[..., :1, :1] * np.eye(self.count)
                 linear = linear if np.array_equal(linear, alike) else self.project @ linear
@@ -111,7 +110,7 @@ class Evolution:
         """The coordinates, t, and each ∂^α of a part of y, on the grid."""
         xp, whole = self.xp, y
         if self.follow is not None and any(column >= self.count for column, _ in jets):
-            whole = xp.concatenate([y, self.times(xp.asarray(_first(self.follow)), y)])
+            whole = xp.concatenate([y, self.times(self.follow, y)])
         found = [self.waves.backward(power * whole[column], xp) for column, power in jets]
         return [*self.waves.coordinates, t, *found]
 
@@ -121,16 +120,27 @@ class Evolution:
         xp, shape = self.xp, self.waves.shape
         rows: list[Any] = [None] * self.count
         values = self._rest(*self._jets(t, y, self._used)) if self._terms else ()
-        for (row, power), value in zip(self._terms, values, strict=True):
+        for (power, owners), value in zip(self._terms, values, strict=True):
             whole = value if np.shape(value) == shape else xp.broadcast_to(xp.asarray(value), shape)
             term = self.waves.forward(whole, xp)
-            term = term if power is None else power * term
-            rows[row] = term if rows[row] is None else rows[row] + term
-        if self.count == 1 and self._terms:
+            for row, factor in owners:
+                part = (factor * power) * term
+                rows[row] = part if rows[row] is None else rows[row] + part
+        for row, number in self._constants:
+            first = self._mean * number
+            rows[row] = first if rows[row] is None else rows[row] + first
+        if self.count == 1 and rows[0] is not None:
             found = rows[0][None]
         else:
             found = xp.stack([xp.zeros_like(y[0]) if one is None else one for one in rows])
         return found if self.project is None else self.times(self.projection, found)
+
+    @cached_property
+    def _mean(self) -> Any:
+        """1, along modes."""
+        found = np.zeros(self.waves.spectrum, complex)
+        found[(0,) * found.ndim] = 1.0
+        return self.xp.asarray(found)
 
     @cached_property
     def projection(self) -> Any:
@@ -210,21 +220,22 @@ class Evolution:
         values = self.xp.asarray(beginning(self.problem, self.waves))
         return self.cleaned(self.waves.forward(values, self.xp))
 
-    def unknowns(self, t: float, y: np.ndarray) -> np.ndarray:
+    def unknowns(self, t: float, y: Any) -> np.ndarray:
         """All unknowns along modes, in their order: those of y, and a."""
         if not self.system.algebraic:
-            return np.asarray(y[self.places])
+            return np.asarray(np.asarray(y)[self.places])
         if self.follow is not None:
-            a = self.times(_first(self.follow), y)
+            a = np.array(self.times(self.follow, y))
         else:
-            forces = self.times(_first(self._pressed), y) + self._unprojected(t, y)
-            a = -self.times(_first(self._inverse), forces)
+            forces = self.times(self._pressed, y) + self._unprojected(t, y)
+            a = -np.asarray(self.times(self._inverse, forces))
         for place, name in enumerate(self.system.algebraic):
             if condition := pinned(self.problem, name):
                 a[place][(0,) * len(self.waves.shape)] += self._missed(condition, t, a[place])
-        return np.concatenate([y, a])[self.places]
+        whole = np.concatenate([np.asarray(y), a])
+        return np.asarray(whole[self.places])
 
-    def _unprojected(self, t: float, y: np.ndarray) -> np.ndarray:
+    def _unprojected(self, t: float, y: Any) -> Any:
         project, self.project = self.project, None
         try:
             return self.rest(t, y)

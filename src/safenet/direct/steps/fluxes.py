@@ -15,15 +15,18 @@ from ...problem.jets import Orders
 
 @dataclass(frozen=True)
 class Term:
-    """∂^orders of an expression, a part of one row of N."""
+    """∂^orders of an expression, so many times a part of each of these rows of N."""
 
-    row: int
     expression: sp.Expr
     orders: Orders
+    rows: tuple[tuple[int, float], ...]
 
 
 class Fluxes:
-    """The terms of N, those along one derivative of one row together, and the jets that they contain."""
+    """The terms of N, those along one derivative of one row together, and the jets that they contain.
+
+    What two rows share, as u v² of a reaction, is one term; `constants` are numbers that are added to the rows.
+    """
 
     def __init__(self, system: Semilinear) -> None:
         self._jets = {symbol: (column, orders) for symbol, column, orders in system.jets}
@@ -40,14 +43,23 @@ class Fluxes:
             for term in left:
                 orders, part = self._derivative(term)
                 collected.setdefault((row, orders), []).append(part)
-        self.terms = [Term(row, sp.Add(*parts), orders) for (row, orders), parts in collected.items()]
+        self.constants = [0.0] * len(system.rest)
+        shared: dict[tuple[sp.Expr, Orders], list[tuple[int, float]]] = {}
+        for (row, orders), parts in collected.items():
+            whole = sp.Add(*parts)
+            number, varying = whole.as_coeff_Add()
+            self.constants[row] += 0.0 if any(orders) else float(number)
+            factor, expression = varying.as_coeff_Mul()
+            if factor != 0:
+                shared.setdefault((expression, orders), []).append((row, float(factor)))
+        self.terms = [Term(*key, tuple(rows)) for key, rows in shared.items()]
         used = set().union(*(one.expression.free_symbols for one in self.terms)) if self.terms else set()
         self.jets = [jet for jet in system.jets if jet[0] in used]
 
     def _derivative(self, term: sp.Expr) -> tuple[Orders, sp.Expr]:
         """(∂^α, F) with ∂^α F = term: c u^n u_x is c/(n + 1) (u^(n+1))_x; else no derivative and the term."""
         number, factor = term.as_independent(*self._jets, as_Add=False)
-        for symbol in factor.free_symbols & self._jets.keys() if number.is_number else ():
+        for symbol in sorted(factor.free_symbols & self._jets.keys(), key=str) if number.is_number else ():
             column, orders = self._jets[symbol]
             u = self._plain.get(column)
             if orders in self._along and u is not None:
@@ -63,12 +75,13 @@ class Fluxes:
         for carriers in self._steady:
             slopes = {(column, orders): symbol for symbol, (column, orders) in self._jets.items()}
             for q, u in self._plain.items():
-                parts = [(self._plain.get(w), slopes.get((q, orders)), orders) for orders, w in carriers]
-                if any(w is None or slope is None for w, slope, _ in parts):
+                if not all(w in self._plain and (q, orders) in slopes for orders, w in carriers):
                     continue
-                for number in {term.coeff(w * slope) for term in terms for w, slope, _ in parts} - {0}:
+                parts = [(self._plain[w], slopes[q, orders], orders) for orders, w in carriers]
+                first = parts[0][0] * parts[0][1]
+                for number in [c for term in terms if (c := term.coeff(first)) != 0 and c.is_number]:
                     whole = [number * w * slope for w, slope, _ in parts]
-                    if number.is_number and all(one in terms for one in whole):
+                    if all(one in terms for one in whole):
                         for one, (w, _, orders) in zip(whole, parts, strict=True):
                             terms.remove(one)
                             found.setdefault(orders, []).append(number * w * u)

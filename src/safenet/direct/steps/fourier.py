@@ -97,7 +97,7 @@ class Fourier:
     ) -> Iterator[Direct]:
         """A state for each run; a resumed one begins again. In a plane and in space a rough solution comes first."""
         best: Direct | None = None
-        rough = len(problem.axes) > 2 and self.tolerance < ROUGH_FIRST
+        rough = len(problem.axes) > 2 and self.tolerance < 1e-2 * ROUGH_FIRST
         tolerances = (ROUGH_FIRST, self.tolerance) if rough else (self.tolerance,)
         spent = 0.0
         for tolerance in tolerances:

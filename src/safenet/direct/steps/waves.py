@@ -158,7 +158,7 @@ class Waves:
 
     def coefficients(self, waves: np.ndarray, field: int) -> np.ndarray:
         """û as the real coefficients of the field's bases, axis by axis."""
-        values = self.backward(waves)
+        values = np.asarray(self.backward(waves))
         for i, (kind, m) in enumerate(zip(self.kinds[field], self.modes, strict=True)):
             line = np.moveaxis(
                 np.fft.rfft(values, axis=values.ndim - len(self.shape) + i, norm="forward"),
