@@ -161,7 +161,7 @@ def estimate(
                 former.estimate_left,
                 former.estimate_since,
             )
-        elif (found := estimated(problem, solution.field, monitor, clock)) and (
+        elif (found := estimated(problem, solution.field, monitor, clock, result.residual)) and (
             why := _undetermined(problem, found)
         ):
             result.warnings.append(why)
