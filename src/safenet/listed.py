@@ -54,6 +54,7 @@ METHODS: dict[str, str] = {
 RECIPES: dict[str, str] = {
     "default": "1k Adam, then self-scaled Broyden in float64 with new points; sizes follow the device",
     "paper-1": "the paper's schedule 1: 30k Adam, then 10k L-BFGS",
+    "paper-1-torch": "schedule 1 with torch's L-BFGS iteration: 30k Adam, then 10k times 20 steps, history 100",
     "paper-2": "schedule 2: Adam and L-BFGS twice, for each of five rates; the lowest training loss wins",
     "paper-3a": "20k Adam, then 20k L-BFGS",
     "paper-3b": "10k Adam, then 30k L-BFGS",

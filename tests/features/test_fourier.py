@@ -106,6 +106,11 @@ def test_k_is_the_papers_rule_or_forced_to_1_or_l(problem, auto, long):
         np.testing.assert_allclose(features.omega[0], math.pi / length, rtol=1e-15)
 
 
+def test_k_of_an_axis_is_its_own_length():
+    features = fourier_products(plate(3, 2), 32, "harmonic", "unit", "axis", key=KEY, dtype=jnp.float64)
+    np.testing.assert_allclose(features.omega[1], [2 * math.pi / 3, math.pi, 2 * math.pi], rtol=1e-15)
+
+
 def test_box_frequencies_fit_each_axis_and_start_at_its_lower_end():
     problem = plate(3, 2)
     features = products(problem, 512, "box")

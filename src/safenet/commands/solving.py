@@ -239,7 +239,7 @@ def _carry_out(
     if resume is not None:
         folder, solution = resume, _resumed(resume, sink)
     else:
-        problem = problem_named(str(name), settings).finding(*find or ()).with_data(*data or ())
+        problem = problem_named(str(name), settings, data).finding(*find or ())
         folder = out if out is not None else _free_folder(problem.name, force)
         solution = _solved(problem, chosen(), folder, force, _clock(budget, began), sink)
     if sink is not None:

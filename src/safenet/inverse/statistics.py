@@ -47,7 +47,7 @@ def found_numbers(
         if b
     ]
     relative = [n.slope(x) / (v or 1.0) for n, x, v in zip(numbers, z, values.values(), strict=True)]
-    said += [_combination(names, d / np.where(blind, np.inf, lengths) * relative) for d in open_ones]
+    said += [combination(names, d / np.where(blind, np.inf, lengths) * relative) for d in open_ones]
     said += [
         f"the data hardly determine {name}: its standard error is as large as its value"
         for i, name in enumerate(names)
@@ -141,7 +141,7 @@ def _spread(r: np.ndarray, numbers: int, known: bool) -> float:
     return inflated
 
 
-def _combination(names: tuple[str, ...], direction: np.ndarray) -> str:
+def combination(names: tuple[str, ...], direction: np.ndarray) -> str:
     """changing a by +1 % and b by −1 % together changes none of the values"""
     direction = direction / direction[np.argmax(np.abs(direction))]
     parts = [

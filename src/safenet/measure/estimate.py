@@ -108,14 +108,19 @@ def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None
 
 
 def estimated(
-    problem: Problem, field: Any, monitor: Monitor | None = None, clock: Budget | None = None
+    problem: Problem,
+    field: Any,
+    monitor: Monitor | None = None,
+    clock: Budget | None = None,
+    residual: float | None = None,
 ) -> Estimate | None:
     """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell.
 
-    Raises SpentError when the time of the `clock` is over.
+    `residual` is the held-out one, where it has been measured already. Raises SpentError when the time of the `clock`
+    is over.
     """
     clock = clock or Budget()
-    if (known := _known(problem, field)) is not None:
+    if (known := _known(problem, field, residual)) is not None:
         return known
     (monitor or Monitor()).phase("estimating the error")
     corrected = correction(field, problem, clock)
@@ -172,7 +177,7 @@ def _moved(field: Any, points: np.ndarray, own: np.ndarray) -> float:
     return float(np.finfo(float).eps) * size if np.isfinite(size) else 0.0
 
 
-def _known(problem: Problem, field: Any) -> Estimate | None:
+def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | None:
     """What a solver found out about its own error, from a tighter run: a field carries it.
 
     Two runs that are both wrong do not tell: what rounding grows to is followed besides.
@@ -184,7 +189,7 @@ def _known(problem: Problem, field: Any) -> Estimate | None:
     points = interior_points(problem, 1024)
     value = (0,) * len(problem.axes)
     own = np.asarray(jets(field, points, [value])[value])
-    residual = held_out(problem, field).worst
+    residual = held_out(problem, field).worst if residual is None else residual
     # Of elements the residual is the error of second derivatives, two orders of the mesh above that of values.
     rough = getattr(field, "rough", False)
     if residual > BLIND and together < BLIND * residual and not rough:

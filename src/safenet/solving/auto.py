@@ -10,6 +10,7 @@ linear                           → least squares on one series; marching or ce
                                    marching before it where initial values bend, jump, or disagree with faces
 nonlinear, smooth, periodic      → exponential steps on a Fourier grid, also where faces are mirrors
 nonlinear, with initial values   → marching: on cells where space is a line, else on a grid where conditions allow
+steady flows, few digits         → quadratic triangles with pressure
 nonlinear, otherwise             → Newton on one series; on cells if that is not resolved
 where no direct solver suits     → a network
 """
@@ -25,7 +26,7 @@ from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
 from ..problem import Problem
-from ..problem.facts.agreement import clashes
+from ..problem.facts.agreement import clashes, corners
 from ..problem.facts.conservation import conservation
 from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
@@ -51,6 +52,9 @@ MARCHED = {
 }
 
 
+Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
+
+
 @dataclass(frozen=True)
 class Auto:
     """Choose the solver from the detected structure of a problem; `result.reasons` says why.
@@ -71,7 +75,7 @@ class Auto:
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
         """The direct solvers to try one after another, and the reasons; none where only a network is left."""
-        for rule in (_ordinary, _rectangles, _region, _torn, _seamed, _linear, _waves, _marched, _steady):
+        for rule in (*RULES, self._flow, _steady):
             found = rule(problem)
             if found is not None:
                 solvers, reasons = found
@@ -79,8 +83,17 @@ class Auto:
                 return (solvers if tol is None else tuple(each.aimed(tol) for each in solvers)), reasons
         return (), ("no direct solver suits this problem: a network is trained",)
 
-
-Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
+    def _flow(self, problem: Problem) -> Choice | None:
+        """Polynomials on cells have more digits, but not where the sides contradict each other, and not as fast."""
+        few = self.tol is not None and self.tol >= Evolve().tolerance
+        if (
+            problem.time is not None
+            or not (few or corners(problem))
+            or Evolve().obstacle(problem) is not None
+        ):
+            return None
+        reason = "a steady flow: Newton on triangles, from rest or along Reynolds' number; finer meshes"
+        return (Evolve(),), (reason,)
 
 
 def _ordinary(problem: Problem) -> Choice | None:
@@ -155,6 +168,9 @@ def _linear(problem: Problem) -> Choice | None:
         return None
     if problem.tables and len(problem.axes) == 1 and Cells().obstacle(problem) is None:
         return (Cells(),), ("linear on a line, with a spline through a table: polynomials on cells",)
+    if problem.tables and March().obstacle(problem) is None and March().kind(problem) == "cells":
+        reason = "linear, with a spline through a table, which bends: cells, one time slab after another"
+        return (March(), LeastSquares(only_above=SOLVED_BELOW)), (reason,)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
     bent = _smoothing(problem) and any(breaks(problem)[: problem.time])
@@ -255,3 +271,6 @@ def _structure(problem: Problem) -> str:
         signs = dict.fromkeys(signs[i] for signs in middle_parities(problem).values())
         parts += [f"{MIDDLE[sign]} the middle of {axis.name}" for sign in signs if sign]
     return "; ".join(parts) or "no symmetry in the symbols: harmonics and polynomials on every axis"
+
+
+RULES = (_ordinary, _rectangles, _region, _torn, _seamed, _linear, _waves, _marched)

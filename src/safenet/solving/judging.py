@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
+from ..measure.misfit import in_other_units
 from ..measure.others import another
 from ..measure.scores import field_errors_json
 from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
@@ -48,6 +49,8 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         result.warnings.append(f"diverged: {result.stop_reason}")
     elif missed or not decided or (estimate or 0.0) > SOLVED_BELOW:
         result.outcome = Outcome.NOT_SOLVED
+    elif in_other_units(solution.problem, solution.field):
+        result.outcome = Outcome.NOT_SOLVED  # a warning has said so
     else:
         result.outcome = Outcome.SOLVED
     if missed and result.estimate is not None:
@@ -98,7 +101,7 @@ def _others(solution: Solution, clock: Budget) -> list[str]:
 
 def _weighed(solution: Solution) -> bool:
     """A word where the estimate is large or explains little; False where it is not to be believed."""
-    result = solution.result
+    result, residual = solution.result, solution.result.residual or 0.0
     if data := missed_data(solution.problem, solution.field):
         result.warnings.append(
             f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
@@ -111,10 +114,10 @@ def _weighed(solution: Solution) -> bool:
         size is not None
         and (result.estimate_left or 0.0) > ROUGH
         and result.estimate_since is None  # else most of the residual is that of a jump at the start
-        and SOLVED_BELOW / 10 < result.residual <= SOLVED_BELOW  # above, it is not solved anyway
+        and SOLVED_BELOW / 10 < residual <= SOLVED_BELOW  # above, it is not solved anyway
     ):
         result.warnings.append(
-            f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger "
+            f"the residual of {share(residual)} is mostly left unexplained: the error may be far larger "
             "than the estimate"
         )
         return False
@@ -158,7 +161,7 @@ def estimate(
                 former.estimate_left,
                 former.estimate_since,
             )
-        elif (found := estimated(problem, solution.field, monitor, clock)) and (
+        elif (found := estimated(problem, solution.field, monitor, clock, result.residual)) and (
             why := _undetermined(problem, found)
         ):
             result.warnings.append(why)

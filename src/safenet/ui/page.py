@@ -17,7 +17,7 @@ from ..problem import Problem
 from ..problem.facts.posedness import doubts
 from ..problem.language.latex import latex, latex_name, latex_relation
 from ..solution import Solution, load
-from ..solving.plans import NAMES, plan_for
+from ..solving.plans import DATA_ONLY, NAMES, plan_for
 from ..views.explore import Explorer
 from ..views.notebook import solution_html
 from .gallery import gallery
@@ -108,7 +108,9 @@ class Page:
 
     def _right(self) -> None:
         self.plan = pn.pane.HTML("", sizing_mode="stretch_width", css_classes=["plan"])
-        self.solver = pn.widgets.Select(label="Solver", options=[n for n in NAMES if n != "fit"], width=150)
+        self.solver = pn.widgets.Select(
+            label="Solver", options=[n for n in NAMES if n not in DATA_ONLY], width=150
+        )
         self.solver.param.watch(lambda _: self._check(), "value")
         self.budget = pn.widgets.TextInput(label="Time limit", placeholder="e.g. 60s", width=110)
         self.go = pn.widgets.Button(label="Solve", color="primary", width=110)

@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ..inverse.posterior import Posterior
 from ..measure.scores import POOLED, l2re_text
 from ..measure.thresholds import ROUGH
 from ..problem import Problem
@@ -228,6 +229,8 @@ def _estimate_lines(result: Result) -> list[str]:
     # What a correction leaves of the residual is rougher than the correction can be.
     rough = (result.estimate_left or 0.0) > ROUGH
     more, why = (" or more", "; part of the residual is too rough to be explained") if rough else ("", "")
+    if result.solver == Posterior.name:
+        return [f"  error           {_size(error)} (one standard deviation given the data, relative)"]
     numbers = " for these numbers" if result.found else ""
     after = numbers if result.estimate_since is None else f"{numbers} from t = {result.estimate_since:.3g} on"
     lines = [f"  error           {_size(error)}{more} (estimated relative error{after}{why})"]

@@ -113,7 +113,7 @@ def title(solution: Solution) -> str:
         parts.append(f"relative L² error {size}")
     if estimate is not None:
         size = number(estimate, 0) if estimate >= 1e-16 else f"below {number(1e-16, 0)}"
-        parts.append(f"estimated error {size}")
+        parts.append(f"estimated error {size}" + (" for these numbers" if solution.found else ""))
     if result.residual is not None:
         parts.append(f"residual {number(result.residual, 0)}")
     if result.outcome != Outcome.SOLVED:

@@ -74,7 +74,11 @@ def _overdetermined(problem: Problem) -> list[str]:
 def _homogeneous(problem: Problem) -> list[str]:
     """u = 0 solves what has no data, and is what a solver finds; where time begins it is all there is."""
     relations = (*problem.equations, *problem.conditions)
-    if problem.time is not None or any(_at_zero(problem, relation) != 0 for relation in relations):
+    if (
+        problem.time is not None
+        or problem.data
+        or any(_at_zero(problem, relation) != 0 for relation in relations)
+    ):
         return []
     fields = ", ".join(f"{name} = 0" for name in problem.unknowns)
     return [f"all data are zero, so {fields} is returned; eigenfunctions are not searched for."]

@@ -63,7 +63,7 @@ class Searching(LBFGSState):
 
 @dataclass(frozen=True)
 class LBFGS(Optimiser):
-    """At most `iterations` accepted steps with `history` pairs.
+    """L-BFGS: at most `iterations` accepted steps, with a memory of `history` pairs.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the loss by less than
     `tolerance`, relatively, and as NO_STEP when not even steepest descent, with the memory cleared, finds a lower loss.

@@ -139,7 +139,9 @@ class Searching(SSBroydenState):
 
 @dataclass(frozen=True)
 class SSBroyden(Optimiser):
-    """At most `iterations` accepted steps; `family` is "broyden", or "bfgs" for θ = 0.
+    """Self-scaled Broyden with a dense inverse Hessian: at most `iterations` accepted steps.
+
+    `family` is "broyden", or "bfgs" for θ = 0.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by less than
     `tolerance`, relatively, and as NO_STEP when not even steepest descent, with H cleared, finds a lower loss. With a

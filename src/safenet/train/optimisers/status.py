@@ -113,6 +113,12 @@ def weighted(objective: Objective, weights: Any) -> Objective:
     return objective.weighted(weights) if isinstance(objective, Adaptive) else objective
 
 
+def renewed(objective: Objective, iteration: Int[Array, ""]) -> Objective:
+    """The objective at the points of an iteration; most have the same for all."""
+    own: Callable[[Any], Objective] | None = getattr(objective, "renewed", None)
+    return objective if own is None else own(iteration)
+
+
 class Evaluation(eqx.Module):
     """(total, terms, ∇total) at one theta, in theta's precision."""
 
