@@ -42,7 +42,7 @@ def test_on_a_package_index_every_link_is_an_address():
     absolute = runpy.run_path(str(ROOT / ".ci" / "absolute_links.py"))["absolute"]
     text = absolute(README, "https://host/owner/name", "1.2.3")
     assert re.findall(r"\]\((?!https?:|#)", text) == []
-    assert "(https://host/owner/name/raw/v1.2.3/docs/wave.png)" in text
+    assert "(https://host/owner/name/raw/v1.2.3/docs/heat.png)" in text
     assert "(https://host/owner/name/blob/v1.2.3/docs/problems.md)" in text
     assert "[Accuracy](#accuracy)" in text
 

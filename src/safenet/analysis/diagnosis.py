@@ -149,7 +149,7 @@ def _stiff_equation(
     ratio = stiff[1] / soft[1]
     quantity = "λ_max of the equations / λ_max of the conditions"
     fact = (
-        f"«{stiff[0]}» is {ratio:.0f} times as stiff as any condition («{soft[0]}» is next) and sets the step; "
+        f"“{stiff[0]}” is {ratio:.0f} times as stiff as any condition (“{soft[0]}” is next) and sets the step; "
         f"{starved:.0%} of what is left of the loss is in the conditions"
     )
     if frequencies is not None and frequencies.needless > HIGH:

@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import SafeNetError, nearest
-from ..measure.points import SAMPLERS
-from ..networks.methods import METHODS, Method, build, method
+from ..measure.points import FRESH, SAMPLERS
+from ..networks.methods import METHODS, Method, build, method, settled
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
 from .objective import own_name, term_names
@@ -145,6 +145,10 @@ class Train:
         alone = [phase.name for phase in phases if not phase.finds_numbers]
         if problem.unknown and alone:
             return f"{alone[0]} finds no unknown numbers"
+        if self.sampler == FRESH and problem.region is not None:
+            return "fresh points are drawn in a box, and this domain is none"
+        if self.sampler == FRESH and self._network(Recipe(())).weighting == "rba":
+            return "a weight for each point needs points that stay"
         return None
 
     # ---- checks, each with its remedy
@@ -196,9 +200,11 @@ class Train:
         """The run as data: names and options resolved, sizes chosen for the problem and the device, with reasons."""
         obstacle = self.obstacle(problem)
         if obstacle:
-            raise SafeNetError(f"{problem.name}: {obstacle}", "use another recipe, e.g. levenberg-marquardt")
+            raise SafeNetError(
+                f"{problem.name}: {obstacle}", "use another recipe or sampler, e.g. levenberg-marquardt"
+            )
         usual = Recipe(()) if self.recipe == OWN else recipe(self.recipe)
-        chosen = self._network(usual)
+        chosen = settled(problem, self._network(usual))
         interior, condition = self._counts(usual)
         precision = self.precision or self._own_precision() or usual.precision
         plan = Plan(

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ...fields.sparse import SparseSeries
 from ...measure.heldout import coordinates, held_out, interior_points
@@ -33,7 +33,9 @@ AXES = 4  # with fewer, series and cells have all products
 
 @dataclass(frozen=True)
 class Sparse:
-    """Levels of more and more products until the held-out residual is below `tolerance`, at most `unknowns` of them.
+    """Least squares on a growing list of products of polynomials, for linear problems with four axes or more.
+
+    The list grows until the held-out residual is below `tolerance`, with at most `unknowns` products.
 
     Examples:
         >>> sn.Sparse().obstacle(sn.library.problem("wave"))

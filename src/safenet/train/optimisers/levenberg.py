@@ -71,7 +71,9 @@ class LevenbergState(State):
 
 @dataclass(frozen=True)
 class LevenbergMarquardt(Optimiser):
-    """At most `iterations` accepted steps; ρ >= `ratio` accepts one, `trials` rejections in a row end it.
+    """Levenberg–Marquardt: at most `iterations` accepted steps.
+
+    ρ >= `ratio` accepts a step; `trials` rejections in a row end the phase.
 
     Stops as GRADIENT when max|Jᵀr| <= tolerance, as DECREASE when `patience` steps together lowered the
     loss by less than `decrease`, relatively (patience = 0: never), as NO_STEP when no damping helps.

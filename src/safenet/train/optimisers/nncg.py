@@ -55,7 +55,7 @@ class NNCGState(State):
 
 @dataclass(frozen=True)
 class NNCG(Optimiser):
-    """At most `iterations` accepted steps with at most `inner` conjugate gradients each.
+    """NysNewton-CG: at most `iterations` accepted Newton steps, each by at most `inner` conjugate gradients.
 
     `damping` is the first μ, half of it the next, and so on, but twice as much after a step that met negative curvature
     or was not taken at its full length: a fixed μ, the paper's, must be found for every problem by trying.
