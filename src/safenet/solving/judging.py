@@ -99,6 +99,7 @@ def _others(solution: Solution, clock: Budget) -> list[str]:
 def _weighed(solution: Solution) -> bool:
     """A word where the estimate is large or explains little; False where it is not to be believed."""
     result = solution.result
+    residual = result.residual or 0.0
     if data := missed_data(solution.problem, solution.field):
         result.warnings.append(
             f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
@@ -111,10 +112,10 @@ def _weighed(solution: Solution) -> bool:
         size is not None
         and (result.estimate_left or 0.0) > ROUGH
         and result.estimate_since is None  # else most of the residual is that of a jump at the start
-        and SOLVED_BELOW / 10 < result.residual <= SOLVED_BELOW  # above, it is not solved anyway
+        and SOLVED_BELOW / 10 < residual <= SOLVED_BELOW  # above, it is not solved anyway
     ):
         result.warnings.append(
-            f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger "
+            f"the residual of {share(residual)} is mostly left unexplained: the error may be far larger "
             "than the estimate"
         )
         return False
