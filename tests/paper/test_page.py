@@ -85,7 +85,7 @@ def test_three_sentences_on_top_say_what_came_out(page):
     assert total == sum(counts)
     marks = [len(re.findall(rf'<td class="{mark}[ "]', text)) for mark in ("same", "better", "worse")]
     assert [int(count) for count in re.findall(r"\d+", errors)] == [sum(marks), *marks]
-    assert "our smallest error in" in ahead
+    assert "has the smallest error in" in ahead
     assert 'href="https://arxiv.org/abs/2502.07209"' in text
 
 

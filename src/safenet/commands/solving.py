@@ -149,7 +149,7 @@ def train(
     ] = None,
     domain: Annotated[
         bool | None,
-        _layers("--domain/--no-domain", help="features read off the conditions", show_default=METHODS_OWN),
+        _layers("--domain/--no-domain", help="features taken from the conditions", show_default=METHODS_OWN),
     ] = None,
     more: MethodOption = None,
     settings: Parameter = None,

@@ -13,6 +13,10 @@ from ..run.result import SOLVED_BELOW
 UNSOLVED = SOLVED_BELOW  # a held-out residual above this: nothing is resolved yet
 HOPELESS = 0.3  # and in the shortest of slabs: least squares settled on something, not on a solution
 
+# ---- a tolerance that was asked for
+RESIDUAL_SHARE = 1e-2  # of it: where residuals stop least squares and cells, which count derivatives
+ASKED_FOR = 10.0  # times the work: what its digits may cost on a Fourier grid
+
 # ---- levels: least squares, modes, cells
 HALVED = 0.5  # a level that does not lower the residual by this factor is a poor one
 LEVELS_GROW = 4.0  # times the seconds of the level before, at most: so long is the next expected to take

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import expm
+import scipy
 
 from ..errors import SafeNetError
 from ..fields.basis import AxisBasis
@@ -115,7 +115,7 @@ def _grown(
         return endless
     powers[:, :, count] = np.nan_to_num(powers[:, :, count])  # what has no defect is told by its residual
     # e^{hJ}, and φ(hJ) r in the last column: a defect decays within its own piece, too.
-    steps = expm(powers)
+    steps = scipy.linalg.expm(powers)
     rng, d, e = np.random.default_rng(0), np.zeros(count), np.zeros(count)
     moved, missed = np.zeros_like(y), np.zeros_like(y)
     for i, (step, own) in enumerate(zip(steps, rounding, strict=True)):

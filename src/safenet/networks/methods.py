@@ -60,7 +60,7 @@ class Method:
     frequencies: str = "harmonic"  # of the Fourier products
     amplitudes: str = "unit"
     normalise: str = "point"
-    domain: bool = True  # features read off the conditions
+    domain: bool = True  # features taken from the conditions
     seams: bool = False  # whether the flow of a kink at a periodic seam joins those
     train_features: bool = True  # whether frequencies and amplitudes move with the layers
     # Layers.

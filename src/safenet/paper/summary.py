@@ -18,8 +18,9 @@ def sentences(entries: Sequence[Entry], sheets: Sequence[Sheet]) -> list[str]:
 def _claims(entries: Sequence[Entry]) -> str:
     found = Counter(entry.verdict for entry in entries)
     return (
-        f"Of {len(entries)} claims, {found[REPRODUCED]} are reproduced, {found[PARTLY]} partly and {found[NOT]} not; "
-        f"{found[TOO_FEW]} have too few runs for a verdict, and {found[UNMEASURED]} none at the paper's scale."
+        f"Of the paper's {len(entries)} claims we reproduce {found[REPRODUCED]}, reproduce {found[PARTLY]} partly, and "
+        f"do not reproduce {found[NOT]}; {found[TOO_FEW]} have too few runs for a verdict, and {found[UNMEASURED]} "
+        "have no runs at the paper's scale."
     )
 
 
@@ -29,7 +30,7 @@ def _printed(sheets: Sequence[Sheet]) -> str:
     if not any(known.values()):
         return ""
     return (
-        f"{sum(known.values())} numbers of ours stand beside printed ones: {known['same']} are within a factor of two, "
+        f"We measured {sum(known.values())} of its printed numbers: {known['same']} are within a factor of two, "
         f"{known['better']} are better and {known['worse']} are worse."
     )
 
@@ -43,6 +44,6 @@ def _ahead(sheets: Sequence[Sheet]) -> str:
         (first, count), *_ = best.most_common(1)
         columns = sum(any(row[i].best for row in sheet.rows) for i in range(1, len(sheet.head)))
         return (
-            f"In the table «{sheet.title}», {first} has our smallest error in {count} of {columns} columns."
+            f"In our runs of “{sheet.title}”, {first} has the smallest error in {count} of {columns} columns."
         )
     return ""

@@ -17,7 +17,7 @@ where no direct solver suits     → a network
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, LeastSquares, March, Modes, Sparse
@@ -31,13 +31,11 @@ from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..run.result import SOLVED_BELOW
 from .thresholds import (
-    ASKED_FOR,
     EXACT_ABOVE,
     FEW_MODES,
     FINER_ABOVE,
     LINE_TOLERANCE,
     PERIODS,
-    RESIDUAL_SHARE,
 )
 
 KINDS = {
@@ -77,27 +75,12 @@ class Auto:
             found = rule(problem)
             if found is not None:
                 solvers, reasons = found
-                return tuple(_aimed(solver, self.tol) for solver in solvers), reasons
+                tol = self.tol
+                return (solvers if tol is None else tuple(each.aimed(tol) for each in solvers)), reasons
         return (), ("no direct solver suits this problem: a network is trained",)
 
 
 Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
-
-
-def _aimed(solver: Solver, tol: float | None) -> Solver:
-    """The solver with what stops it set for a relative error; sums of exact solutions cost the same at any."""
-    if tol is None:
-        return solver
-    if isinstance(solver, Fourier):
-        return replace(solver, tolerance=tol, work=ASKED_FOR * solver.work)
-    if isinstance(solver, (Conserve, Elements, Evolve, Integrate)):
-        return replace(solver, tolerance=tol)
-    if isinstance(solver, March):
-        return replace(solver, tail=tol)
-    if isinstance(solver, (LeastSquares, Cells, Sparse)):
-        # Residuals, which count derivatives: two digits below the error that is meant.
-        return replace(solver, tolerance=max(solver.tolerance, RESIDUAL_SHARE * tol))
-    return solver
 
 
 def _ordinary(problem: Problem) -> Choice | None:

@@ -98,8 +98,7 @@ def _others(solution: Solution, clock: Budget) -> list[str]:
 
 def _weighed(solution: Solution) -> bool:
     """A word where the estimate is large or explains little; False where it is not to be believed."""
-    result = solution.result
-    residual = result.residual or 0.0
+    result, residual = solution.result, solution.result.residual or 0.0
     if data := missed_data(solution.problem, solution.field):
         result.warnings.append(
             f"the solution is {data.times:.0e} times as large as its data and does not meet them: "

@@ -62,6 +62,9 @@ class Elements:
             return refusal.message
         return None
 
+    def aimed(self, tol: float) -> Elements:
+        return replace(self, tolerance=tol)
+
     def passes(self, problem: Problem) -> tuple[Elements, ...]:
         return (self,)
 

@@ -65,6 +65,9 @@ class Conserve:
             return refusal.message
         return None
 
+    def aimed(self, tol: float) -> Conserve:
+        return replace(self, tolerance=tol)
+
     def passes(self, problem: Problem) -> tuple[Conserve, ...]:
         return (self,)
 
@@ -86,7 +89,7 @@ class Conserve:
         # Twice the cells along each axis take twice the steps.
         work = math.prod(cells) * 2 * int(state.cursor["steps"])
         if math.prod(cells) > self.cells or work > self.work or _too_many(problem, across):
-            return self._ended(state, f"{across // 2} cells along each axis are what it may cost")
+            return self._ended(state, f"{across // 2} cells along each axis are the most that it may cost")
         seen = across in VOLUMES_SEEN[axes]
         found, steps, t = first_grid(problem, across) if seen else solved(problem, cells, monitor, budget)
         if found is None:

@@ -14,7 +14,9 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from safenet.train.optimisers.status import (
+    Count,
     Objective,
+    Optimiser,
     State,
     Status,
     Trace,
@@ -52,8 +54,10 @@ class AdamState(State):
 
 
 @dataclass(frozen=True)
-class Adam:
-    """η_i = rate · decay^(i/every), continuous in i, or constant over each `every` with `staircase`.
+class Adam(Optimiser):
+    """Adam: `iterations` steps at the rate η_i = rate · decay^(i/every).
+
+    The rate is continuous in i, or with `staircase` constant over each `every`.
 
     With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
     in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value (or
@@ -75,6 +79,7 @@ class Adam:
     patience: int = 0
     divergence: float = 1e6
     name: ClassVar[str] = "adam"
+    counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
     numbers: ClassVar[tuple[str, ...]] = (
         "iterations",
         "rate",
@@ -107,7 +112,7 @@ class Adam:
             weights=weights,
         )
 
-    def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
+    def advance(self, objective: Objective, state: AdamState, count: Count) -> tuple[AdamState, Trace]:
         program = replace(self, iterations=0, rate=0.0, decay=0.0)
         iterations = jnp.asarray(self.iterations, jnp.int32)
         rates = {"rate": jnp.asarray(self.rate, float), "decay": jnp.asarray(self.decay, float)}
