@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import networks_page
 from safenet.run.result import pooled
 
 HOME = Path(__file__).parents[1]
@@ -93,7 +94,7 @@ def test_the_table_of_accuracy_was_measured_on_both_machines(two_cores):
 
 def test_the_errors_of_the_default_network_are_the_medians_of_its_rows(two_cores):
     errors = defaultdict(list)
-    for row in results("network-default.json")["rows"]:
+    for row in networks_page.rows("default"):
         errors[row["problem"]].append(pooled(row["l2re"]))
     head, rows = table(README, "nh-heat", "wave")
     measured, printed = rows
@@ -101,6 +102,13 @@ def test_the_errors_of_the_default_network_are_the_medians_of_its_rows(two_cores
     for problem, ours, paper in zip(head[1:], measured[1:], printed[1:], strict=True):
         assert agrees(ours, statistics.median(errors[named(problem)])), problem
         assert agrees(paper, two_cores[named(problem)]["paper"]), problem
+
+
+def test_the_page_about_networks_is_made_of_its_rows(two_cores):
+    page = networks_page.PAGE.read_text("utf-8")
+    assert networks_page.written(page) == page
+    for problem, printed in networks_page.PRINTED.items():
+        assert agrees(f"{printed:.1e}", two_cores[problem]["paper"]), problem
 
 
 def test_the_tables_of_the_paper_are_medians_of_the_kept_rows():
