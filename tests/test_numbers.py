@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import networks_page
 from safenet.run.result import pooled
 
 HOME = Path(__file__).parents[1]
@@ -102,9 +103,9 @@ NETWORKS = {
 
 def test_the_errors_of_networks_are_the_medians_of_their_rows(two_cores):
     errors = defaultdict(list)
-    for line in (HOME / "results" / "networks.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        errors[row["study"], row["method"], row["problem"]].append(pooled(row["l2re"]))
+    for study in {study for study, _ in NETWORKS.values()}:
+        for row in networks_page.rows(study):
+            errors[study, row["method"], row["problem"]].append(pooled(row["l2re"]))
     head, (*lines, printed) = table(README, "nh-heat", "wave")
     assert [line[0] for line in lines] == list(NETWORKS)
     names = [named(problem) for problem in head[1:]]
@@ -117,6 +118,13 @@ def test_the_errors_of_networks_are_the_medians_of_their_rows(two_cores):
         )
     for paper, name in zip(printed[1:], names, strict=True):
         assert agrees(paper, two_cores[name]["paper"]), name
+
+
+def test_the_page_about_networks_is_made_of_its_rows(two_cores):
+    page = networks_page.PAGE.read_text("utf-8")
+    assert networks_page.written(page) == page
+    for problem, printed in networks_page.PRINTED.items():
+        assert agrees(f"{printed:.1e}", two_cores[problem]["paper"]), problem
 
 
 def test_the_tables_of_the_paper_are_medians_of_the_kept_rows():
