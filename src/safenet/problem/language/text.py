@@ -283,7 +283,7 @@ class _Reader:
             self._wrong(
                 function,
                 "this jumps and cannot be differentiated",
-                "make the flux an unknown of its own, with its equation: f = k*u_x and f_x = 0; or smooth the jump by tanh",
+                "make the flux an unknown of its own, f = k*u_x and f_x = 0; or smooth the jump, e.g. by tanh",
             )
         return expression
 
