@@ -65,7 +65,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     if not hasattr(chosen, "passes"):
         raise SafeNetError(
             f"{solver!r} is not a solver",
-            "give sn.Auto(), sn.Modes(), sn.LeastSquares(), sn.March(), sn.Cells() or sn.Train()",
+            "give a solver such as sn.Auto(), sn.March() or sn.Train(), or its name (safenet list)",
         )
     return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
 
