@@ -102,8 +102,8 @@ def posterior(count: int = 100) -> dict[str, Any]:
         u = exact(c, x, t) + 0.02 * rng.normal(size=60)
         problem = sn.Problem(
             "u_t = u_xx/10",
-            on={"x": (0, 1), "t": (0, 1)},
-            where=["u(0, t) = 0", "u(1, t) = 0"],
+            domain={"x": (0, 1), "t": (0, 1)},
+            conditions=["u(0, t) = 0", "u(1, t) = 0"],
             data=sn.Data(x=x, t=t, u=u),
         )
         began = time.monotonic()
