@@ -13,6 +13,10 @@ from ..run.result import SOLVED_BELOW
 UNSOLVED = SOLVED_BELOW  # a held-out residual above this: nothing is resolved yet
 HOPELESS = 0.3  # and in the shortest of slabs: least squares settled on something, not on a solution
 
+# ---- a tolerance that was asked for
+RESIDUAL_SHARE = 1e-2  # of it: where residuals stop least squares and cells, which count derivatives
+ASKED_FOR = 10.0  # times the work: what its digits may cost on a Fourier grid
+
 # ---- levels: least squares, modes, cells
 HALVED = 0.5  # a level that does not lower the residual by this factor is a poor one
 LEVELS_GROW = 4.0  # times the seconds of the level before, at most: so long is the next expected to take
@@ -129,9 +133,7 @@ FOURIER_PATIENCE = 80  # steps without an error too large, at most, before a lon
 FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance
 SNAPSHOTS = 48  # states of a run that are compared with the next one's
 EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
-ROUGH_FIRST = (
-    1e-5  # the tolerance of a first solution in a plane or in space
-)
+ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
 OVERHEAD = 2000  # points that cost as much as beginning to evaluate
 MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis

@@ -178,7 +178,7 @@ def _coordinates(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
     return xi
 
 
-def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> Any:
+def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> scipy.sparse.csr_matrix:
     """The slopes along an axis at the nodes, the mean over the triangles around each: (size, size)."""
     few = 3 if size < len(nodes) else 6
     functions, local = (linear, CORNERS) if few == 3 else (quadratic, NODES)

@@ -67,6 +67,11 @@ def complaints(problem: Problem, field: Any) -> list[str]:
     return said
 
 
+def in_other_units(problem: Problem, field: Any) -> bool:
+    """Whether values and solution differ by so large a factor that nothing was fitted."""
+    return any(_units(m, gap) for m, gap in zip(problem.measured, misfit(problem, field), strict=True))
+
+
 def _noise(gap: np.ndarray) -> np.ndarray:
     """σ from the residuals, by their median: a few wild values do not count."""
     spread = 1.4826 * float(np.median(np.abs(gap)))

@@ -19,7 +19,7 @@ where no direct solver suits     → a network
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, LeastSquares, March, Modes, Sparse
@@ -34,13 +34,11 @@ from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..run.result import SOLVED_BELOW
 from .thresholds import (
-    ASKED_FOR,
     EXACT_ABOVE,
     FEW_MODES,
     FINER_ABOVE,
     LINE_TOLERANCE,
     PERIODS,
-    RESIDUAL_SHARE,
 )
 
 KINDS = {
@@ -83,7 +81,8 @@ class Auto:
             found = rule(problem)
             if found is not None:
                 solvers, reasons = found
-                return tuple(_aimed(solver, self.tol) for solver in solvers), reasons
+                tol = self.tol
+                return (solvers if tol is None else tuple(each.aimed(tol) for each in solvers)), reasons
         return (), ("no direct solver suits this problem: a network is trained",)
 
     def _flow(self, problem: Problem) -> Choice | None:
@@ -97,22 +96,6 @@ class Auto:
             return None
         reason = "a steady flow: Newton on triangles, from rest or along Reynolds' number; finer meshes"
         return (Evolve(),), (reason,)
-
-
-def _aimed(solver: Solver, tol: float | None) -> Solver:
-    """The solver with what stops it set for a relative error; sums of exact solutions cost the same at any."""
-    if tol is None:
-        return solver
-    if isinstance(solver, Fourier):
-        return replace(solver, tolerance=tol, work=ASKED_FOR * solver.work, rough=False)
-    if isinstance(solver, (Conserve, Elements, Evolve, Integrate)):
-        return replace(solver, tolerance=tol)
-    if isinstance(solver, March):
-        return replace(solver, tail=tol)
-    if isinstance(solver, (LeastSquares, Cells, Sparse)):
-        # Residuals, which count derivatives: two digits below the error that is meant.
-        return replace(solver, tolerance=max(solver.tolerance, RESIDUAL_SHARE * tol))
-    return solver
 
 
 def _ordinary(problem: Problem) -> Choice | None:
@@ -187,6 +170,9 @@ def _linear(problem: Problem) -> Choice | None:
         return None
     if problem.tables and len(problem.axes) == 1 and Cells().obstacle(problem) is None:
         return (Cells(),), ("linear on a line, with a spline through a table: polynomials on cells",)
+    if problem.tables and March().obstacle(problem) is None and March().kind(problem) == "cells":
+        reason = "linear, with a spline through a table, which bends: cells, one time slab after another"
+        return (March(), LeastSquares(only_above=SOLVED_BELOW)), (reason,)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
     bent = _smoothing(problem) and any(breaks(problem)[: problem.time])

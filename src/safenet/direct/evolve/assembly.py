@@ -58,7 +58,7 @@ class Assembly:
         self.x, jacobian = mapped(corners, xi)
         self.w = np.tile(WEIGHTS, len(cells)) * np.abs(np.linalg.det(jacobian))
         inverse = np.linalg.inv(jacobian)
-        self.B: dict[tuple[int, tuple[int, int]], Any] = {}
+        self.B: dict[tuple[int, tuple[int, int]], scipy.sparse.csr_matrix] = {}
         self._dense: dict[
             tuple[int, tuple[int, int]], np.ndarray
         ] = {}  # the same, (cells, points, functions)
@@ -75,7 +75,7 @@ class Assembly:
                 self._dense[few, order] = entries.reshape(len(cells), count, few)
                 self.B[few, order] = self._matrix(entries, np.repeat(cells[:, :few], count, axis=0), few)
 
-    def _matrix(self, entries: np.ndarray, columns: np.ndarray, few: int) -> Any:
+    def _matrix(self, entries: np.ndarray, columns: np.ndarray, few: int) -> scipy.sparse.csr_matrix:
         rows = np.repeat(np.arange(len(entries)), entries.shape[1])
         size = self.mesh.vertices if few == 3 else len(self.mesh.nodes)
         return scipy.sparse.csr_matrix((entries.ravel(), (rows, columns.ravel())), (len(entries), size))
@@ -152,7 +152,7 @@ class Assembly:
             )
         return self._imposed(t, y, found)
 
-    def jacobian(self, t: float, y: np.ndarray) -> Any:
+    def jacobian(self, t: float, y: np.ndarray) -> scipy.sparse.csc_matrix:
         """∂R/∂y; blocks of triangles first, which go to their places in one pass."""
         with np.errstate(all="ignore"):
             values = self._dg(*self._values(t, y))
@@ -188,7 +188,7 @@ class Assembly:
             columns.append(column.ravel())
         return np.concatenate(rows), np.concatenate(columns)
 
-    def _along_sides(self, t: float, y: np.ndarray) -> Any:
+    def _along_sides(self, t: float, y: np.ndarray) -> scipy.sparse.csr_matrix:
         """What slopes that depend on u contribute."""
         blocks: list[list[Any]] = [[None] * len(self.names) for _ in self.names]
         for i, size in enumerate(self.sizes):
@@ -211,7 +211,7 @@ class Assembly:
         blocks[i][j] = own if blocks[i][j] is None else blocks[i][j] + own
 
     @cached_property
-    def mass(self) -> Any:
+    def mass(self) -> scipy.sparse.csc_matrix:
         """∫ c φ_i φ_j, nothing where values are given and where an equation has no time derivative."""
         blocks: list[list[Any]] = [[None] * len(self.names) for _ in self.names]
         known = dict(zip(self._symbols[:2], self.x.T, strict=True))

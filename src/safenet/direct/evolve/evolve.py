@@ -75,6 +75,9 @@ class Evolve:
             return f"{missing[0]} has no initial value"
         return next(iter(left_free(problem)), None)
 
+    def aimed(self, tol: float) -> Evolve:
+        return replace(self, tolerance=tol)
+
     def passes(self, problem: Problem) -> tuple[Evolve, ...]:
         return (self,)
 

@@ -43,8 +43,8 @@ class System:
     time derivative. `scale(y)` is what errors are relative to."""
 
     rate: Callable[[float, np.ndarray], np.ndarray]
-    slopes: Callable[[float, np.ndarray], Any]
-    mass: Any
+    slopes: Callable[[float, np.ndarray], scipy.sparse.csc_matrix]
+    mass: scipy.sparse.csc_matrix
     constant: bool
     regular: bool
     scale: Callable[[np.ndarray], np.ndarray]

@@ -25,6 +25,7 @@ from ..bases import first_modes
 from ..ending import failure
 from ..state import Direct
 from ..thresholds import (
+    ASKED_FOR,
     EARLY_COST,
     FIRST_LEVEL_OF_STEPS,
     FOURIER_LOOK,
@@ -86,6 +87,9 @@ class Fourier:
         if first_waves(problem, self.tolerance, self.points) is None:
             return "its initial values are not smooth, or too fine for a grid"
         return None
+
+    def aimed(self, tol: float) -> Fourier:
+        return replace(self, tolerance=tol, work=ASKED_FOR * self.work, rough=False)
 
     def passes(self, problem: Problem) -> tuple[Fourier, ...]:
         return (self,)
