@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 
 import numpy as np
 import pytest
@@ -81,16 +82,19 @@ def assert_same_solution(folder, other):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """For each kind of solve: the folder of a run that was never interrupted, and how much that reported."""
+    """Kind of solve → the folder of a run that was never interrupted, and how much that reported."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", CACHE)
         cache_compilations()
-    runs = {}
-    for name, (text, solver) in KINDS.items():
+
+    @cache
+    def whole(name):
+        text, solver = KINDS[name]
         folder, watch = tmp_path_factory.mktemp(name) / "run", Interrupter(0)
         assert sn.solve(sn.loads(text), solver, out=folder, monitor=watch).result.outcome == "solved"
-        runs[name] = folder, watch.calls
-    return runs
+        return folder, watch.calls
+
+    return whole
 
 
 def kinds(names):
@@ -101,7 +105,7 @@ def kinds(names):
 @pytest.fixture(params=kinds(KINDS))
 def kind(request, undisturbed):
     """A problem, how to solve it, and the undisturbed run."""
-    return *KINDS[request.param], *undisturbed[request.param]
+    return *KINDS[request.param], *undisturbed(request.param)
 
 
 def test_an_interruption_at_any_moment_changes_nothing(kind, tmp_path):
@@ -228,7 +232,7 @@ def test_sigkill_then_sigint_then_resume_gives_the_undisturbed_bits(name, undist
     resumed = run("solve", "--resume", "run", "--json", cwd=tmp_path)
     assert resumed.code == 0, resumed.err
     assert resumed.json["outcome"] == "solved"
-    assert_same_solution(folder, undisturbed[name][0])
+    assert_same_solution(folder, undisturbed(name)[0])
 
 
 def test_ctrl_c_while_the_program_still_loads_is_quiet(tmp_path):

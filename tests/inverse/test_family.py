@@ -10,7 +10,9 @@ T = np.linspace(0.1, 1, 60)
 
 @pytest.fixture(scope="module")
 def family():
-    problem = sn.Problem("y_t = -k*y", on={"t": (0, 1)}, where=["y(0) = 1"], parameters={"k": (0.5, 1)})
+    problem = sn.Problem(
+        "y_t = -k*y", domain={"t": (0, 1)}, conditions=["y(0) = 1"], parameters={"k": (0.5, 1)}
+    )
     return sn.solve(problem, sn.LeastSquares(tolerance=1e-6))
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -27,7 +27,7 @@ from .sincos import sin_cos
 
 FREQUENCIES = ("harmonic", "gaussian", "uniform", "box")
 AMPLITUDES = ("unit", "gaussian", "uniform", "xavier", "decay")
-LENGTHS = ("auto", "1", "L")
+LENGTHS = ("auto", "1", "L", "axis")
 
 
 def sine_patterns(axes: int) -> list[tuple[bool, ...]]:
@@ -104,6 +104,10 @@ class FourierProducts(Features):
                 factors = (doubled[i][not is_sine] for i, is_sine in enumerate(kind) if is_sine is not None)
                 tables.setdefault(kind, math.prod(factors, start=jnp.ones((), x.dtype)))
                 rows[alpha][kind] = sign * 2 ** sum(alpha) * self._power(alpha) * A
+        if (
+            jax.default_backend() != "cpu"
+        ):  # the tables stay where they are computed, and are not written down
+            return {alpha: _sum_of_products(row, tables, x.shape[1]) for alpha, row in rows.items()}
         shape = self.omega.shape[0], x.shape[1]
         beside = jnp.concatenate([jnp.broadcast_to(value, shape) for value in tables.values()])
         nothing = jnp.zeros_like(self.omega[:, 0])
@@ -139,6 +143,15 @@ class FourierProducts(Features):
         """ω^α"""
         factors = (self.omega[:, i] for i, n in enumerate(alpha) for _ in range(n))
         return math.prod(factors, start=jnp.ones_like(self.omega[:, 0]))
+
+
+def _sum_of_products(
+    weights: Mapping[Any, Float[Array, " sets"]], tables: Mapping[Any, Array], points: int
+) -> Float[Array, "1 points"]:
+    """Σ_kinds Σ_sets w T"""
+    terms = [weight[:, None] * tables[kind] for kind, weight in weights.items()]
+    total = jnp.sum(sum(terms[1:], start=terms[0]), axis=0, keepdims=True)
+    return jnp.broadcast_to(total, (1, points))
 
 
 def fourier_products(
@@ -184,15 +197,23 @@ def fourier_products(
     return FourierProducts(jnp.asarray(omega, dtype), amplitude, origin)
 
 
-def harmonic_length(problem: Problem, k: str = "auto") -> float:
+def harmonic_length(problem: Problem, k: str = "auto") -> float | np.ndarray:
     """k of ω = ℓπ/k: `auto` is the paper's, L for homogeneous Dirichlet conditions on [0, L] and otherwise 1.
 
-    `1` and `L` force either. Where no axis has such conditions, L is the length of the first one.
+    `1` and `L` force either. Where no axis has such conditions, L is the length of the first one. `axis` gives every
+    axis its own length.
     """
+    if k == "axis":
+        return np.array([axis.length for axis in problem.axes])
     lengths = [axis.length for i, axis in enumerate(problem.axes) if _vanishes_on_faces(problem, i)]
     if k == "L":
         return [*lengths, problem.axes[0].length][0]
     return lengths[0] if lengths and k == "auto" else 1.0
+
+
+def named_length(problem: Problem, k: str) -> str:
+    """`auto` where k gives the same frequencies as that: one network has one name."""
+    return "auto" if np.all(harmonic_length(problem, k) == harmonic_length(problem)) else k
 
 
 def _vanishes_on_faces(problem: Problem, index: int) -> bool:

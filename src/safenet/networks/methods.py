@@ -32,7 +32,7 @@ from ..features import (
     seam_flow,
     series,
 )
-from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS
+from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS, named_length
 from ..features.normalise import NORMALISATIONS
 from ..problem import Problem
 from .constrained import Constrained, constrained
@@ -60,7 +60,7 @@ class Method:
     frequencies: str = "harmonic"  # of the Fourier products
     amplitudes: str = "unit"
     normalise: str = "point"
-    domain: bool = True  # features read off the conditions
+    domain: bool = True  # features taken from the conditions
     seams: bool = False  # whether the flow of a kink at a periodic seam joins those
     train_features: bool = True  # whether frequencies and amplitudes move with the layers
     # Layers.
@@ -167,7 +167,8 @@ EMBEDDED = replace(PINN, features=128)
 
 METHODS: dict[str, Method] = {
     "safe-net": Method(frequencies="box", amplitudes="decay", normalise="fixed"),
-    "safe-net-literal": Method(),
+    # k = L on every problem: with the printed k = 1 it does not train on longer axes (docs/reading-the-paper.md).
+    "safe-net-literal": Method(k="L"),
     "pinn": PINN,
     "fls-pinn": replace(PINN, omega_0=1.0),
     "w-pinn": replace(PINN, weighting="ntk"),
@@ -200,6 +201,12 @@ def method(name: str, **options: Any) -> Method:
         if option not in known:
             raise SafeNetError(f"a method has no option {option!r}", nearest(option, known))
     return replace(METHODS[name], **options)
+
+
+def settled(problem: Problem, chosen: Method) -> Method:
+    """The method with one name for one network: where its k is that of the printed rule, it is called so."""
+    harmonic = chosen.features and chosen.embedding == "fourier" and chosen.frequencies == "harmonic"
+    return replace(chosen, k=named_length(problem, chosen.k)) if harmonic and chosen.k != "auto" else chosen
 
 
 def build(

@@ -141,7 +141,7 @@ def check_tables(domain: Domain, tables: Mapping[str, Table]) -> None:
             for axis_name, line in zip(table.of, table.spline.lines, strict=True):
                 if axis_name not in domain.axis_names:
                     raise SafeNetError(
-                        f"{name} depends on {axis_name}, which is no axis of the domain",
+                        f"{name} depends on {axis_name}, which is not an axis of the domain",
                         f"the axes are {', '.join(domain.axis_names)}",
                     )
                 axis = domain.axes[domain.axis_names.index(axis_name)]

@@ -233,8 +233,8 @@ def _problem(
     title = _text(document, "title")
     return Problem(
         equations,
-        on=on,
-        where=conditions,
+        domain=on,
+        conditions=conditions,
         shape=reduce(operator.add, shapes["shape"]) if shapes["shape"] else None,
         remove=shapes["remove"],
         pieces=pieces,

@@ -10,6 +10,7 @@ linear                           → least squares on one series; marching or ce
                                    marching before it where initial values bend, jump, or disagree with faces
 nonlinear, smooth, periodic      → exponential steps on a Fourier grid, also where faces are mirrors
 nonlinear, with initial values   → marching: on cells where space is a line, else on a grid where conditions allow
+steady flows, few digits         → quadratic triangles with pressure
 nonlinear, otherwise             → Newton on one series; on cells if that is not resolved
 where no direct solver suits     → a network
 """
@@ -17,7 +18,7 @@ where no direct solver suits     → a network
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, LeastSquares, March, Modes, Sparse
@@ -25,19 +26,17 @@ from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
 from ..problem import Problem
-from ..problem.facts.agreement import clashes
+from ..problem.facts.agreement import clashes, corners
 from ..problem.facts.conservation import conservation
 from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..run.result import SOLVED_BELOW
 from .thresholds import (
-    ASKED_FOR,
     EXACT_ABOVE,
     FEW_MODES,
     FINER_ABOVE,
     LINE_TOLERANCE,
     PERIODS,
-    RESIDUAL_SHARE,
 )
 
 KINDS = {
@@ -51,6 +50,9 @@ MARCHED = {
     "grid": "Newton at the nodes of a grid, one time slab after another",
     "series": "Newton on one series in each time slab",
 }
+
+
+Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -73,31 +75,25 @@ class Auto:
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
         """The direct solvers to try one after another, and the reasons; none where only a network is left."""
-        for rule in (_ordinary, _rectangles, _region, _torn, _seamed, _linear, _waves, _marched, _steady):
+        for rule in (*RULES, self._flow, _steady):
             found = rule(problem)
             if found is not None:
                 solvers, reasons = found
-                return tuple(_aimed(solver, self.tol) for solver in solvers), reasons
+                tol = self.tol
+                return (solvers if tol is None else tuple(each.aimed(tol) for each in solvers)), reasons
         return (), ("no direct solver suits this problem: a network is trained",)
 
-
-Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
-
-
-def _aimed(solver: Solver, tol: float | None) -> Solver:
-    """The solver with what stops it set for a relative error; sums of exact solutions cost the same at any."""
-    if tol is None:
-        return solver
-    if isinstance(solver, Fourier):
-        return replace(solver, tolerance=tol, work=ASKED_FOR * solver.work)
-    if isinstance(solver, (Conserve, Elements, Evolve, Integrate)):
-        return replace(solver, tolerance=tol)
-    if isinstance(solver, March):
-        return replace(solver, tail=tol)
-    if isinstance(solver, (LeastSquares, Cells, Sparse)):
-        # Residuals, which count derivatives: two digits below the error that is meant.
-        return replace(solver, tolerance=max(solver.tolerance, RESIDUAL_SHARE * tol))
-    return solver
+    def _flow(self, problem: Problem) -> Choice | None:
+        """Polynomials on cells have more digits, but not where the sides contradict each other, and not as fast."""
+        few = self.tol is not None and self.tol >= Evolve().tolerance
+        if (
+            problem.time is not None
+            or not (few or corners(problem))
+            or Evolve().obstacle(problem) is not None
+        ):
+            return None
+        reason = "a steady flow: Newton on triangles, from rest or along Reynolds' number; finer meshes"
+        return (Evolve(),), (reason,)
 
 
 def _ordinary(problem: Problem) -> Choice | None:
@@ -275,3 +271,6 @@ def _structure(problem: Problem) -> str:
         signs = dict.fromkeys(signs[i] for signs in middle_parities(problem).values())
         parts += [f"{MIDDLE[sign]} the middle of {axis.name}" for sign in signs if sign]
     return "; ".join(parts) or "no symmetry in the symbols: harmonics and polynomials on every axis"
+
+
+RULES = (_ordinary, _rectangles, _region, _torn, _seamed, _linear, _waves, _marched)

@@ -61,7 +61,7 @@ def solve(
     *,
     out: str | Path | None = None,
     force: bool = False,
-    budget: float | str | None = None,
+    budget: float | str | Budget | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
     """Solve a problem: a `Problem`, a name of the library, or the path of a problem file.
@@ -152,7 +152,10 @@ def problem_of(problem: Problem | str | Path) -> Problem:
     return problem if isinstance(problem, Problem) else library.named(str(problem))
 
 
-def _clock(budget: float | str | None) -> Budget:
+def _clock(budget: float | str | Budget | None) -> Budget:
+    """A clock that runs from now on, unless it runs already."""
+    if isinstance(budget, Budget):
+        return budget
     return Budget() if budget is None else Budget(budget_seconds(str(budget)))
 
 

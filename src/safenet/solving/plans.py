@@ -49,7 +49,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
         raise SafeNetError(f"{chosen.__name__} is a kind of solver", f"write sn.{chosen.__name__}()")
     if jumping(problem) and (problem.data or not isinstance(chosen, (Auto, Elements))):
         raise SafeNetError(
-            f"{problem.name}: a coefficient jumps under a derivative, and only elements know its flux",
+            f"{problem.name}: a coefficient jumps under a derivative, and only the solver elements handles such a flux",
             "leave out the solver, or interpolate the table linearly",
         )
     if hasattr(chosen, "plan"):

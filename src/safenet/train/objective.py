@@ -87,6 +87,24 @@ class OwnTerm(eqx.Module):
         return jnp.sqrt(self.weight / r.size) * r
 
 
+class Fresh(eqx.Module):
+    """x_i = lower + (upper − lower) u_i, u ~ U(0, 1)^d: uniform points in a box, others at every iteration."""
+
+    lower: Float[Array, " axes"]
+    upper: Float[Array, " axes"]
+    seed: Int[Array, ""]
+
+    def points(self, count: int, iteration: Int[Array, ""]) -> Float[Array, "n axes"]:
+        key = jax.random.fold_in(jax.random.key(self.seed), iteration)
+        shape = count, self.lower.shape[0]
+        return jax.random.uniform(key, shape, self.lower.dtype, self.lower, self.upper)
+
+
+def fresh_points(problem: Problem, seed: int, dtype: Any) -> Fresh:
+    lower, upper = (jnp.asarray([getattr(axis, end) for axis in problem.axes], dtype) for end in ("lo", "hi"))
+    return Fresh(lower, upper, jnp.asarray(seed, jnp.int32))
+
+
 class PhysicsLoss(eqx.Module):
     """The loss of a network's flat parameters θ; `field(θ)` is the network again.
 
@@ -103,6 +121,7 @@ class PhysicsLoss(eqx.Module):
     free: tuple[tuple[str, Number], ...] = eqx.field(
         static=True, default=()
     )  # unknown numbers: the last of θ
+    fresh: Fresh | None = None  # where Adam is given other points of the equations at every step
 
     def field(self, theta: Float[Array, " p"]) -> Any:
         network = theta[: theta.shape[0] - unknowns.size(self.free)] if self.free else theta
@@ -211,6 +230,13 @@ class PhysicsLoss(eqx.Module):
     def weighted(self, weights: Weights) -> PhysicsLoss:
         """The same loss with these weights."""
         return replace(self, weights=weights)
+
+    def renewed(self, iteration: Int[Array, ""]) -> PhysicsLoss:
+        """The same loss at the points of an iteration, where these are not the same for all."""
+        if self.fresh is None:
+            return self
+        count = next(term.points.shape[0] for term in self.terms if term.equation)
+        return self.at(self.fresh.points(count, iteration))
 
     def yardstick(self, total: Float[Array, ""], terms: Float[Array, " k"]) -> Float[Array, ""]:
         """Σ_k λ_k L_k with the plan's λ: the same measure at every θ, whatever the weights have become."""

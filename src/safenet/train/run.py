@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import SafeNetError
 from ..fields.saved import check_size
 from ..measure.heldout import held_out
-from ..measure.points import Points, sample
+from ..measure.points import FRESH, Points, sample
 from ..networks.methods import build
 from ..problem import Problem
 from ..run.budget import Budget
@@ -30,7 +30,7 @@ from ..run.folder import undamaged
 from ..run.found import Found
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord
-from .objective import PhysicsLoss, own_name, physics_loss, term_names
+from .objective import PhysicsLoss, fresh_points, own_name, physics_loss, term_names
 from .optimisers.status import CAPACITY, State, Status, sentence
 from .phases import Phase
 from .plan import Plan
@@ -127,10 +127,8 @@ class Run:
         if builds is not None and self.theta is not None and self.state is None:
             self._stage(builds)
         rounds = getattr(phase, "resample", 0)
-        if rounds and self.points is None:
-            self.points = even_points(
-                self.loss_and_theta()[0]
-            )  # one program before and after the first new points
+        if rounds:
+            self.start_resampling()
         loss, theta = self.loss_and_theta()
         spread = everywhere(loss)
         record = self.record(phase.name)
@@ -144,10 +142,8 @@ class Run:
             if rounds:
                 # By the step's number and never by the clock: the same points wherever the run was interrupted.
                 if int(state.iteration) and int(state.iteration) % rounds == 0:
-                    points = self._adaptive_points(loss, state)
-                    loss = loss.at(points)
+                    points, loss, state = self.resampled(phase, loss, state)
                     spread = everywhere(loss)
-                    state = everywhere(phase.refresh(spread, state))
                 count = min(count, rounds - int(state.iteration) % rounds)
             state, trace = phase.advance(spread, state, count)
             rows = np.asarray(trace.terms)[: int(trace.length)]
@@ -223,7 +219,10 @@ class Run:
             if self.own.points is not None:
                 points = Points(self.own.points, points.conditions)
             weighed = weighting(plan.network)
-            self._loss = physics_loss(self.problem, network, points, plan.weighing, weighed, self.own.terms)
+            loss, theta = physics_loss(self.problem, network, points, plan.weighing, weighed, self.own.terms)
+            if plan.sampler == FRESH:
+                loss = replace(loss, fresh=fresh_points(self.problem, plan.seed, theta.dtype))
+            self._loss = loss, theta
         loss, theta = self._loss
         loss = loss if self.points is None else loss.at(self.points)
         return loss.weighted(self.weights), theta if self.theta is None else self.theta
@@ -239,10 +238,18 @@ class Run:
             network = checked_network(self.problem, network, dtype)
         return network if own.start is None else started_from(own.start, network, self.problem, plan.seed)
 
-    def _adaptive_points(self, loss: PhysicsLoss, state: State) -> Any:
+    def start_resampling(self) -> None:
+        """The points with equal shares, so that one program serves before and after the first new points."""
+        if self.points is None:
+            self.points = even_points(self.loss_and_theta()[0])
+
+    def resampled(self, phase: Any, loss: PhysicsLoss, state: State) -> tuple[Any, PhysicsLoss, State]:
+        """Points drawn for the residuals at theta, the loss there, and the state on it."""
         seed = self.plan.seed, self.index, int(state.iteration)
-        points = adaptive_points(self.problem, loss, here(state.theta), self.plan.interior, seed)
-        return jnp.asarray(points, state.theta.dtype)
+        drawn = adaptive_points(self.problem, loss, here(state.theta), self.plan.interior, seed)
+        points = jnp.asarray(drawn, state.theta.dtype)
+        loss = loss.at(points)
+        return points, loss, everywhere(phase.refresh(everywhere(loss), state))
 
     def _keep(self, loss: PhysicsLoss, theta: Any) -> None:
         self.best, self.found = loss.field(theta), loss.found(theta)

@@ -20,15 +20,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import SafeNetError, nearest
-from ..measure.points import SAMPLERS
-from ..networks.methods import METHODS, Method, build, method
+from ..measure.points import FRESH, SAMPLERS
+from ..networks.methods import METHODS, Method, build, method, settled
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
 from .objective import own_name, term_names
-from .optimisers.lbfgs import LBFGS
-from .optimisers.own import Optax
-from .optimisers.ssbroyden import SSBroyden
-from .phases import DOUBLE, Phase, Stage, VariableProjection
+from .phases import Phase
 from .plan import OWN, SCOUT, Plan, checked_seed
 from .recipes import Recipe, recipe, scaled
 from .thresholds import DENSE_PARAMETERS
@@ -145,9 +142,13 @@ class Train:
         if self.recipe != OWN and recipe(self.recipe).linear and not problem.linear:
             return f"the recipe {self.recipe} is for linear problems, and this one is not"
         phases = self.own.phases or recipe(self.recipe).phases
-        alone = [phase.name for phase in phases if isinstance(phase, (Stage, VariableProjection))]
+        alone = [phase.name for phase in phases if not phase.finds_numbers]
         if problem.unknown and alone:
             return f"{alone[0]} finds no unknown numbers"
+        if self.sampler == FRESH and problem.region is not None:
+            return "fresh points are drawn in a box, and this domain is none"
+        if self.sampler == FRESH and self._network(Recipe(())).weighting == "rba":
+            return "a weight for each point needs points that stay"
         return None
 
     # ---- checks, each with its remedy
@@ -199,9 +200,11 @@ class Train:
         """The run as data: names and options resolved, sizes chosen for the problem and the device, with reasons."""
         obstacle = self.obstacle(problem)
         if obstacle:
-            raise SafeNetError(f"{problem.name}: {obstacle}", "use another recipe, e.g. levenberg-marquardt")
+            raise SafeNetError(
+                f"{problem.name}: {obstacle}", "use another recipe or sampler, e.g. levenberg-marquardt"
+            )
         usual = Recipe(()) if self.recipe == OWN else recipe(self.recipe)
-        chosen = self._network(usual)
+        chosen = settled(problem, self._network(usual))
         interior, condition = self._counts(usual)
         precision = self.precision or self._own_precision() or usual.precision
         plan = Plan(
@@ -221,7 +224,7 @@ class Train:
             **self._weights(problem),
         )
         phases, reasons = self._phases(problem, plan, usual)
-        short = [phase.name for phase in phases if isinstance(phase, DOUBLE)]
+        short = [phase.name for phase in phases if phase.double]
         if plan.precision == "float32" and short:
             raise SafeNetError(
                 f"{short[0]} needs float64", "leave out the precision, or choose a paper recipe"
@@ -271,7 +274,7 @@ class Train:
         """What a plan cannot hold, by name."""
         found = [f"network {type(self.own.module).__name__}"] if self.own.module is not None else []
         found += [f"network {self.own.factory.__name__}"] if self.own.factory is not None else []
-        found += [f"optimiser {phase.label}" for phase in self.own.phases if isinstance(phase, Optax)]
+        found += [phase.code for phase in self.own.phases if phase.code]
         found += [f"term {own_name(function)}" for _, function in self.own.terms]
         found += ["points"] if self.own.points is not None else []
         found += ["start"] if self.own.start is not None else []
@@ -281,15 +284,14 @@ class Train:
         self, problem: Problem, plan: Plan, usual: Recipe
     ) -> tuple[tuple[Phase, ...], tuple[str, ...]]:
         """The recipe's phases; L-BFGS instead of a dense inverse Hessian where that would not fit."""
-        phases = self.own.phases or usual.phases
-        if self.recipe != "default":
-            return phases, ()
+        if not usual.sparing:
+            return self.own.phases or usual.phases, ()
         size, most = self._parameters(problem, plan), DENSE_PARAMETERS[jax.default_backend() != "cpu"]
         if size <= most:
             why = f"{size} parameters: self-scaled Broyden with a dense inverse Hessian, in float64"
-            return phases, (why,)
+            return usual.phases, (why,)
         why = f"{size} parameters are too many for a dense inverse Hessian ({most} at most here): L-BFGS"
-        return tuple(LBFGS(p.iterations) if isinstance(p, SSBroyden) else p for p in phases), (why,)
+        return usual.sparing, (why,)
 
     def _parameters(self, problem: Problem, plan: Plan) -> int:
         if self.own.module is not None:

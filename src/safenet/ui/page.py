@@ -11,7 +11,7 @@ from typing import Any
 
 import panel as pn
 
-from .. import library, listed
+from .. import library
 from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
@@ -20,6 +20,7 @@ from ..solution import Solution, load
 from ..solving.plans import DATA_ONLY, NAMES, plan_for
 from ..views.explore import Explorer
 from ..views.notebook import solution_html
+from .gallery import gallery
 from .history import ResidualPlot, free_folder, past_runs, runs_table
 from .process import Process
 from .statement import BOXES, Statement, read, script
@@ -84,11 +85,7 @@ class Page:
     # ---- what is on it
 
     def _left(self) -> None:
-        titles = {"your own (heat equation)": ""} | {
-            text: name for name, text in listed.titles(listed.problems()).items()
-        }
-        self.gallery = pn.widgets.Select(label="Gallery", options=titles, sizing_mode="stretch_width")
-        self.gallery.param.watch(self._picked, "value")
+        self.gallery = gallery(self._picked)
         self.boxes = {
             key: pn.widgets.TextAreaInput(
                 label=key.capitalize(),
@@ -147,6 +144,7 @@ class Page:
     def view(self) -> Any:
         """Two columns that become one on a narrow screen."""
         left = pn.Column(
+            pn.pane.HTML("<b>Gallery</b>: pick a problem, then change it"),
             self.gallery,
             self.title,
             *(self.boxes[key] for key in BOXES),
@@ -177,16 +175,18 @@ class Page:
     # ---- stating
 
     def _fill(self, statement: Statement) -> None:
-        self.title.value = statement.name
-        for key, box in self.boxes.items():
-            box.value = getattr(statement, key)
+        texts = {self.title: statement.name} | {
+            box: getattr(statement, key) for key, box in self.boxes.items()
+        }
+        for box, text in texts.items():
+            box.param.update(value=text, value_input=text)  # the second is what was typed there last
 
     def _statement(self) -> Statement:
         typed = {key: box.value_input or box.value or "" for key, box in self.boxes.items()}
         return Statement(self.title.value_input or self.title.value or "", **typed)
 
-    def _picked(self, event: Any) -> None:
-        self._fill(Statement.of(library.problem(event.new).toml()) if event.new else EXAMPLE)
+    def _picked(self, name: str) -> None:
+        self._fill(Statement.of(library.problem(name).toml()) if name else EXAMPLE)
         self._check()
 
     def _typing(self, _: Any) -> None:

@@ -142,6 +142,6 @@ def _cauchy(problem: Problem) -> list[str]:
 
 def _unbounded(problem: Problem) -> list[str]:
     return [
-        f"the range of {part} cannot be bounded: something narrow in it may be stepped over."
+        f"the range of {part} cannot be bounded, so a narrow feature in it may be missed."
         for part in narrow(problem).unbounded
     ]

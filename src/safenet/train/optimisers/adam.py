@@ -14,7 +14,9 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from safenet.train.optimisers.status import (
+    Count,
     Objective,
+    Optimiser,
     State,
     Status,
     Trace,
@@ -26,6 +28,7 @@ from safenet.train.optimisers.status import (
     measure,
     moved,
     opening,
+    renewed,
     repeat,
     weighted,
 )
@@ -52,8 +55,10 @@ class AdamState(State):
 
 
 @dataclass(frozen=True)
-class Adam:
-    """η_i = rate · decay^(i/every), continuous in i, or constant over each `every` with `staircase`.
+class Adam(Optimiser):
+    """Adam: `iterations` steps at the rate η_i = rate · decay^(i/every).
+
+    The rate is continuous in i, or with `staircase` constant over each `every`.
 
     With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
     in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value (or
@@ -75,6 +80,7 @@ class Adam:
     patience: int = 0
     divergence: float = 1e6
     name: ClassVar[str] = "adam"
+    counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
     numbers: ClassVar[tuple[str, ...]] = (
         "iterations",
         "rate",
@@ -107,7 +113,7 @@ class Adam:
             weights=weights,
         )
 
-    def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
+    def advance(self, objective: Objective, state: AdamState, count: Count) -> tuple[AdamState, Trace]:
         program = replace(self, iterations=0, rate=0.0, decay=0.0)
         iterations = jnp.asarray(self.iterations, jnp.int32)
         rates = {"rate": jnp.asarray(self.rate, float), "decay": jnp.asarray(self.decay, float)}
@@ -157,6 +163,7 @@ def step(phase: Any, objective: Objective, state: AdamState) -> AdamState:
     """One step by the phase's `updated`, with its `patience` and `divergence`."""
     update, moments = phase.updated(weighted(objective, state.weights), state)
     theta = jnp.asarray(optax.apply_updates(state.theta, update))
+    objective = renewed(objective, state.iteration + 1)
     weights = adapt(objective, theta, state.weights, state.iteration + 1)
     objective = weighted(objective, weights)
     there = evaluate(objective, theta)

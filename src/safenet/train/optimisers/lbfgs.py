@@ -25,8 +25,10 @@ from jaxtyping import Array, Bool, Float, Float64, Int
 
 from safenet.train.optimisers.line_search import Line, Search, choose, opened, product, trial, unfinished
 from safenet.train.optimisers.status import (
+    Count,
     Evaluation,
     Objective,
+    Optimiser,
     Patient,
     Status,
     Trace,
@@ -60,8 +62,8 @@ class Searching(LBFGSState):
 
 
 @dataclass(frozen=True)
-class LBFGS:
-    """At most `iterations` accepted steps with `history` pairs.
+class LBFGS(Optimiser):
+    """L-BFGS: at most `iterations` accepted steps, with a memory of `history` pairs.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the loss by less than
     `tolerance`, relatively, and as NO_STEP when not even steepest descent, with the memory cleared, finds a lower loss.
@@ -95,7 +97,7 @@ class LBFGS:
             idle=jnp.asarray(0, jnp.int32),
         )
 
-    def advance(self, objective: Objective, state: LBFGSState, count: int) -> tuple[LBFGSState, Trace]:
+    def advance(self, objective: Objective, state: LBFGSState, count: Count) -> tuple[LBFGSState, Trace]:
         iterations = jnp.asarray(self.iterations, jnp.int32)
         tolerance = jnp.asarray(self.tolerance, state.theta.dtype)
         return _advance(objective, state, iteration_count(count), iterations, tolerance)
