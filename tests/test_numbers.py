@@ -103,9 +103,9 @@ NETWORKS = {
 
 def test_the_errors_of_networks_are_the_medians_of_their_rows(two_cores):
     errors = defaultdict(list)
-    for study in {study for study, _ in NETWORKS.values()}:
-        for row in networks_page.rows(study):
-            errors[study, row["method"], row["problem"]].append(pooled(row["l2re"]))
+    for line in (HOME / "results" / "networks.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        errors[row["study"], row["method"], row["problem"]].append(pooled(row["l2re"]))
     head, (*lines, printed) = table(README, "nh-heat", "wave")
     assert [line[0] for line in lines] == list(NETWORKS)
     names = [named(problem) for problem in head[1:]]
