@@ -133,9 +133,7 @@ FOURIER_PATIENCE = 80  # steps without an error too large, at most, before a lon
 FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance
 SNAPSHOTS = 48  # states of a run that are compared with the next one's
 EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
-ROUGH_FIRST = (
-    1e-5  # the tolerance of a first solution in a plane or in space, where two digits more are wanted
-)
+ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
 OVERHEAD = 2000  # points that cost as much as beginning to evaluate
 MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis

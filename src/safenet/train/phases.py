@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .optimisers.adam import Adam
+from .optimisers.adam import Adam, MultiAdam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
 from .optimisers.nncg import NNCG
@@ -17,6 +17,7 @@ __all__ = [
     "PHASES",
     "Adam",
     "LevenbergMarquardt",
+    "MultiAdam",
     "Optax",
     "Phase",
     "SSBroyden",
@@ -28,5 +29,15 @@ __all__ = [
 Phase = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt | Optax
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
-    for phase in (Adam, LBFGS, SSBroyden, NNCG, LevenbergMarquardt, VariableProjection, Stage, Optax)
+    for phase in (
+        Adam,
+        MultiAdam,
+        LBFGS,
+        SSBroyden,
+        NNCG,
+        LevenbergMarquardt,
+        VariableProjection,
+        Stage,
+        Optax,
+    )
 }
