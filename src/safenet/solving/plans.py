@@ -47,6 +47,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     chosen = solver_named(solver) if isinstance(solver, str) else solver
     if isinstance(chosen, type):
         raise SafeNetError(f"{chosen.__name__} is a kind of solver", f"write sn.{chosen.__name__}()")
+    # Elements alone integrate by parts, so that no other solver has a flux for a coefficient that jumps.
     if jumping(problem) and (problem.data or not isinstance(chosen, (Auto, Elements))):
         raise SafeNetError(
             f"{problem.name}: a coefficient jumps under a derivative, and only the solver elements handles such a flux",
