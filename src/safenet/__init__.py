@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit
+    from .inverse.posterior import Posterior
     from .networks import METHODS, Method
     from .problem import Box, Data, Disc, On, Polygon, Problem, Table
     from .problem.toml import dumps, loads, read
@@ -73,6 +74,7 @@ _NAMES = {
     "run.progress": ("Monitor",),
     "run.result": ("Outcome", "Result"),
     "inverse.plan": ("Fit",),
+    "inverse.posterior": ("Posterior",),
     "direct.solver": (
         "Cells",
         "Conserve",
@@ -139,6 +141,7 @@ __all__ = [
     "Optax",
     "Outcome",
     "Polygon",
+    "Posterior",
     "Problem",
     "Result",
     "SSBroyden",

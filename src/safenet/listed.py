@@ -27,13 +27,13 @@ PROBLEMS = (
 )
 
 SOLVERS: dict[str, str] = {
-    "modes": "a sum of exact solutions from the dispersion relation, coefficients from the conditions",
+    "modes": "a sum of exact solutions from the dispersion relation, with coefficients from the conditions",
     "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
     "march": "Newton on cells, on a grid or with series, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
     "elements": "elements of high degree on rectangles, sparse, thinner at corners: steady, linear, second order",
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
-    "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
+    "fourier": "exponential steps on a Fourier grid, for smooth solutions in periodic or mirror-symmetric boxes",
     "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
     "evolve": "quadratic triangles and Rosenbrock steps, for diffusion in time on regions of the plane",
     "sparse": "least squares for a growing list of products of polynomials, in four dimensions and more",

@@ -24,8 +24,8 @@ def plate(width, height):
     U = u(x, y, t)
     return Problem(
         Eq(U.diff(t), U.diff(x, 2) + U.diff(y, 2)),
-        on={x: (-1, -1 + width), y: (0, height), t: (0, 1)},
-        where=[
+        domain={x: (-1, -1 + width), y: (0, height), t: (0, 1)},
+        conditions=[
             *(Eq(U.subs(x, face), 0) for face in (-1, -1 + width)),
             *(Eq(U.subs(y, face), 0) for face in (0, height)),
             Eq(u(x, y, 0), 1),

@@ -86,9 +86,13 @@ def test_every_method_is_traced_on_every_problem(name):
         assert here.gradient.size > 6000
 
 
+# A variant of a method that is run is traced each time, and run by `make test-all`.
+VARIANTS = {"safe-net-literal", "fls-pinn", "rbf-p", "rff-tuned", "w-pinn-grid"}
+
+
 @pytest.mark.parametrize(
     ("name", "problem", "precision"),
-    [pytest.param(*case, marks=pytest.mark.slow) if case[0] in LARGE else case for case in ONCE],
+    [pytest.param(*case, marks=pytest.mark.slow if case[0] in {*VARIANTS, *LARGE} else ()) for case in ONCE],
 )
 def test_every_method_trains(name, problem, precision):
     train_a_little(method(name, depth=min(METHODS[name].depth, 2)), problem, precision)

@@ -237,7 +237,9 @@ class _Loop:
         except SafeNetError:
             raise  # no worker could be had: not the fault of a case
         except CancelledError:
-            raise SafeNetError("the cluster dropped its tasks", "see its scheduler; then go on") from None
+            raise SafeNetError(
+                "the cluster has dropped the tasks", "look at its scheduler, then run it again"
+            ) from None
         except Exception as error:
             if of_a_full_disk(error):
                 raise

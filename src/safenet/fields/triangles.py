@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.spatial import KDTree
+import scipy
 
 from ..trees import Tree
 from .field import Orders
@@ -149,7 +148,9 @@ def located(nodes: np.ndarray, cells: np.ndarray, points: np.ndarray) -> tuple[n
     """The triangle of each point and (ξ, η) in it; of points between a chord and its arc the nearest triangle."""
     corners = nodes[cells[:, :3]]
     near = min(NEAR, len(cells))
-    candidates = KDTree(corners.mean(axis=1)).query(points, k=near)[1].reshape(len(points), near)
+    candidates = (
+        scipy.spatial.KDTree(corners.mean(axis=1)).query(points, k=near)[1].reshape(len(points), near)
+    )
     best, home, place = np.full(len(points), np.inf), np.zeros(len(points), int), np.zeros((len(points), 2))
     left = np.arange(len(points))
     for k in range(near):
@@ -177,7 +178,7 @@ def _coordinates(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
     return xi
 
 
-def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> csr_matrix:
+def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> scipy.sparse.csr_matrix:
     """The slopes along an axis at the nodes, the mean over the triangles around each: (size, size)."""
     few = 3 if size < len(nodes) else 6
     functions, local = (linear, CORNERS) if few == 3 else (quadratic, NODES)
@@ -192,4 +193,6 @@ def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> csr_
         entries.append(gradient.ravel())
     around = np.bincount(cells[:, :few].ravel(), minlength=size)
     row = np.concatenate(rows)
-    return csr_matrix((np.concatenate(entries) / around[row], (row, np.concatenate(columns))), (size, size))
+    return scipy.sparse.csr_matrix(
+        (np.concatenate(entries) / around[row], (row, np.concatenate(columns))), (size, size)
+    )

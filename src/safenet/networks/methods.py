@@ -62,7 +62,7 @@ class Method:
     frequencies: str = "harmonic"  # of the Fourier products
     amplitudes: str = "unit"
     normalise: str = "point"
-    domain: bool = True  # features read off the conditions
+    domain: bool = True  # features taken from the conditions
     seams: bool = False  # whether the flow of a kink at a periodic seam joins those
     train_features: bool = True  # whether frequencies and amplitudes move with the layers
     # Layers.
@@ -207,7 +207,7 @@ METHODS: dict[str, Method] = {
 # What safe-net is where a dense inverse Hessian trains it: three layers on the features and the coordinates, the linear
 # form beside them, and an output for each function of the conditions. Chosen among some 25 variants, one seed each, on
 # the nine problems of the paper, by the worst ratio of an error to its goal: those nine are selection data, and other
-# problems and seeds are its test. results/network-default.json has what it reaches.
+# problems and seeds are its test. docs/networks.md has what it reaches.
 TRAINED_DENSELY: dict[str, Any] = {
     **{"features": 64, "width": 32, "depth": 3, "degree": 1},
     **{"skip": True, "carriers": True, "seams": True},

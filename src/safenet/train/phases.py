@@ -12,7 +12,6 @@ from .optimisers.varpro import VariableProjection
 from .staging import Stage
 
 __all__ = [
-    "DOUBLE",
     "LBFGS",
     "NNCG",
     "PHASES",
@@ -28,7 +27,6 @@ __all__ = [
 
 # VariableProjection and Stage are LevenbergMarquardt, too.
 Phase = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt | Optax
-DOUBLE = (SSBroyden, NNCG, LevenbergMarquardt)  # those that single precision would mislead
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
     for phase in (

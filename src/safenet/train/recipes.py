@@ -23,7 +23,6 @@ from .optimisers.adam import Adam, MultiAdam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
 from .optimisers.nncg import NNCG
-from .optimisers.own import Optax
 from .optimisers.ssbroyden import SSBroyden
 from .optimisers.varpro import VariableProjection
 from .phases import Phase
@@ -35,6 +34,7 @@ class Recipe:
     """Phases, and what goes with them where the user says nothing."""
 
     phases: tuple[Phase, ...]
+    sparing: tuple[Phase, ...] = ()  # instead, where a dense inverse Hessian would not fit
     until: tuple[int, ...] = ()  # the iterations in all at which a phase ends (0: its own count)
     rates: tuple[float, ...] = ()  # the rates of the first Adam to choose from
     network: Mapping[str, Any] = field(
@@ -53,6 +53,7 @@ RECIPES: dict[str, Recipe] = {
     # Sizes for a GPU, where 60,000 steps take about a minute; `SMALL` has those for a CPU.
     "default": Recipe(
         (Adam(1_000), SSBroyden(60_000, resample=500)),
+        sparing=(Adam(1_000), LBFGS(60_000)),
         network=TRAINED_DENSELY,
         interior=10_000,
         condition=1_000,
@@ -99,7 +100,8 @@ RECIPES: dict[str, Recipe] = {
 }
 SMALL = replace(
     RECIPES["default"],
-    phases=(Adam(1_000), SSBroyden(30_000, resample=500)),
+    phases=(Adam(1_000), SSBroyden(20_000, resample=500)),
+    sparing=(Adam(1_000), LBFGS(20_000)),
     network={**TRAINED_DENSELY, "features": 32, "width": 20, "depth": 2},
     interior=2_000,
     condition=200,
@@ -118,7 +120,5 @@ def scaled(phase: Phase, scale: float) -> Phase:
     """The phase with `scale` times its iterations; a patience is a number of iterations, too."""
     if scale == 1.0:
         return phase
-    shorter = replace(phase, iterations=max(1, round(scale * phase.iterations)))
-    if isinstance(shorter, (Adam, LevenbergMarquardt, Optax)) and shorter.patience:
-        return replace(shorter, patience=max(1, round(scale * shorter.patience)))
-    return shorter
+    counts = {name: getattr(phase, name) for name in phase.counted}
+    return replace(phase, **{name: max(1, round(scale * count)) for name, count in counts.items() if count})

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_matrix
-from scipy.sparse.linalg import splu
+import scipy
 
 GAMMA = 0.25
 ALPHA = 0.0, 0.386, 0.21, 0.63, 1.0, 1.0
@@ -44,8 +43,8 @@ class System:
     time derivative. `scale(y)` is what errors are relative to."""
 
     rate: Callable[[float, np.ndarray], np.ndarray]
-    slopes: Callable[[float, np.ndarray], csc_matrix]
-    mass: csc_matrix
+    slopes: Callable[[float, np.ndarray], scipy.sparse.csc_matrix]
+    mass: scipy.sparse.csc_matrix
     constant: bool
     regular: bool
     scale: Callable[[np.ndarray], np.ndarray]
@@ -92,7 +91,7 @@ def factored_lu(matrix: Any, regular: bool = False) -> Any:
     """LU; where every row has a mass or says y = g, an order for symmetric patterns is cheaper."""
     cheaper = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.01, "options": {"SymmetricMode": True}}
     try:
-        return splu(csc_matrix(matrix), **(cheaper if regular else {}))
+        return scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(matrix), **(cheaper if regular else {}))
     except RuntimeError:  # singular
         return None
 

@@ -59,7 +59,7 @@ def weak_form(problem: Problem) -> Weak:
     if problem.time is not None and any(problem.time_order(name) > 1 for name in problem.unknowns):
         raise SafeNetError("it has second derivatives in time")
     if len(problem.equations) != len(problem.unknowns):
-        raise SafeNetError("it has not one equation for each unknown")
+        raise SafeNetError("it does not have one equation for each unknown")
     jets: dict[Key, sp.Symbol] = {
         (name, order): sp.Symbol(
             Jet(name, (*order, 0)[: len(problem.axes)], (None,) * len(problem.axes)).text(problem.axis_names),
@@ -128,7 +128,7 @@ def _by_parts(
             axis = 0 if jet.orders[0] else 1
             other = axis if jet.orders[axis] == 2 else 1
             if jet.field != field or (axis != other):
-                raise SafeNetError(f"{symbol} is no diffusion of {field}")
+                raise SafeNetError(f"{symbol} is not a diffusion term of {field}")
             straight[axis] = a
             slope = jets[jet.field, (1, 0) if other == 0 else (0, 1)]
             inside[1 + axis] += a * slope

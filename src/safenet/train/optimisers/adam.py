@@ -17,6 +17,7 @@ from safenet.errors import SafeNetError
 from safenet.train.optimisers.status import (
     Count,
     Objective,
+    Optimiser,
     State,
     Status,
     Trace,
@@ -55,8 +56,10 @@ class AdamState(State):
 
 
 @dataclass(frozen=True)
-class Adam:
-    """η_i = rate · decay^(i/every), continuous in i, or constant over each `every` with `staircase`.
+class Adam(Optimiser):
+    """Adam: `iterations` steps at the rate η_i = rate · decay^(i/every).
+
+    The rate is continuous in i, or with `staircase` constant over each `every`.
 
     With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
     in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value (or
@@ -78,6 +81,7 @@ class Adam:
     patience: int = 0
     divergence: float = 1e6
     name: ClassVar[str] = "adam"
+    counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
     numbers: ClassVar[tuple[str, ...]] = (
         "iterations",
         "rate",

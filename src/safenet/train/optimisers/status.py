@@ -12,7 +12,7 @@ stop, the part of the state each of them has, and the loop that repeats a step o
 from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -57,6 +57,19 @@ _SENTENCES = {
 def sentence(status: int | Int[Array, ""]) -> str:
     """Why the run stands where it does, in words."""
     return _SENTENCES[Status(int(status))]
+
+
+class Optimiser:
+    """What a schedule asks of a phase, beside `start` and `advance`."""
+
+    double: ClassVar[bool] = False  # single precision would mislead it
+    finds_numbers: ClassVar[bool] = True  # it moves the unknown numbers of a problem, too
+    counted: ClassVar[tuple[str, ...]] = ("iterations",)  # its fields that count iterations
+
+    @property
+    def code(self) -> str:
+        """The name of what no plan can hold, "" if there is nothing."""
+        return ""
 
 
 @runtime_checkable
