@@ -48,6 +48,9 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         result.warnings.append(f"diverged: {result.stop_reason}")
     elif missed or not decided or (estimate or 0.0) > SOLVED_BELOW:
         result.outcome = Outcome.NOT_SOLVED
+    elif (asked := getattr(solution.plan, "tol", None)) is not None and (estimate or 0.0) > asked:
+        result.outcome = Outcome.NOT_SOLVED
+        result.warnings.append(f"the error is estimated at {estimate:.1e}, above the {asked:g} asked for")
     else:
         result.outcome = Outcome.SOLVED
     if missed and result.estimate is not None:

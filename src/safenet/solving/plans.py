@@ -59,7 +59,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
         if not solvers:
             plan = _train().plan(problem)
             return replace(plan, reasons=(*reasons, *plan.reasons))
-        return plan_of(solvers, problem, Auto.name, reasons, budget)
+        return replace(plan_of(solvers, problem, Auto.name, reasons, budget), tol=chosen.tol)
     if not hasattr(chosen, "passes"):
         raise SafeNetError(
             f"{solver!r} is not a solver",
