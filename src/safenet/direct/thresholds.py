@@ -133,9 +133,7 @@ FOURIER_PATIENCE = 80  # steps without an error too large, at most, before a lon
 FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance
 SNAPSHOTS = 48  # states of a run that are compared with the next one's
 EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
-ROUGH_FIRST = (
-    1e-5  # the tolerance of a first solution in a plane or in space, where two digits more are wanted
-)
+ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
 OVERHEAD = 2000  # points that cost as much as beginning to evaluate
 MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis
@@ -150,6 +148,7 @@ ELEMENTS_FALL = (
 )  # a level never counts as more than so much better; the second where corners are cut
 ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
 ELEMENTS_TORN = 1e-3  # error at which elements of a table of constants stop: singular at each of its corners
+ELEMENTS_FREE = 1000  # unknowns: another level costs a hundredth of a second, and its digits are taken
 ELEMENTS_STUCK = 3  # levels in a row that gain nothing
 ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to be tried
 

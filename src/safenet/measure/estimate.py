@@ -133,8 +133,9 @@ def estimated(
     value = (0,) * len(problem.axes)
     own, other = (np.asarray(jets(form, points, [value])[value]) for form in (field, better))
     error = float(np.linalg.norm(other - own) / max(float(np.linalg.norm(own)), 1e-300))
-    data = missed_data(problem, field)
-    error = error if data is None else max(error, min(data.missed, 1.0))
+    # Beside a solution that has grown far beyond its data, what they are missed by counts as it is.
+    data = dwarfed(problem, field) if problem.linear else None
+    error = error if data is None or data.times < DWARFED else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
         return Estimate(np.nan, 1.0, lost=NO_SLOPE)
     counted = None if since is None else (since, problem.axes[-1].hi)

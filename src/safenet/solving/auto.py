@@ -6,6 +6,7 @@ on a region of the plane         → polynomials on cells; in time triangles and
 conservation laws with jumps      → finite volumes
 jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
 linear, constant coefficients    → exact solutions of the equation, coefficients from the conditions
+linear, in a plane with sides    → marching on a grid, unless symmetry decouples the waves
 linear                           → least squares on one series; marching or cells if that is not resolved, and
                                    marching before it where initial values bend, jump, or disagree with faces
 nonlinear, smooth, periodic      → exponential steps on a Fourier grid, also where faces are mirrors
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, LeastSquares, March, Modes, Sparse
+from ..direct.modal_rows import decoupled
 from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
@@ -182,6 +184,10 @@ def _linear(problem: Problem) -> Choice | None:
     march = March(only_above=FINER_ABOVE)
     marches = march.obstacle(problem) is None
     series = LeastSquares().obstacle(problem) is None
+    if marches and len(problem.axes) > 2 and march.kind(problem) == "grid" and not decoupled(problem):
+        reason = f"linear in a box with sides, where waves do not decouple: {MARCHED['grid']}"
+        behind = (LeastSquares(only_above=SOLVED_BELOW),) if series else ()
+        return (March(), *behind), (reasons[0], reason)
     if marches and march.kind(problem) != "series" and (bent or clashes(problem)):
         how = "has a bend or a jump" if bent else "jumps"
         reasons.append(f"linear, but the solution {how} at the start: one time slab after another")

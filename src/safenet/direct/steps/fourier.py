@@ -69,6 +69,7 @@ class Fourier:
     tolerance: float = 1e-8
     points: int = 2**21
     work: float = 8e9
+    rough: bool = True  # a rough solution first, in a plane and in space
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
@@ -88,7 +89,7 @@ class Fourier:
         return None
 
     def aimed(self, tol: float) -> Fourier:
-        return replace(self, tolerance=tol, work=ASKED_FOR * self.work)
+        return replace(self, tolerance=tol, work=ASKED_FOR * self.work, rough=False)
 
     def passes(self, problem: Problem) -> tuple[Fourier, ...]:
         return (self,)
@@ -101,7 +102,7 @@ class Fourier:
     ) -> Iterator[Direct]:
         """A state for each run; a resumed one begins again. In a plane and in space a rough solution comes first."""
         best: Direct | None = None
-        rough = len(problem.axes) > 2 and self.tolerance < 1e-2 * ROUGH_FIRST
+        rough = self.rough and len(problem.axes) > 2 and self.tolerance < ROUGH_FIRST
         tolerances = (ROUGH_FIRST, self.tolerance) if rough else (self.tolerance,)
         spent = 0.0
         for tolerance in tolerances:
