@@ -160,7 +160,7 @@ class Fourier:
                 march.evaluations,
                 done=done,
                 final=done,
-                reason=f"reached t = {march.axis.hi:g} in {parts * len(trail.steps)} steps",
+                reason=_reached(march, parts * len(trail.steps), float(error.max())),
             )
             before, parts = parts, more
             march.monitor.level(found.parameters, float(error[-1]))
@@ -360,6 +360,11 @@ class _March:
         }
         reason = reasons.get(trail.ended) or failure(self.problem, trail.form, trail.t)[0]
         return Direct(None, done=True, given_up=True, reason=reason)
+
+
+def _reached(march: _March, steps: int, error: float) -> str:
+    text, tolerance = f"reached t = {march.axis.hi:g} in {steps} steps", march.solver.tolerance
+    return text if error <= tolerance else f"{text}, and not the tolerance of {tolerance:.0e}"
 
 
 def _parts(parts: int, times: float) -> int:
