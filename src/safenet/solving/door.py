@@ -301,7 +301,12 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         device=device_name(),
         stop_reason=carried.stop_reason,
         reasons=list(plan.reasons),
-        warnings=[*doubts(problem), *found.warnings, *_unfit(problem, carried)],
+        warnings=[
+            *doubts(problem),
+            *found.warnings,
+            *_unfit(problem, carried),
+            *judging.unsaid(problem, field),
+        ],
         phases=carried.records,
         candidates=told,
         found=found.to_json(),
