@@ -32,6 +32,7 @@ TRUTH = {
     "lorenz": {"s": 10, "r": 28, "b": 8 / 3},
     "brinkman": {"nue": 0.001, "K": 0.001},
     "vortices": {"c": 1, "nu": 0.05},
+    "sensors": {"nu": 0.1},
 }
 POINTS = 100_000
 
@@ -132,7 +133,7 @@ def points(steps: int = 20, rounds: int = 3) -> dict[str, Any]:
     from equinox import nn
 
     def network(key: Any) -> Any:
-        return nn.MLP(2, "scalar", 32, 3, activation=jax.numpy.tanh, key=key)
+        return nn.MLP(2, 1, 32, 3, activation=jax.numpy.tanh, key=key)
 
     rng = np.random.default_rng(0)
     x, t = rng.random((2, POINTS))

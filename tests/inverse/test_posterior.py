@@ -75,7 +75,7 @@ def test_it_is_saved_loaded_and_drawn(solved, tmp_path):
     assert again.diff("x").std(**at) == solved.diff("x").std(**at)
     assert again.plan == solved.plan
     labels = {text for ax in solved.plot().axes for text in (ax.get_ylabel(), ax.get_xlabel())}
-    assert {"mean of u(x, t)", "standard deviation of u"} <= labels
+    assert {"u(x, t)", "standard deviation of u"} <= labels
 
 
 def test_two_exact_solutions_are_a_linear_regression():

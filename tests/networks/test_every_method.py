@@ -92,10 +92,7 @@ VARIANTS = {"safe-net-literal", "fls-pinn", "rbf-p", "rff-tuned", "w-pinn-grid"}
 
 @pytest.mark.parametrize(
     ("name", "problem", "precision"),
-    [
-        pytest.param(*case, marks=pytest.mark.slow if case[0] in VARIANTS | set(LARGE) else ())
-        for case in ONCE
-    ],
+    [pytest.param(*case, marks=pytest.mark.slow if case[0] in {*VARIANTS, *LARGE} else ()) for case in ONCE],
 )
 def test_every_method_trains(name, problem, precision):
     train_a_little(method(name, depth=min(METHODS[name].depth, 2)), problem, precision)

@@ -66,7 +66,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     if not hasattr(chosen, "passes"):
         raise SafeNetError(
             f"{solver!r} is not a solver",
-            "give sn.Auto(), sn.Modes(), sn.LeastSquares(), sn.March(), sn.Cells() or sn.Train()",
+            "give a solver such as sn.Auto(), sn.March() or sn.Train(), or its name (safenet list)",
         )
     why = (f"the solver {chosen.name} was asked for",)
     return replace(plan_of((chosen,), problem, chosen.name, why, budget), tol=_asked(chosen))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .optimisers.adam import Adam, MultiAdam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
+from .optimisers.natural import NaturalGradient
 from .optimisers.nncg import NNCG
 from .optimisers.own import Optax
 from .optimisers.ssbroyden import SSBroyden
@@ -18,6 +19,7 @@ __all__ = [
     "Adam",
     "LevenbergMarquardt",
     "MultiAdam",
+    "NaturalGradient",
     "Optax",
     "Phase",
     "SSBroyden",
@@ -26,7 +28,7 @@ __all__ = [
 ]
 
 # VariableProjection and Stage are LevenbergMarquardt, too.
-Phase = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt | Optax
+Phase = Adam | LBFGS | SSBroyden | NNCG | NaturalGradient | LevenbergMarquardt | Optax
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
     for phase in (
@@ -35,6 +37,7 @@ PHASES: dict[str, type[Phase]] = {
         LBFGS,
         SSBroyden,
         NNCG,
+        NaturalGradient,
         LevenbergMarquardt,
         VariableProjection,
         Stage,
