@@ -47,9 +47,10 @@ from safenet.measure.scores import errors
 from safenet.networks.methods import Method, build
 from safenet.paper import tables
 from safenet.run.checkpoint import fill, leaves, pack, unpack, write_atomically
-from safenet.train.objective import PhysicsLoss, physics_loss, term_names
+from safenet.train.objective import PhysicsLoss, physics_loss
 from safenet.train.optimisers.adam import Adam, AdamState
 from safenet.train.optimisers.status import Status, sentence
+from safenet.train.terms import term_names
 from safenet.train.weighting import weighting
 
 CASES = tuple(

@@ -11,7 +11,8 @@ import safenet as sn
 from safenet.analysis import FollowGram, curvature, feature_grams, field_kernel, tangent_kernels
 from safenet.measure.points import sample
 from safenet.networks.methods import build, method
-from safenet.train.objective import physics_loss, term_names
+from safenet.train.objective import physics_loss
+from safenet.train.terms import term_names
 
 
 @pytest.fixture(scope="module")

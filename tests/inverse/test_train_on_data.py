@@ -10,7 +10,8 @@ import safenet as sn
 from safenet.measure.points import sample
 from safenet.networks.methods import build
 from safenet.solving.plans import plan_for
-from safenet.train.objective import Weighing, physics_loss, term_names
+from safenet.train.objective import Weighing, physics_loss
+from safenet.train.terms import term_names
 
 DECAY = """
 name = "decay"

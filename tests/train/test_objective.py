@@ -12,7 +12,8 @@ from safenet.measure.points import Points, sample
 from safenet.networks import build, method
 from safenet.problem import loads
 from safenet.train import objective
-from safenet.train.objective import Weighing, physics_loss, term_names
+from safenet.train.objective import Weighing, physics_loss
+from safenet.train.terms import term_names
 
 
 class Known(eqx.Module):

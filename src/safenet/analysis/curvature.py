@@ -17,7 +17,8 @@ from jaxtyping import Array, Float
 
 from ..errors import SafeNetError, nearest
 from ..measure.residuals import together
-from ..train.objective import PhysicsLoss, Term
+from ..train.objective import PhysicsLoss
+from ..train.terms import Term
 from ..train.weighting import Weighting
 
 OPERATORS = ("hessian", "gauss-newton")

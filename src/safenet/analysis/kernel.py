@@ -16,7 +16,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..train.objective import PhysicsLoss, Term
+from ..train.objective import PhysicsLoss
+from ..train.terms import Term
 
 POINTS = 128  # of each term
 ITERATIONS = 10_000  # of gradient descent, for what they would leave of the loss

@@ -28,9 +28,10 @@ from ..problem import Problem
 from ..problem.facts.structure import named_frequencies
 from ..solution import Solution
 from ..solving.door import Job, carry_out
-from ..train.objective import PhysicsLoss, physics_loss, term_names
+from ..train.objective import PhysicsLoss, physics_loss
 from ..train.plan import Plan
 from ..train.solver import Train
+from ..train.terms import term_names
 from ..train.weighting import NTK, weighting
 from .curvature import DENSE, curvature, widened
 from .density import Spectrum, eigenvalue_spectrum, quadrature_spectrum

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import library
 from ..report.figures import ITERATION, SERIES, Figure, Panel, axes, bar, line, thinned
-from ..train.objective import term_names
+from ..train.terms import term_names
 from . import names
 from .ablations import lambda_max
 from .evidence import ADAM, EARLY, OURS, PAPER, Evidence, Look, View, staged

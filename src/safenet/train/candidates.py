@@ -24,10 +24,10 @@ from ..run.folder import SEARCH
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, finite_or_none
 from .batch import train_runs
-from .objective import term_names
 from .plan import SCOUT, Plan
 from .run import Run
 from .solver import Own
+from .terms import term_names
 
 Told = list[dict[str, Any]]  # what came of each candidate, as result.json has it
 

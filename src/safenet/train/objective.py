@@ -23,11 +23,12 @@ from jaxtyping import Array, Float, Int
 from ..measure.points import Points
 from ..measure.residuals import PointResidual, together
 from ..networks.perceptron import trainable
-from ..problem import Condition, Problem, Relation
+from ..problem import Problem, Relation
 from ..problem.data import Measured
 from ..problem.numbers import Number
 from . import unknowns
 from .spread import block_count, summed
+from .terms import OwnTerm, Term, own_name, term_names
 from .weighting import NTK, Fixed, Weighting, Weights
 
 # Points per Jacobian block: bounds the memory of J at CHUNK × parameters. On two cores 1024 and 2048 are alike; on an
@@ -37,54 +38,6 @@ CHUNK = 2048
 # points at once, measured for a 4 × 50 network on 20k points (128 to 2048 are within a third of each other).
 CACHED = 256
 PANEL = 1024  # columns of J that are multiplied at once
-
-
-class Term(eqx.Module):
-    """One named term: its points, the plan's weight λ, its residual, and whether that is an equation's.
-
-    The equations of a loss have all the same points. Where points were drawn more densely in some places, their
-    `shares` (1 on average) make the mean over them the mean over the domain again.
-    """
-
-    points: Float[Array, "points columns"]
-    weight: Float[Array, ""]
-    residual: PointResidual
-    equation: bool = eqx.field(static=True, default=False)
-    shares: Float[Array, " points"] | None = None
-    measured: bool = eqx.field(static=True, default=False)  # data, each value beside its point
-
-    def mean(self, values: Float[Array, " points"]) -> Float[Array, ""]:
-        return jnp.mean(values if self.shares is None else self.shares * values)
-
-    def residuals(self, field: Any) -> Float[Array, " points"]:
-        return together(field, [self.residual], [self.points])[0]
-
-    def loss(self, residuals: Float[Array, " points"], weight: Float[Array, ...]) -> Float[Array, ""]:
-        """1/(2n) Σ w_i r_i², with one w for all points or one for each."""
-        if weight.ndim == 0:
-            return weight * jnp.mean(residuals**2) / 2
-        return jnp.mean(weight * residuals**2) / 2
-
-    def row_scale(self, weight: Float[Array, ...]) -> Float[Array, " points"]:
-        """√(w_i/n): with it, half the rows' squares sum to the loss."""
-        count = self.points.shape[0]
-        return jnp.broadcast_to(jnp.sqrt(weight / count), (count,))
-
-
-class OwnTerm(eqx.Module):
-    """A term that the user wrote: `residuals(network)` gives numbers to be made zero, by whatever it computes."""
-
-    weight: Float[Array, ""]
-    function: Callable[[Any], Any] = eqx.field(static=True)
-    name: str = eqx.field(static=True)
-
-    def residuals(self, field: Any) -> Float[Array, " n"]:
-        return jnp.ravel(jnp.asarray(self.function(field)))
-
-    def rows(self, field: Any) -> Float[Array, " n"]:
-        """√(w/n) r: half the sum of their squares is the weighted term."""
-        r = self.residuals(field)
-        return jnp.sqrt(self.weight / r.size) * r
 
 
 class Fresh(eqx.Module):
@@ -414,21 +367,3 @@ def flattened(network: Any) -> tuple[Float[Array, " p"], Any, Any]:
     theta, unravel = ravel_pytree(moving)
     moves = jax.tree.map(lambda leaf: leaf is not None, moving, is_leaf=lambda x: x is None)
     return theta, unravel, eqx.partition(network, moves)[1]
-
-
-def own_name(function: Any) -> str:
-    """What a term of the user's is called in a history."""
-    return str(getattr(function, "__name__", type(function).__name__))
-
-
-def term_names(problem: Problem) -> tuple[str, ...]:
-    """`equation` (numbered where there are several), each condition as it is written, `data u` for what is measured."""
-    several = len(problem.equations) > 1
-    equations = [f"equation {i + 1}" if several else "equation" for i in range(len(problem.equations))]
-    measured = (f"data {one.name}" for one in problem.measured)
-    return (*equations, *(_left(condition) for condition in problem.conditions), *measured)
-
-
-def _left(condition: Condition) -> str:
-    left = condition.text.split(" = ")[0]
-    return f"{left} on {condition.piece}" if condition.piece else left

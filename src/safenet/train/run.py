@@ -30,7 +30,7 @@ from ..run.folder import undamaged
 from ..run.found import Found
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord
-from .objective import PhysicsLoss, fresh_points, own_name, physics_loss, term_names
+from .objective import PhysicsLoss, fresh_points, physics_loss
 from .optimisers.status import CAPACITY, State, Status, sentence
 from .phases import Phase
 from .plan import Plan
@@ -38,6 +38,7 @@ from .resampling import adaptive_points, even_points
 from .solver import Own, Progress
 from .spread import agreed, everywhere, here
 from .start import started_from
+from .terms import own_name, term_names
 from .thresholds import CHUNK_SECONDS, RISEN, SAVE_EVERY
 from .weighting import Weights, weighting
 

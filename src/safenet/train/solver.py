@@ -24,10 +24,10 @@ from ..measure.points import FRESH, SAMPLERS
 from ..networks.methods import METHODS, Method, build, method, settled
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
-from .objective import own_name, term_names
 from .phases import Phase
 from .plan import OWN, SCOUT, Plan, checked_seed
 from .recipes import Recipe, recipe, scaled
+from .terms import own_name, term_names
 from .thresholds import DENSE_PARAMETERS, DENSE_SHARE
 
 PRECISIONS = ("float32", "float64")

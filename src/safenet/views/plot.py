@@ -153,7 +153,7 @@ def draw_lines(solution: Solution, name: str, places: list[Cut], axes: list[Axes
 
 
 def draw_losses(solution: Solution, ax: Axes) -> None:
-    from ..train.objective import term_names
+    from ..train.terms import term_names
 
     history = solution.history
     names = ("loss", *term_names(solution.problem))
