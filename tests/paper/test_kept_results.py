@@ -8,6 +8,7 @@ import pytest
 from safenet import METHODS, library, paper
 from safenet.bench.store import FAILED
 from safenet.networks.methods import settled
+from safenet.paper.evidence import PAPER, PRINTED_K, View
 from safenet.run.result import Outcome, Result
 
 HOME = Path(__file__).parents[2]
@@ -41,3 +42,32 @@ def test_rows_are_filed_by_the_network_they_had_and_not_by_its_name_then():
 def test_the_tables_of_the_docs_are_those_of_the_kept_rows(tmp_path):
     paper.write([*ROWS, HOME / "results" / "spectra.json"], markdown=tmp_path / "tables.md")
     assert (tmp_path / "tables.md").read_text("utf-8") == (HOME / "docs" / "tables.md").read_text("utf-8")
+
+
+COLUMNS = {"Burgers": "burgers", "Allen–Cahn": "allen-cahn"}
+
+
+@pytest.mark.parametrize("recipe", ["paper-1", "paper-2"])
+def test_the_numbers_of_the_benchmarks_page_are_medians_of_the_kept_rows(recipe):
+    page = (
+        (HOME / "docs" / "benchmarks.md")
+        .read_text("utf-8")
+        .split("## What there is so far")[1]
+        .split("## The page")[0]
+    )
+    tables = [part for part in page.split("\n\n") if part.startswith("| |")]
+    head, _, *lines = tables[("paper-1", "paper-2").index(recipe)].splitlines()
+    problems = [COLUMNS.get(name, name) for name in (cell.strip() for cell in head.split("|")[2:-1])]
+    view = View(paper.read(ROWS), PAPER, PRINTED_K)
+    compared = 0
+    for line in lines:
+        name, *cells = (cell.strip() for cell in line.split("|")[1:-1])
+        method = name.split("`")[1] if "`" in name else ""
+        for problem, cell in zip(problems, cells, strict=True):
+            number = cell.split()[0].strip("*")
+            if not method or number == "–":
+                continue
+            median = view.median(problem, method, recipe)
+            assert float(number) == float(f"{median:.1e}"), (method, problem, number, median)
+            compared += 1
+    assert compared > 20

@@ -35,11 +35,17 @@ def write(
     """Write what is asked for; the ledger is returned."""
     writing.check_asked(page, markdown, latex)
     results = read(sources)
-    entries, tables = ledger(results), [of_readings(results), *sheets(results)]
+    entries, tables = ledger(results), _with_readings(sheets(results), of_readings(results))
     writing.save(page, lambda: html(results, entries, tables))
     writing.save(markdown, lambda: as_markdown(entries, tables))
     writing.save(latex, lambda: as_latex(entries, tables))
     return entries
+
+
+def _with_readings(tables: Sequence[Sheet], readings: Sheet) -> list[Sheet]:
+    """Behind the main comparison."""
+    place = 1 + next(i for i, sheet in enumerate(tables) if sheet.kind == "paper")
+    return [*tables[:place], readings, *tables[place:]]
 
 
 def html(results: Evidence, entries: Sequence[Entry], tables: Sequence[Sheet]) -> str:
