@@ -65,7 +65,8 @@ class DirectPlan:
     def from_json(text: str) -> DirectPlan:
         data = json.loads(text)
         passes = tuple(PASSES[fields.pop("pass")](**fields) for fields in data["passes"])
-        return DirectPlan(data["solver"], passes, tuple(data["reasons"]), data.get("tol"))
+        tol = None if data.get("tol") is None else float(data["tol"])
+        return DirectPlan(data["solver"], passes, tuple(data["reasons"]), tol)
 
     # ---- what a list of runs asks of any plan: a direct solve has no network, no seed, and nothing to choose among
 

@@ -24,6 +24,7 @@ DWARFED = (
 MOVED_BELOW = 1e-8  # above, what rounding coordinates does to a solution does not count
 AMPLE = 3.0  # times the error that rounding made when it was tried once
 UNSEEN = 1e-12  # ‖J v‖ of a direction v of norm one, J with columns of norm one: less is rounding
+SUSPECT = 1e-8  # in the plane, where eigenfunctions are hardly polynomials: less is looked at once more
 HARDLY = 1e-5  # and less than this is hardly seen: where a condition is missing, or much grows within a slab
 BARELY = 3e-3  # the same of a slab: what begins there is too little of what it becomes
 TRIED_SIZES = 1.0, 4.0, 12.0  # of a solution: from these another is looked for

@@ -54,7 +54,9 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
     elif in_other_units(solution.problem, solution.field):
         result.outcome = Outcome.NOT_SOLVED  # a warning has said so
     else:
-        result.outcome = Outcome.SOLVED
+        above = _above(solution)
+        result.outcome = Outcome.NOT_SOLVED if above and estimate is not None else Outcome.SOLVED
+        result.warnings += [above] if above else []
     if missed and result.estimate is not None:
         result.estimate_left = max(
             result.estimate_left or 0.0, 1.0
@@ -66,8 +68,6 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
             else f"residual {share(residual)} on unseen points"
         )
         result.warnings.append(f"not solved: {why}")
-    if result.outcome == Outcome.SOLVED and (missing := _above(solution)):
-        result.warnings.append(missing)
 
 
 def unsaid(problem: Problem, field: object) -> list[str]:

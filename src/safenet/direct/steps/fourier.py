@@ -21,6 +21,7 @@ from ...problem.facts.semilinear import semilinear
 from ...problem.facts.structure import axis_kinds, breaks
 from ...run.budget import Budget
 from ...run.progress import Monitor
+from ...run.threads import one_thread
 from ..bases import first_modes
 from ..ending import failure
 from ..state import Direct
@@ -125,7 +126,8 @@ class Fourier:
     def _level(self, march: _March) -> Iterator[Direct]:
         """Runs with halved steps until the difference between two is small enough."""
         try:
-            trail = march.explore()
+            with one_thread():  # small products only
+                trail = march.explore()
         except KeyboardInterrupt:  # what there is of it is kept
             if (form := march.recorded()) is not None:
                 yield Direct(form)
@@ -138,7 +140,8 @@ class Fourier:
         yield kept
         parts, before = 2, 1
         for split in range(1, FOURIER_SPLITS + 1):
-            finer = march.repeat(trail, parts)
+            with one_thread():
+                finer = march.repeat(trail, parts)
             iterations += len(trail.steps) * parts
             if finer.ended:
                 yield march.end(finer, kept)
@@ -157,7 +160,7 @@ class Fourier:
                 march.evaluations,
                 done=done,
                 final=done,
-                reason=f"reached t = {march.axis.hi:g} in {parts * len(trail.steps)} steps",
+                reason=_reached(march, parts * len(trail.steps), float(error.max())),
             )
             before, parts = parts, more
             march.monitor.level(found.parameters, float(error[-1]))
@@ -357,6 +360,11 @@ class _March:
         }
         reason = reasons.get(trail.ended) or failure(self.problem, trail.form, trail.t)[0]
         return Direct(None, done=True, given_up=True, reason=reason)
+
+
+def _reached(march: _March, steps: int, error: float) -> str:
+    text, tolerance = f"reached t = {march.axis.hi:g} in {steps} steps", march.solver.tolerance
+    return text if error <= tolerance else f"{text}, and not the tolerance of {tolerance:.0e}"
 
 
 def _parts(parts: int, times: float) -> int:
