@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import networks_page
 from safenet.run.result import pooled
 
 HOME = Path(__file__).parents[1]
@@ -91,16 +92,39 @@ def test_the_table_of_accuracy_was_measured_on_both_machines(two_cores):
         assert float(here) == round(run["seconds"], 1), problem
 
 
-def test_the_errors_of_the_default_network_are_the_medians_of_its_rows(two_cores):
+# The lines of README's table of networks, as (study, method) of results/networks.jsonl; the last line is the paper's.
+NETWORKS = {
+    "SAFE-NET, default, H200": ("default", "safe-net"),
+    "SAFE-NET, a quarter of the steps": ("methods", "safe-net"),
+    "plain network, a quarter of the steps": ("methods", "pinn"),
+    "SAFE-NET, default, two cores, five minutes": ("two-cores", "safe-net"),
+}
+
+
+def test_the_errors_of_networks_are_the_medians_of_their_rows(two_cores):
     errors = defaultdict(list)
-    for row in results("network-default.json")["rows"]:
-        errors[row["problem"]].append(pooled(row["l2re"]))
-    head, rows = table(README, "nh-heat", "wave")
-    measured, printed = rows
-    assert len(head) == 10
-    for problem, ours, paper in zip(head[1:], measured[1:], printed[1:], strict=True):
-        assert agrees(ours, statistics.median(errors[named(problem)])), problem
-        assert agrees(paper, two_cores[named(problem)]["paper"]), problem
+    for line in (HOME / "results" / "networks.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        errors[row["study"], row["method"], row["problem"]].append(pooled(row["l2re"]))
+    head, (*lines, printed) = table(README, "nh-heat", "wave")
+    assert [line[0] for line in lines] == list(NETWORKS)
+    names = [named(problem) for problem in head[1:]]
+    for title, *cells in lines:
+        medians = [statistics.median(errors[*NETWORKS[title], name] or [0.0]) for name in names]
+        expected = [f"{median:.0e}" if median else "–" for median in medians]
+        assert all(agrees(a, b) if b else a == "–" for a, b in zip(cells, medians, strict=True)), (
+            title,
+            expected,
+        )
+    for paper, name in zip(printed[1:], names, strict=True):
+        assert agrees(paper, two_cores[name]["paper"]), name
+
+
+def test_the_page_about_networks_is_made_of_its_rows(two_cores):
+    page = networks_page.PAGE.read_text("utf-8")
+    assert networks_page.written(page) == page
+    for problem, printed in networks_page.PRINTED.items():
+        assert agrees(f"{printed:.1e}", two_cores[problem]["paper"]), problem
 
 
 def test_the_tables_of_the_paper_are_medians_of_the_kept_rows():

@@ -112,7 +112,16 @@ def backwards(rng, noise):
     return {"x": x, "t": np.full(99, 0.5), "u": noise(temperature_of(x, 0.5))}
 
 
-EXAMPLES = (diffusion, reaction, lorenz, brinkman, vortices, coefficient, conductivity, backwards)
+def sensors(rng, noise):
+    """nu = 0.1; the initial temperature, 1 + cos πx + cos(3πx)/2, is not told"""
+    x, t = np.repeat([0, 0.3, 0.7, 1], 50), np.tile(np.linspace(0.05, 2, 50), 4)
+    u = 1 + sum(
+        c * np.exp(-((n * np.pi) ** 2) * t / 10) * np.cos(n * np.pi * x) for n, c in ((1, 1), (3, 0.5))
+    )
+    return {"x": x, "t": t, "u": noise(u)}
+
+
+EXAMPLES = (diffusion, reaction, lorenz, brinkman, vortices, coefficient, conductivity, backwards, sensors)
 
 
 def make(example, level=NOISE, seed=2026):

@@ -60,7 +60,16 @@ if TYPE_CHECKING:
     from .solution import Solution, load
     from .solving.auto import Auto
     from .solving.door import resume, solve, solve_many
-    from .train.phases import LBFGS, NNCG, Adam, LevenbergMarquardt, Optax, SSBroyden
+    from .train.phases import (
+        LBFGS,
+        NNCG,
+        Adam,
+        LevenbergMarquardt,
+        MultiAdam,
+        NaturalGradient,
+        Optax,
+        SSBroyden,
+    )
     from .train.recipes import RECIPES
     from .train.solver import Train
 
@@ -88,7 +97,16 @@ _NAMES = {
         "Sparse",
     ),
     "train.solver": ("Train",),
-    "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "Optax", "SSBroyden"),
+    "train.phases": (
+        "LBFGS",
+        "NNCG",
+        "Adam",
+        "LevenbergMarquardt",
+        "MultiAdam",
+        "NaturalGradient",
+        "Optax",
+        "SSBroyden",
+    ),
     "train.recipes": ("RECIPES",),
     "solution": ("Solution", "load"),
     "solving.auto": ("Auto",),
@@ -136,6 +154,8 @@ __all__ = [
     "Method",
     "Modes",
     "Monitor",
+    "MultiAdam",
+    "NaturalGradient",
     "On",
     "Optax",
     "Outcome",

@@ -50,6 +50,8 @@ METHODS: dict[str, str] = {
     "rff-tuned": "random Fourier features of about one cycle per box",
     "rbf": "128 normalised radial functions with trainable centres and widths",
     "rbf-p": "rbf and all monomials up to degree two",
+    "piratenet": "gated residual blocks on random Fourier features that start as the identity (Wang et al., 2024)",
+    "pinnsformer": "attention over five later times, with waves as activations (Zhao et al., 2024)",
 }
 RECIPES: dict[str, str] = {
     "default": "1k Adam, then self-scaled Broyden in float64 with new points; sizes follow the device",
@@ -62,6 +64,7 @@ RECIPES: dict[str, str] = {
     "paper-3d": "25k Adam, 10k L-BFGS, 5k Adam",
     "paper-3e": "Adam until the loss is on a plateau, then L-BFGS, 40k in all",
     "paper-4": "100k Adam",
+    "multiadam": "schedule 1 with moments of their own for equations and conditions in Adam (Yao et al., 2023)",
     "ssbroyden": "1k Adam, then 20k self-scaled Broyden steps with a dense inverse Hessian",
     "levenberg-marquardt": "200 Levenberg–Marquardt steps",
     "adaptive-points": "200 Levenberg–Marquardt steps; every 20, new points where the residual is large",

@@ -173,6 +173,15 @@ class Solution:
         fields = {name: values[:, i].reshape(shape) for i, name in enumerate(self.problem.unknowns)}
         return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
 
+    def read_off(self, *data: Any) -> dict[str, FoundNumber]:
+        """Of a family u(x, t; nu): the nu that fits data best, with its standard error, without solving anything.
+
+        Every axis for which the data have no column is found: `sol.read_off(sn.Data(x=…, t=…, u=…))["nu"]`."""
+        from .inverse.family import read_off
+
+        self._check_undifferentiated("fitted", "give its values as data of a derivative: value='u_x'")
+        return read_off(self.problem, self.field, data)
+
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
         if not isinstance(order, Integral) or int(order) < 0:

@@ -9,10 +9,12 @@ import sympy as sp
 from scipy.optimize import brentq
 
 import safenet as sn
+from safenet.direct.plan import DirectPlan
 from safenet.direct.volumes.conserve import steepens
 from safenet.direct.volumes.scheme import Scheme
-from safenet.problem.facts.conservation import conservation
+from safenet.problem.facts.conservation import carriers, conservation
 from safenet.solving.auto import Auto
+from safenet.solving.plans import plan_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "shocks"
 X = (np.arange(500) + 0.5) / 500
@@ -184,3 +186,46 @@ def test_a_flux_that_is_not_convex_has_the_shock_of_small_viscosity():
     exact = np.where(x < 0.75 * t, 1, fan)
     error = np.abs(solution(x=x, t=t) - exact).sum() / np.abs(exact).sum()
     assert error < 2 * solution.result.estimate < 0.04
+
+
+STEP = """
+name = "step"
+unknowns = ["u"]
+equations = ["u_t + u*u_x = 0"]
+conditions = ["u(x, 0) = where(x < 0, 1, 0)", "u(-1, t) = 1", "u(1, t) = 0"]
+domain = { x = [-1, 1], t = [0, 0.5] }
+"""
+
+
+def test_a_tolerance_that_is_missed_is_a_warning_and_not_solved():
+    coarse = sn.Conserve(tolerance=1e-6, cells=400)
+    with pytest.warns(
+        sn.SafeNetWarning, match=r"the tolerance of 1e-06 is missed: the error is estimated at"
+    ):
+        result = sn.solve(sn.loads(STEP), coarse).result
+    assert result.outcome == "not solved"
+    assert result.estimate > 1e-6
+    assert not sn.solve(sn.loads(STEP), sn.Conserve(tolerance=0.05)).result.warnings
+    asked = plan_for(sn.loads(STEP), sn.Auto(tol=1e-3))
+    assert DirectPlan.from_json(asked.to_json()).tol == asked.tol == 1e-3
+    assert plan_for(sn.loads(STEP), sn.Conserve()).tol is None
+
+
+def dam(second):
+    return sn.loads(f"""
+name = "dam"
+unknowns = ["h", "v"]
+equations = ["h_t + diff({"v" if "diff" in second else "h*v"}, x) = 0", "v_t + {second} = 0"]
+conditions = ["h(x, 0) = where(x < 0, 2, 1)", "v(x, 0) = 0", "h(-1, t) = 2", "h(1, t) = 1", "v(-1, t) = 0",
+    "v(1, t) = 0"]
+domain = {{ x = [-1, 1], t = [0, 0.4] }}
+""")
+
+
+def test_a_velocity_that_is_taken_as_conserved_is_a_warning_and_a_momentum_is_none():
+    assert carriers(dam("v*v_x + h_x")) == (("v", "h"),)
+    assert carriers(dam("diff(v**2/h + h**2/2, x)")) == ()  # v is h times the velocity
+    with pytest.warns(
+        sn.SafeNetWarning, match=r"at jumps v is taken as conserved.* write the equation of h\*v"
+    ):
+        sn.solve(dam("v*v_x + h_x"), sn.Conserve(tolerance=0.1))

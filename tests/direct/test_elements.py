@@ -1,5 +1,7 @@
 """Elements on rectangles: a corner's singular function, waves through impedance sides, coefficients that vary."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,10 @@ def test_nodes_carry_polynomials_and_their_slopes_exactly(degree):
     assert np.allclose(
         np.polynomial.chebyshev.chebval(points, to_chebyshev @ power), points**degree, atol=1e-13
     )
+
+
+def test_the_digits_of_a_small_system_are_taken_beyond_the_tolerance():
+    found = sn.solve(Path(__file__).parents[2] / "examples" / "poisson-neumann.toml", sn.Elements())
+    assert found.error().l2re < 1e-13
+    assert found.result.estimate < 1e-12
+    assert found.result.parameters < 1000

@@ -12,6 +12,7 @@ from safenet.direct import Cells, LeastSquares, March, carry_out, march, plan_of
 from safenet.direct.ending import failure
 from safenet.direct.marches import CELL_MARCHES
 from safenet.direct.plan import DirectPlan
+from safenet.problem.facts.conservation import vanishing_diffusion
 from safenet.run.result import Ending
 from scoring import last, states
 
@@ -165,3 +166,30 @@ def test_cells_that_only_make_it_worse_are_few():
     found = states(Cells(degree=6), sn.loads(text))
     assert len(found) < 12
     assert found[-1].reason == "smaller cells no longer reduce the residual"
+
+
+POROUS = """
+name = "porous"
+unknowns = ["u"]
+equations = ["u_t = diff(u**2, x, 2)"]
+conditions = ["u(x, 0) = max(0, 1 - x**2)", "u(-4, t) = 0", "u(4, t) = 0"]
+domain = { x = [-4, 4], t = [0, 1] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("", "", "u"),
+        ("u**2", "u**2 + u", None),  # never below u_xx
+        ("max(0, 1 - x**2)", "2 + cos(pi*x/4)", None),  # positive values
+        ("diff(u**2, x, 2)", "u_xx - u**3", None),  # a number before u_xx
+    ],
+)
+def test_diffusion_that_vanishes_is_read_off_the_symbols_and_said(before, after, found):
+    problem = sn.loads(POROUS.replace(before, after) if before else POROUS)
+    assert vanishing_diffusion(problem) == found
+    why, ends = failure(problem, None, 0.1)
+    assert not ends
+    assert ("the diffusion of u vanishes" in why) == (found is not None)
+    assert ("may not exist" in why) == (found is None)

@@ -182,3 +182,11 @@ def test_three_constants_of_lorenz():
     y = solve_ivp(rate, (0, 3), [-8, 7, 27], "DOP853", t, rtol=1e-12, atol=1e-12).y
     sol = sn.solve(sn.loads(text).with_data(sn.Data(t=t, **dict(zip("xyz", y, strict=True)))))
     assert list(sol.found.values()) == pytest.approx([10, 28, 8 / 3], rel=1e-8)
+
+
+def test_a_sigma_far_too_large_is_named():
+    t = np.linspace(0, 1, 20)
+    data = sn.Data(t=t, u=np.exp(-t) + 1e-3 * np.cos(40 * t), sigma=1.0)
+    decay = sn.Problem("u_t = -u", domain={"t": (0, 1)}, conditions=["u(0) = 1"], data=data)
+    (said,) = sn.solve(decay).result.warnings
+    assert "only 0.0007 times sigma" in said

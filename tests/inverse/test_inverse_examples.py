@@ -17,6 +17,7 @@ NUMBERS = {
     "lorenz": {"s": 10, "r": 28, "b": 8 / 3},
     "brinkman": {"nue": 0.001, "K": 0.001},
     "vortices": {"c": 1, "nu": 0.05},
+    "sensors": {"nu": 0.1},
 }
 x = np.linspace(0, 1, 101)
 square = dict(zip("xy", np.meshgrid(x[::4], x[::4], indexing="ij"), strict=True))
@@ -31,7 +32,7 @@ ILL_POSED = ("conductivity", "backwards")
 
 def example(name, level=MADE["NOISE"], seed=2026):
     text = (EXAMPLES / f"{name}.toml").read_text("utf-8").split("[[data]]")[0]
-    return sn.loads(text, name).with_data(sn.Data(MADE["make"](MADE[name], level, seed)))
+    return sn.loads(text, name, data=sn.Data(MADE["make"](MADE[name], level, seed)))
 
 
 def slow(*names):
@@ -53,7 +54,9 @@ def test_the_script_writes_what_a_file_reads(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.glob("*.csv")} == {"reaction.csv"}
 
 
-@pytest.mark.parametrize("name", ["diffusion", "reaction", "brinkman", *slow("lorenz", "vortices")])
+@pytest.mark.parametrize(
+    "name", ["diffusion", "reaction", "brinkman", *slow("lorenz", "vortices", "sensors")]
+)
 def test_the_numbers_are_found(name):
     sol = sn.solve(example(name))
     for key, truth in NUMBERS[name].items():

@@ -75,7 +75,7 @@ def test_it_is_saved_loaded_and_drawn(solved, tmp_path):
     assert again.diff("x").std(**at) == solved.diff("x").std(**at)
     assert again.plan == solved.plan
     labels = {text for ax in solved.plot().axes for text in (ax.get_ylabel(), ax.get_xlabel())}
-    assert {"mean of u(x, t)", "standard deviation of u"} <= labels
+    assert {"u(x, t)", "standard deviation of u"} <= labels
 
 
 def test_two_exact_solutions_are_a_linear_regression():
@@ -84,7 +84,7 @@ def test_two_exact_solutions_are_a_linear_regression():
     t = rng.random(400) * 2
     X = np.stack([np.cos(3 * t), np.sin(3 * t)], axis=1)
     data = sn.Data(t=t, u=X @ [2, 1] + 0.1 * rng.normal(size=400), sigma=0.1)
-    sol = sn.solve(sn.Problem("u_tt = -9*u", on={"t": (0, 2)}, data=data))
+    sol = sn.solve(sn.Problem("u_tt = -9*u", domain={"t": (0, 2)}, data=data))
     C = 0.01 * np.linalg.inv(X.T @ X)
     for at in (0.0, 0.7):
         value, slope = [np.cos(3 * at), np.sin(3 * at)], [-3 * np.sin(3 * at), 3 * np.cos(3 * at)]
@@ -126,7 +126,7 @@ def test_a_potential_from_scattered_values_without_any_condition():
         return np.exp(2 * x) * np.sin(2 * y) / 4 + x * y
 
     data = sn.Data(x=x, y=y, u=potential(x, y) + 0.01 * rng.normal(size=60))
-    sol = sn.solve(sn.Problem("u_xx + u_yy = 0", on={"x": (0, 1), "y": (0, 1)}, data=data))
+    sol = sn.solve(sn.Problem("u_xx + u_yy = 0", domain={"x": (0, 1), "y": (0, 1)}, data=data))
     x, y = rng.random((2, 200))
     scaled = (sol(x=x, y=y) - potential(x, y)) / sol.std(x=x, y=y)
     assert np.mean(np.abs(scaled) < 2) > 0.85
@@ -144,7 +144,7 @@ def test_where_it_does_not_suit_it_says_why():
         with pytest.raises(sn.SafeNetError, match=said):
             plan_for(wrong, sn.Posterior())
     with pytest.raises(sn.SafeNetError, match=r"sn\.Posterior"):
-        sn.solve(sn.Problem("u_t = -u", on={"t": (0, 1)}, where=["u(0) = 1"])).std(t=0.5)
+        sn.solve(sn.Problem("u_t = -u", domain={"t": (0, 1)}, conditions=["u(0) = 1"])).std(t=0.5)
 
 
 NU = ROD.replace("u_xx/10", "nu*u_xx") + "unknown = { nu = { start = 0.05, above = 0 } }\n"

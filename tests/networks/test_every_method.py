@@ -35,6 +35,8 @@ ONCE = [
     (name, PAPER[i % len(PAPER)], PRECISIONS[(i + i // len(PAPER)) % 2]) for i, name in enumerate(METHODS)
 ]
 
+LARGE = ("piratenet", "pinnsformer")  # hundreds of thousands of parameters: a minute to compile and train
+
 
 def loss_of(problem, chosen, precision, key):
     network = build(problem, chosen, key=key, dtype=jnp.dtype(precision))
@@ -90,7 +92,7 @@ VARIANTS = {"safe-net-literal", "fls-pinn", "rbf-p", "rff-tuned", "w-pinn-grid"}
 
 @pytest.mark.parametrize(
     ("name", "problem", "precision"),
-    [pytest.param(*case, marks=pytest.mark.slow if case[0] in VARIANTS else ()) for case in ONCE],
+    [pytest.param(*case, marks=pytest.mark.slow if case[0] in {*VARIANTS, *LARGE} else ()) for case in ONCE],
 )
 def test_every_method_trains(name, problem, precision):
     train_a_little(method(name, depth=min(METHODS[name].depth, 2)), problem, precision)

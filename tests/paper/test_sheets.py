@@ -6,6 +6,8 @@ import pytest
 
 from safenet.paper import Evidence, ledger, tables
 from safenet.paper.compared import sheets
+from safenet.paper.evidence import OURS
+from safenet.paper.readings import of_readings
 from safenet.paper.text import latex, markdown
 from safenet.report.sheets import Cell
 from safenet.report.text import escaped, stacked
@@ -186,3 +188,20 @@ def test_a_list_calls_methods_problems_and_the_scale_as_the_paper_does(results):
     assert ("Wave", "SAFE-NET, ours", "paper-1", "the paper's") in [
         tuple(line[place].text for place in (0, 1, 2, -1)) for line in listed.rows
     ]
+
+
+def test_readings_stand_beside_the_printed_errors_and_are_counted():
+    rows = [row("reaction", OURS, "paper-1", 1e-2), row("reaction", OURS, "paper-1", 0.4, k="auto")]
+    rows += [row("reaction", "pinn", "paper-1", 5e-2, depth=3, scaled=False)]
+    rows += [row("wave", OURS, "paper-1", 1e-3, precision="float64")]
+    sheet = of_readings(Evidence(rows))
+    lines = {line[0].text: {cell.mark for cell in line[1:] if cell.mark} for line in sheet.rows}
+    assert lines == {
+        "SAFE-NET · as it is here": {"same"},
+        "SAFE-NET · k=auto": {"worse"},
+        "SAFE-NET · precision=float64": {"same"},
+        "PINN · depth=3 · scaled=false": {"same"},
+    }
+    assert "SAFE-NET · k=auto 0 of 1" in sheet.notes[0]
+    assert sheet.measured == 4
+    assert of_readings(Evidence([])).missing == "safenet bench readings --out DIR"

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from sympy import Eq, Function, Rational, cos, exp, pi, sin, symbols
-from sympy.utilities.lambdify import implemented_function
 
 from safenet.errors import SafeNetError
 from safenet.problem import Problem
@@ -442,9 +441,6 @@ def test_repr_shows_the_statement() -> None:
     assert repr(heat(name="heat")) == "Problem(heat: u_t = u_xx; x ∈ [0, 1], t ∈ [0, 1])"
 
 
-def test_a_python_function_is_sent_to_the_tables():
-    k = implemented_function("k", lambda x: 1 + x)
-    with pytest.raises(SafeNetError, match=r"has no formula\n.*Table"):
-        heat(equations=Eq(U.diff(t), k(x) * U.diff(x, 2)))
+def test_a_python_function_for_a_parameter_is_sent_to_the_tables():
     with pytest.raises(SafeNetError, match=r"the parameter c is a function\n.*Table"):
         heat(parameters={"c": lambda x: x})

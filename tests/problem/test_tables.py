@@ -166,3 +166,11 @@ def test_a_solution_with_a_table_is_that_with_its_formula():
     table = sn.solve(heat(Table(k, x=(0, 1)), text), sn.March())
     x = np.linspace(0, 1, 21)
     np.testing.assert_allclose(table(x=x, t=0.1), formula(x=x, t=0.1), atol=1e-6)
+
+
+def test_a_python_function_has_the_axes_that_its_arguments_name():
+    on = {"x": (0, 2), "y": (0, 1)}
+    tables = {"k": lambda y: 1 + y**2}
+    problem = sn.Problem("diff(k*u_x, x) + u_yy = 0", domain=on, conditions=["u(0, y) = 0"], tables=tables)
+    assert problem.tables["k"].of == ("y",)
+    assert problem.tables["k"].spline([0.5], (0,)) == pytest.approx(1.25)

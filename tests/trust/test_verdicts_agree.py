@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import warnings
 from pathlib import Path
@@ -34,6 +35,9 @@ NETWORK = [
     "--scale",
     "0.001",
 ]
+FRONT = stated("u_t + u*u_x = 0", "u(0, t) = 1; u(x, 0) = where(x < 1/4, 1, 0)", "x = [0, 1], t = [0, 0.5]")
+MEASURED = DECAY.replace("-u", "-k*u") + '[unknown]\nk = { start = 1 }\n[[data]]\nfile = "probe.csv"\n'
+BLIND = MEASURED.replace("-k*u", "-k*m*u").replace("k = {", "m = { start = 2 }\nk = {")
 SMALL = {"points": 16, "features": 4, "width": 4, "scale": 0.001}
 # statement, command, solver in Python, outcome, exit status, whether there is an estimate
 TABLE = {
@@ -63,6 +67,19 @@ TABLE = {
         True,
     ),
     "blows up": (stated("u_t = u**2", "u(0) = 1", "t = [0, 2]"), ["solve"], "auto", "given up", 1, False),
+    "less than was asked for": (FRONT, ["solve", "--tol", "1e-6"], sn.Auto(tol=1e-6), "not solved", 1, True),
+    "a front": (FRONT, ["solve", "--tol", "0.05"], sn.Auto(tol=0.05), "solved", 0, True),
+    "by finite volumes": (FRONT, ["solve", "--solver", "conserve"], "conserve", "solved", 0, True),
+    "a number from data": (MEASURED, ["solve"], "auto", "solved", 0, True),
+    "numbers that the data do not tell apart": (BLIND, ["solve"], "auto", "solved", 0, False),
+    "heat backwards": (
+        stated("u_t = -u_xx", "u(0, t) = 0; u(1, t) = 0; u(x, 0) = x*(1 - x)", "x = [0, 1], t = [0, 0.1]"),
+        ["solve", "--solver", "modes"],
+        "modes",
+        "not solved",
+        1,
+        False,
+    ),
     "a poor network": (DECAY, NETWORK, sn.Train("safe-net", "paper-4", **SMALL), "not solved", 1, None),
 }
 
@@ -74,7 +91,7 @@ def ran(arguments: list[str], monkeypatch, capsys) -> tuple[int, str]:
     return int(ended.value.code or 0), capsys.readouterr().out
 
 
-LONG = {"amplified"}  # half a minute
+LONG = {"amplified", "less than was asked for", "a front", "by finite volumes"}  # half a minute
 
 
 @pytest.mark.parametrize(
@@ -84,6 +101,8 @@ def test_all_say_the_same(case: str, tmp_path: Path, monkeypatch, capsys) -> Non
     text, (command, *options), solver, outcome, status, estimated = TABLE[case]
     file = tmp_path / "tried.toml"
     file.write_text(text)
+    times = [i / 10 for i in range(11)]
+    (tmp_path / "probe.csv").write_text("t,u\n" + "".join(f"{t},{math.exp(-t / 2)}\n" for t in times))
     code, out = ran(
         [command, str(file), *options, "--json", "--out", str(tmp_path / "run")], monkeypatch, capsys
     )
@@ -97,7 +116,7 @@ def test_all_say_the_same(case: str, tmp_path: Path, monkeypatch, capsys) -> Non
     assert outcome == "solved" or printed["warnings"]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        solution = sn.solve(sn.loads(text), solver, monitor=sn.Monitor())
+        solution = sn.solve(file, solver, monitor=sn.Monitor())
     assert solution.result.outcome == outcome
     assert solution.result.warnings == printed["warnings"]
     spoken = [str(one.message) for one in said if issubclass(one.category, sn.SafeNetWarning)]

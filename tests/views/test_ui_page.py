@@ -125,12 +125,14 @@ def served(tmp_path_factory):
     ]
     server = subprocess.Popen(command, cwd=place, env={**os.environ, "PYTHONPATH": str(SOURCE)})
     address = f"http://127.0.0.1:{port}/"
-    for _ in range(300):
+    began = time.monotonic()
+    while True:
         try:
             urllib.request.urlopen(address + "favicon.ico")
             break
         except OSError:
             assert server.poll() is None, "the server ended"
+            assert time.monotonic() - began < 120, "the server does not answer"
             time.sleep(0.1)
     yield address, place
     server.terminate()

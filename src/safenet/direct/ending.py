@@ -15,12 +15,15 @@ from ..fields.cells import CellForm
 from ..fields.field import along, jets
 from ..measure.heldout import interior_points
 from ..problem import Problem
+from ..problem.facts.conservation import vanishing_diffusion
 from ..problem.facts.narrow import narrow
 from .thresholds import FASTER, GROWN, GROWS_FROM, INSIDE, NARROW, NEAR, NOTHING
 
 
 def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     """Why no slab that begins at t succeeds, and whether the solution itself ends there."""
+    if degenerate := edges(problem, t):
+        return degenerate, False
     unclear = f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond"
     axis = problem.axes[-1]
     # A narrow pulse makes u grow out of nothing, too.
@@ -55,6 +58,18 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     return unclear, False
 
 
+def edges(problem: Problem, t: float) -> str:
+    """Why a march stops where diffusion vanishes; "" where it does not."""
+    name = vanishing_diffusion(problem)
+    if name is None:
+        return ""
+    return (
+        f"the march stops at t = {t:.4g}: the diffusion of {name} vanishes at a part of the initial values, so {name} "
+        f"has edges with broken slopes, which no polynomial resolves; keep it positive, e.g. add 1e-3*{name}_xx, and "
+        "make that smaller while the answer changes"
+    )
+
+
 def _largest(problem: Problem, form: Any, t: float) -> tuple[float, float, float]:
     """max|u|, max|u_t|, max|∂u/∂x| at time t."""
     points = interior_points(problem, 1024)
@@ -83,6 +98,8 @@ def _out_of_nothing(problem: Problem, form: Any, t: float, small: float) -> str:
 
 def jump(problem: Problem, slab: CellForm, count: int) -> str:
     """What `count` of the shortest slabs in a row say: where the cells are narrowest, u jumps."""
+    if degenerate := edges(problem, float(slab.cells[0][-1][0])):
+        return degenerate
     axis, fields = problem.axes[0], " and ".join(problem.unknowns)
     ends = np.array([cell[0] for cell in slab.cells])
     width = ends[:, 1] - ends[:, 0]

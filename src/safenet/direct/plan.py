@@ -52,16 +52,21 @@ class DirectPlan:
     solver: str
     passes: tuple[Pass, ...]
     reasons: tuple[str, ...] = ()
+    tol: float | None = None  # the relative error that was asked for
 
     def to_json(self) -> str:
         passes = [{"pass": type(each).__name__, **_fields(each)} for each in self.passes]
-        return json.dumps({"solver": self.solver, "passes": passes, "reasons": self.reasons}, indent=1)
+        asked = {} if self.tol is None else {"tol": self.tol}
+        return json.dumps(
+            {"solver": self.solver, "passes": passes, "reasons": self.reasons, **asked}, indent=1
+        )
 
     @staticmethod
     def from_json(text: str) -> DirectPlan:
         data = json.loads(text)
         passes = tuple(PASSES[fields.pop("pass")](**fields) for fields in data["passes"])
-        return DirectPlan(data["solver"], passes, tuple(data["reasons"]))
+        tol = None if data.get("tol") is None else float(data["tol"])
+        return DirectPlan(data["solver"], passes, tuple(data["reasons"]), tol)
 
     # ---- what a list of runs asks of any plan: a direct solve has no network, no seed, and nothing to choose among
 

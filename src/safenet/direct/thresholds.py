@@ -148,6 +148,7 @@ ELEMENTS_FALL = (
 )  # a level never counts as more than so much better; the second where corners are cut
 ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
 ELEMENTS_TORN = 1e-3  # error at which elements of a table of constants stop: singular at each of its corners
+ELEMENTS_FREE = 1000  # unknowns: another level costs a hundredth of a second, and its digits are taken
 ELEMENTS_STUCK = 3  # levels in a row that gain nothing
 ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to be tried
 

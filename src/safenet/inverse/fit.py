@@ -313,4 +313,5 @@ class Fitting:
         model = np.concatenate([m.values for m in self.problem.measured]) + np.concatenate(self.best.gaps)
         known = all(m.sigma is not None for m in self.problem.measured)
         size = float(np.linalg.norm(weights * model))
-        return found_numbers(self.problem, self.best.z, weights[:, None] * self.J, r, size, known)
+        J, solved = weights[:, None] * self.J, self.best.carried.residual
+        return found_numbers(self.problem, self.best.z, J, r, size, known, solved)

@@ -38,7 +38,7 @@ class Posterior:
 
     Examples:
         >>> data = sn.Data(t=[0.0, 0.5, 1.0], u=[3.0, 1.8196, 1.1036], sigma=1e-4)
-        >>> sol = sn.solve(sn.Problem("u_t = -u", on={"t": (0, 1)}, data=data), sn.Posterior())
+        >>> sol = sn.solve(sn.Problem("u_t = -u", domain={"t": (0, 1)}, data=data), sn.Posterior())
         >>> print(f"{sol(t=0.0):.3f} ± {sol.std(t=0.0):.4f}")
         3.000 ± 0.0001
     """

@@ -17,9 +17,16 @@ from .thresholds import ILL_POSED, LOOSE, NOTHING, SAME
 
 
 def found_numbers(
-    problem: Problem, z: np.ndarray, J: np.ndarray, r: np.ndarray, size: float, known: bool
+    problem: Problem,
+    z: np.ndarray,
+    J: np.ndarray,
+    r: np.ndarray,
+    size: float,
+    known: bool,
+    solved: float = 0.0,
 ) -> Found:
-    """From the residuals r and their sensitivities J at z, both in units of σ; `size` is that of the model.
+    """From the residuals r and their sensitivities J at z, both in units of σ; `size` is that of the model, and
+    `solved` the relative residual to which it was solved: that error does not average out.
 
     Where σ is known it counts, unless the residuals are larger than chance allows; else s² = Σr²/(n − p).
     """
@@ -32,7 +39,7 @@ def found_numbers(
     kept = singular > SAME
     # C of the columns at length 1, without the directions that the data do not see.
     C = (directions[kept].T / singular[kept] ** 2) @ directions[kept]
-    spread = _spread(r, len(z), known)
+    spread = float(np.hypot(_spread(r, len(z), known), solved * size))
     sd = np.sqrt(np.maximum(np.diag(C), 0)) * spread / np.where(blind, 1, lengths)
     open_ones = [d for d, keep in zip(directions, kept, strict=True) if not keep and _weight(d, blind) > 0.1]
     unseen = blind | np.any([np.abs(d) > 0.1 for d in open_ones], axis=0) if open_ones else blind

@@ -29,6 +29,7 @@ SETTLED = 1.6  # a strength that changes by less has settled
 TINY = 1e-10  # of a coefficient, beside its second differences: what nothing tells stays at the start
 ILL_POSED = 1e6  # ratio of singular values above which fine details of a function leave no trace in the data
 NEARER = 0.03  # a step in z after which a longer part of time follows
+STARTS = 9  # along each parameter of a family
 
 # ---- the Gaussian posterior
 COEFFICIENTS = (

@@ -47,12 +47,15 @@ from .thresholds import (
     OFF,
     ROUGH,
     ROUNDING,
+    SUSPECT,
+    UNSEEN,
 )
 
 RICHER = 2  # two, not one: of a symmetric solution every second coefficient is zero
 # Axes → (cells along each, degree) of the uniform grid: some thousand coefficients.
 GROWN_DEGREE = {1: 12, 2: 6, 3: 4}  # where only the growth of an error is looked at
 REFINED = {1: 3, 2: 2}  # how often the slabs may be four times as many
+FINER, FALLS = 2, 0.2  # in the degree, by which ‖J v‖ falls to this share where only polynomials are seen
 SHAKEN_BELOW = 20_000  # coefficients of a march that is made once more, from a start that is a little off
 UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
 
@@ -352,7 +355,18 @@ def _on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
     if time_obstacle(problem) is None:
         # All at once, least squares would rather miss the start by a little than follow what grows from it.
         noise = _grown(problem, ticks, GROWN_DEGREE[len(problem.axes)], field, clock)
-    return Corrected(Sum(field, step), None, noise, shaking.seen)
+    return Corrected(Sum(field, step), None, noise, _seen(problem, cells, degree, field, shaking.seen, clock))
+
+
+def _seen(
+    problem: Problem, cells: tuple[Cell, ...], degree: int, field: Any, seen: float, clock: Budget
+) -> float:
+    """‖J v‖, 0 where a higher degree lessens it: then the polynomials were what was seen, and v itself is free."""
+    if len(problem.axes) != 2 or not UNSEEN < seen < SUSPECT:
+        return seen
+    clock.insist()
+    rows = CellRows(problem, cells, degree + FINER, oversampling(problem), base=field)
+    return 0.0 if shaken_rows(rows, np.zeros(rows.unknowns)).seen < FALLS * seen else seen
 
 
 def _grown(problem: Problem, ticks: list[list[float]], degree: int, field: Any, clock: Budget) -> CellForm:

@@ -34,7 +34,7 @@ def report(
     \b
     safenet report runs/smoke -o page.html
     safenet report runs/mine -o page.html --no-paper
-    safenet report runs/main results/*.jsonl -o page.html --markdown tables.md --latex tables.tex
+    safenet report runs/main results/paper-*.jsonl -o page.html --markdown tables.md --latex tables.tex
     """
     if paper:
         from .writing import write

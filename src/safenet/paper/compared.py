@@ -73,7 +73,7 @@ def _compared(table: Table, results: Evidence) -> Sheet:
         (
             Cell(name, sort=place),
             *(
-                _cell(*line[problem], name in printed, bests.get(problem), most, number, against)
+                compared_cell(*line[problem], name in printed, bests.get(problem), most, number, against)
                 if problem in line
                 else Cell(words.NONE)
                 for problem in problems
@@ -176,7 +176,7 @@ def _smallest(column: Sequence[Summary | None], most: int) -> float | None:
     return min(whole, default=None) if len(known) > 1 else None
 
 
-def _cell(
+def compared_cell(
     found: Summary | None,
     paper: float | None,
     printed: bool,

@@ -15,6 +15,7 @@ from .evidence import OURS, Evidence, read
 from .judging import Entry, ledger
 from .names import NAMES
 from .panels import figures
+from .readings import of_readings
 from .summary import sentences
 from .text import latex as as_latex
 from .text import markdown as as_markdown
@@ -34,7 +35,7 @@ def write(
     """Write what is asked for; the ledger is returned."""
     writing.check_asked(page, markdown, latex)
     results = read(sources)
-    entries, tables = ledger(results), sheets(results)
+    entries, tables = ledger(results), [of_readings(results), *sheets(results)]
     writing.save(page, lambda: html(results, entries, tables))
     writing.save(markdown, lambda: as_markdown(entries, tables))
     writing.save(latex, lambda: as_latex(entries, tables))

@@ -47,7 +47,8 @@ class Problem(Domain):
     `parameters`  symbol → number; or (lower, upper): the solution is that of all values between, an axis more
     `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
                   at once, or with "of": ["x"] a function of some axes
-    `tables`      functions given by numbers: name → `Table(…)`, used as `sympy.Function(name)(x)`
+    `tables`      functions given by numbers: name → `Table(…)`, used as `sympy.Function(name)(x)`; or a Python function
+                  of axes, `lambda x: …`
     `data`        what was measured: `Data(…)`, a file's name, or several of them
     `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
     `reference`   a callable of coordinates by keyword, used only to score
@@ -93,7 +94,7 @@ class Problem(Domain):
         self.unknown = numbers_of(unknown)
         domain, parameters, family = with_ranges(domain, parameters)
         super().__init__(domain, shape, remove, pieces, with_unknown(parameters, self.unknown), periodic)
-        self.tables = tables_of(tables)
+        self.tables = tables_of(tables, self)
         check_tables(self, self.tables)
         self.functions = self.tables | curves_of(self, self.unknown)
         parameters_named = [symbol.name for symbol in self.parameters]

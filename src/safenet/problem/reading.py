@@ -95,13 +95,6 @@ def statement_of(statement: Any, label: str) -> sp.Eq:
         if not isinstance(statement, (sp.Expr, int, float)):
             raise SafeNetError(f"{label} is not an equation: {statement!r}", "use sympy.Eq(left, right)")
         statement = sp.Eq(sp.sympify(statement, strict=True), 0, evaluate=False)
-    for one in statement.atoms(AppliedUndef):
-        if hasattr(one.func, "_imp_"):  # implemented_function(): SymPy knows its name alone
-            raise SafeNetError(
-                f"{label}: {one} is a Python function, which has no formula",
-                f'make it a table: k = sympy.Function("{one.func.__name__}"), tables={{"{one.func.__name__}": '
-                "sn.Table(function, x=(0, 1))}",
-            )
     lhs, rhs = canonical(statement.lhs), canonical(statement.rhs)
     if lhs - rhs == 0:
         raise SafeNetError(

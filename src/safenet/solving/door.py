@@ -66,7 +66,7 @@ def solve(
 ) -> Solution:
     """Solve a problem: a `Problem`, a name of the library, or the path of a problem file.
 
-    `solver`: Auto (the default) chooses; or Modes, LeastSquares, March, Cells, Fourier, Integrate, Fit, Train.
+    `solver`: Auto (the default) chooses; or another solver, such as March() or Train(), or a solver's name.
     `out`: the run folder, in which an interrupted run can be resumed; `force` overwrites an earlier run there.
     `budget`: seconds, or a text such as "5m"; when it is spent, the best so far is returned. `monitor` receives the
     progress: by default lines on standard error after two seconds; `Monitor()` is silent.
@@ -301,7 +301,12 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         device=device_name(),
         stop_reason=carried.stop_reason,
         reasons=list(plan.reasons),
-        warnings=[*doubts(problem), *found.warnings, *_unfit(problem, carried)],
+        warnings=[
+            *doubts(problem),
+            *found.warnings,
+            *_unfit(problem, carried),
+            *judging.unsaid(problem, field),
+        ],
         phases=carried.records,
         candidates=told,
         found=found.to_json(),

@@ -14,12 +14,14 @@ from ..measure.others import another
 from ..measure.scores import field_errors_json
 from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
 from ..problem import Problem
+from ..problem.facts.conservation import carriers
 from ..problem.facts.posedness import left_free
 from ..problem.facts.undecided import undecided
 from ..run.budget import Budget, SpentError
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, pooled
 from ..solution import Solution
+from .auto import Auto
 
 
 def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -> None:
@@ -52,7 +54,9 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
     elif in_other_units(solution.problem, solution.field):
         result.outcome = Outcome.NOT_SOLVED  # a warning has said so
     else:
-        result.outcome = Outcome.SOLVED
+        above = _above(solution)
+        result.outcome = Outcome.NOT_SOLVED if above and estimate is not None else Outcome.SOLVED
+        result.warnings += [above] if above else []
     if missed and result.estimate is not None:
         result.estimate_left = max(
             result.estimate_left or 0.0, 1.0
@@ -64,6 +68,32 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
             else f"residual {share(residual)} on unseen points"
         )
         result.warnings.append(f"not solved: {why}")
+
+
+def unsaid(problem: Problem, field: object) -> list[str]:
+    """What a solution with jumps takes as conserved, where the equations leave a choice."""
+    if not getattr(field, "weak", False):
+        return []
+    return [
+        f"at jumps {v} is taken as conserved, as its equation says; if it is the momentum {h}*{v}, whose jumps move "
+        f"otherwise, write the equation of {h}*{v}"
+        for v, h in carriers(problem)
+    ]
+
+
+def _above(solution: Solution) -> str | None:
+    """What a tolerance that was asked for and the estimate say together, where it is not met.
+
+    That of a solver that was named is a tolerance of the error where its field knows its error, else of residuals.
+    """
+    tol = getattr(solution.plan, "tol", None)
+    own = getattr(solution.field, "error", None) is not None
+    if tol is None or not (own or solution.result.solver == Auto.name):
+        return None
+    size = pooled(solution.result.estimate)
+    if size is None:
+        return f"whether the tolerance of {tol:g} is met is not known: there is no estimate of the error"
+    return f"the tolerance of {tol:g} is missed: the error is estimated at {size:.1e}" if size > tol else None
 
 
 def share(value: float) -> str:

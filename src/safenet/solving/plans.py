@@ -47,6 +47,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     chosen = solver_named(solver) if isinstance(solver, str) else solver
     if isinstance(chosen, type):
         raise SafeNetError(f"{chosen.__name__} is a kind of solver", f"write sn.{chosen.__name__}()")
+    # Elements alone integrate by parts, so that no other solver has a flux for a coefficient that jumps.
     if jumping(problem) and (problem.data or not isinstance(chosen, (Auto, Elements))):
         raise SafeNetError(
             f"{problem.name}: a coefficient jumps under a derivative, and only the solver elements handles such a flux",
@@ -61,13 +62,20 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
         if not solvers:
             plan = _train().plan(problem)
             return replace(plan, reasons=(*reasons, *plan.reasons))
-        return plan_of(solvers, problem, Auto.name, reasons, budget)
+        return replace(plan_of(solvers, problem, Auto.name, reasons, budget), tol=chosen.tol)
     if not hasattr(chosen, "passes"):
         raise SafeNetError(
             f"{solver!r} is not a solver",
-            "give sn.Auto(), sn.Modes(), sn.LeastSquares(), sn.March(), sn.Cells() or sn.Train()",
+            "give a solver such as sn.Auto(), sn.March() or sn.Train(), or its name (safenet list)",
         )
-    return plan_of((chosen,), problem, chosen.name, (f"the solver {chosen.name} was asked for",), budget)
+    why = (f"the solver {chosen.name} was asked for",)
+    return replace(plan_of((chosen,), problem, chosen.name, why, budget), tol=_asked(chosen))
+
+
+def _asked(solver: Solver) -> float | None:
+    """A tolerance other than the usual one; whether it is one of the error, the solution tells."""
+    tolerance = getattr(solver, "tolerance", None)
+    return None if tolerance == getattr(type(solver), "tolerance", None) else tolerance
 
 
 def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:

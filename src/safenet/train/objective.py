@@ -28,7 +28,7 @@ from ..problem.data import Measured
 from ..problem.numbers import Number
 from . import unknowns
 from .spread import block_count, summed
-from .weighting import Fixed, Weighting, Weights
+from .weighting import NTK, Fixed, Weighting, Weights
 
 # Points per Jacobian block: bounds the memory of J at CHUNK × parameters. On two cores 1024 and 2048 are alike; on an
 # H200 a step with 6,800 parameters takes 84 and 62 ms.
@@ -245,9 +245,18 @@ class PhysicsLoss(eqx.Module):
         weights = [*(term.weight for term in self.terms), *(term.weight for term in self.own)]
         return jnp.sum(jnp.stack(weights) * terms)
 
+    def equations_alone(self) -> PhysicsLoss:
+        """The loss without conditions, data and the user's own terms."""
+        terms = tuple(term for term in self.terms if term.equation)
+        weights = (
+            self.weights[: len(terms)]
+            if isinstance(self.weighting, NTK) and self.weights is not None
+            else self.weights
+        )
+        return replace(self, terms=terms, own=(), weights=weights)
+
     def equation_residuals(self, theta: Float[Array, " p"]) -> tuple[Float[Array, " _"], ...]:
-        equations = replace(self, terms=tuple(term for term in self.terms if term.equation), own=())
-        return tuple(equations.residuals(theta))
+        return tuple(self.equations_alone().residuals(theta))
 
     def at(self, interior: Float[Array, "n columns"]) -> PhysicsLoss:
         """The same loss with its equations at other points; a column behind the axes holds their shares."""

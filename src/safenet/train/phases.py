@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .optimisers.adam import Adam
+from .optimisers.adam import Adam, MultiAdam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
+from .optimisers.natural import NaturalGradient
 from .optimisers.nncg import NNCG
 from .optimisers.own import Optax
 from .optimisers.ssbroyden import SSBroyden
@@ -17,6 +18,8 @@ __all__ = [
     "PHASES",
     "Adam",
     "LevenbergMarquardt",
+    "MultiAdam",
+    "NaturalGradient",
     "Optax",
     "Phase",
     "SSBroyden",
@@ -25,8 +28,19 @@ __all__ = [
 ]
 
 # VariableProjection and Stage are LevenbergMarquardt, too.
-Phase = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt | Optax
+Phase = Adam | LBFGS | SSBroyden | NNCG | NaturalGradient | LevenbergMarquardt | Optax
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
-    for phase in (Adam, LBFGS, SSBroyden, NNCG, LevenbergMarquardt, VariableProjection, Stage, Optax)
+    for phase in (
+        Adam,
+        MultiAdam,
+        LBFGS,
+        SSBroyden,
+        NNCG,
+        NaturalGradient,
+        LevenbergMarquardt,
+        VariableProjection,
+        Stage,
+        Optax,
+    )
 }

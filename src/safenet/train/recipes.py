@@ -19,7 +19,7 @@ import jax
 from .. import listed
 from ..errors import SafeNetError, nearest
 from ..networks.methods import TRAINED_DENSELY
-from .optimisers.adam import Adam
+from .optimisers.adam import Adam, MultiAdam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
 from .optimisers.nncg import NNCG
@@ -76,6 +76,7 @@ RECIPES: dict[str, Recipe] = {
         until=(0, 40_000),
     ),
     "paper-4": _paper((Adam(100_000),)),
+    "multiadam": _paper((MultiAdam(30_000), LBFGS(10_000))),
     "ssbroyden": Recipe(
         (Adam(1_000), SSBroyden(20_000)),
         network={"features": 64, "width": 32},

@@ -133,7 +133,7 @@ class Run:
         spread = everywhere(loss)
         record = self.record(phase.name)
         clock = time.monotonic()
-        self.monitor.phase(phase.name, "compiling")
+        self.monitor.phase(phase.name, "compiling, which may take a minute or more")
         state = self.state if self.state is not None else everywhere(phase.start(spread, theta))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
         points = self.points

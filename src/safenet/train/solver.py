@@ -28,7 +28,7 @@ from .objective import own_name, term_names
 from .phases import Phase
 from .plan import OWN, SCOUT, Plan, checked_seed
 from .recipes import Recipe, recipe, scaled
-from .thresholds import DENSE_PARAMETERS
+from .thresholds import DENSE_PARAMETERS, DENSE_SHARE
 
 PRECISIONS = ("float32", "float64")
 OPTIONS = {item.name for item in fields(Method)}
@@ -286,7 +286,7 @@ class Train:
         """The recipe's phases; L-BFGS instead of a dense inverse Hessian where that would not fit."""
         if not usual.sparing:
             return self.own.phases or usual.phases, ()
-        size, most = self._parameters(problem, plan), DENSE_PARAMETERS[jax.default_backend() != "cpu"]
+        size, most = self._parameters(problem, plan), most_dense()
         if size <= most:
             why = f"{size} parameters: self-scaled Broyden with a dense inverse Hessian, in float64"
             return usual.phases, (why,)
@@ -300,6 +300,14 @@ class Train:
             lambda key: build(problem, plan.network, key=key, dtype=jnp.dtype(plan.precision))
         )
         return parameter_count(eqx.filter_eval_shape(make, jax.random.key(0)))
+
+
+def most_dense() -> int:
+    """The most parameters for which a dense inverse Hessian pays, and fits, on this device."""
+    if jax.default_backend() == "cpu":
+        return DENSE_PARAMETERS[False]
+    memory = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", math.inf)
+    return int(min(DENSE_PARAMETERS[True], math.sqrt(DENSE_SHARE * memory / (3 * 8))))
 
 
 def _terms(given: Any) -> tuple[tuple[float, Callable[[Any], Any]], ...]:

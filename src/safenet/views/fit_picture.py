@@ -65,17 +65,28 @@ def _mapped(ax: Axes, solution: Solution, measured: Measured) -> None:
 
 
 def _spread(axes: Any, solution: Solution, name: str) -> None:
-    """The posterior mean and its standard deviation: as maps, or a line with two standard deviations around it."""
+    """The posterior with two standard deviations around its mean: along the axis, or in a plane as profiles, at the
+    beginning, in the middle and at the end of the second axis, beside a map of the standard deviation."""
     names = solution.problem.axis_names
     ticks = [np.linspace(axis.lo, axis.hi, 121) for axis in solution.problem.axes]
     mesh = dict(zip(names, np.meshgrid(*ticks, indexing="ij"), strict=True))
-    fields, spreads = solution.sampled(mesh)[0], solution.std(**mesh)
+    mean, spreads = solution.sampled(mesh)[0][name], solution.std(**mesh)
     spread = spreads[name] if isinstance(spreads, dict) else spreads
-    label = f"{name}({', '.join(names)})"
-    _panels(axes, ticks, (fields[name], spread), (f"mean of {label}", f"standard deviation of {name}"), names)
-    if len(ticks) == 2:
-        for m in solution.problem.measured:
-            axes[1].plot(*m.points.T, ".", ms=4, color="white", mec=ink(), mew=0.3)
+    label = f"{name}({', '.join(names)})", f"standard deviation of {name}"
+    if len(ticks) == 1:
+        _panels(axes, ticks, (mean, spread), label, names)
+        return
+    _panels((None, axes[1]), ticks, (None, spread), label, names)
+    for m in solution.problem.measured:
+        axes[1].plot(*m.points.T, ".", ms=4, color="white", mec=ink(), mew=0.3)
+    for i, column in enumerate((0, 60, 120)):
+        value, error = mean[:, column], 2 * spread[:, column]
+        at = f"{math(names[1])} = {ticks[1][column]:.3g}"
+        axes[0].plot(ticks[0], value, color=colour(i), lw=1.4, label=at)
+        axes[0].fill_between(ticks[0], value - error, value + error, color=colour(i), alpha=0.2, lw=0)
+    axes[0].set_xlabel(math(names[0]))
+    axes[0].set_ylabel(label[0], fontsize=WORDS)
+    axes[0].legend()
 
 
 def _function(axes: Any, function: FoundFunction) -> None:
@@ -93,6 +104,8 @@ def _panels(axes: Any, ticks: Any, pair: tuple[Any, Any], names: tuple[str, str]
     """A function and its standard error side by side: maps, or a line with two standard errors around it."""
     value, error = pair
     for ax, values, name in zip(axes, pair, names, strict=True):
+        if ax is None:
+            continue
         ax.set_xlabel(math(of[0]))
         if values is None:
             ax.set_axis_off()
@@ -103,7 +116,7 @@ def _panels(axes: Any, ticks: Any, pair: tuple[Any, Any], names: tuple[str, str]
         else:
             ax.plot(ticks[0], values, color=colour(0), lw=1.4)
             ax.set_ylabel(name, fontsize=WORDS)
-    if error is not None and len(ticks) == 1:
+    if value is not None and error is not None and len(ticks) == 1:
         axes[0].fill_between(ticks[0], value - 2 * error, value + 2 * error, color=colour(0), alpha=0.2, lw=0)
 
 

@@ -25,6 +25,7 @@ from ..steps.richardson import relative
 from ..thresholds import (
     ELEMENTS_DEGREES,
     ELEMENTS_FALL,
+    ELEMENTS_FREE,
     ELEMENTS_MORE,
     ELEMENTS_NEAR,
     ELEMENTS_ROUNDING,
@@ -109,7 +110,10 @@ class Elements:
             poor = poor + 1 if best.residual <= worst < UNSOLVED else 0
             if worst < best.residual or best.field is None:
                 best = Direct(found, worst, best.iterations + 1, best.evaluations + 1)
-            if worst < max(self.tolerance, ELEMENTS_TORN * torn) or poor >= ELEMENTS_STUCK:
+            # Digits that cost nothing are taken, too.
+            free = galerkin.size < ELEMENTS_FREE and worst > ELEMENTS_ROUNDING and not torn
+            met = worst < max(self.tolerance, ELEMENTS_TORN * torn)
+            if (met and not free) or poor >= ELEMENTS_STUCK:
                 yield self._ended(best, f"the estimated error is {best.residual:.0e}")
                 return
             yield replace(best, done=False)

@@ -7,15 +7,20 @@ What is no slope of a flux is B; without viscosity the equations do not say what
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 
+import numpy as np
 import sympy as sp
 
 from ...errors import SafeNetError
+from ..evaluate import evaluate
 from ..problem import Problem
 from ..relation import Condition
 from .evolution import time_obstacle
 from .fact import fact
 
+VANISHES = 1e-9  # of the largest coefficient: none
+FEW_NODES = {1: 401, 2: 65}  # along each axis of so many, where coefficients are looked at
 CONSERVED = "write it for conserved quantities, e.g. rho_t + diff(rho*w, x) = 0"
 
 
@@ -77,6 +82,51 @@ def conservation(problem: Problem) -> Law:
             if fluxes[j] is None and viscosity[i][j] == 0:
                 raise SafeNetError(f"the terms of {name} are not the slopes of a flux: {CONSERVED}")
     return Law(u, tuple(slopes), flux, tuple(viscosity), source, _start(problem))
+
+
+@fact
+def vanishing_diffusion(problem: Problem) -> str | None:
+    """The unknown whose diffusion depends on the solution and vanishes at a part of the initial values: porous media.
+
+    Its solution has edges there, where its slope is broken or infinite.
+    """
+    try:
+        start = dict(zip(problem.unknowns, _start(problem), strict=True))
+    except SafeNetError:
+        return None
+    space, time = problem.axes[:-1], problem.axes[-1]
+    nodes = [np.linspace(axis.lo, axis.hi, FEW_NODES.get(len(space), 9)) for axis in space]
+    grid = dict(zip((axis.symbol for axis in space), np.meshgrid(*nodes), strict=True))
+    at: dict[sp.Symbol, np.ndarray] = {**grid, time.symbol: np.asarray(time.lo)}
+    for equation in problem.equations:
+        values = {s: jet.field for s, jet in equation.jets.items() if not any(jet.orders)}
+        for symbol, jet in equation.jets.items():
+            coefficient = problem.value(equation.coefficient(symbol))
+            steered = coefficient.free_symbols & equation.jets.keys()
+            if sum(jet.orders) != 2 or jet.orders[-1] or not steered or steered - values.keys():
+                continue
+            with np.errstate(all="ignore"):
+                known = {s: evaluate(start[name], at, np) for s, name in values.items()}
+                sizes = np.abs(evaluate(coefficient, {**at, **known}, np))
+            if 0 <= np.min(sizes) < VANISHES * np.max(sizes):
+                return jet.field
+    return None
+
+
+@fact
+def carriers(problem: Problem) -> tuple[tuple[str, str], ...]:
+    """(v, h): v is the velocity of itself and of h, and both are taken as conserved at jumps; the momentum h v may be.
+
+    v_t + v v_x + … = 0 has the same smooth solutions as (h v)_t + (h v² + …)_x = 0, and other jumps.
+    """
+    law = conservation(problem)
+    found: dict[tuple[str, str], None] = {}
+    for A in law.slopes:
+        for j, k in permutations(range(len(law.symbols)), 2):
+            v = law.symbols[j]
+            if v in (A[j, j], -A[j, j]) and A[k, k] == A[j, j]:
+                found[problem.unknowns[j], problem.unknowns[k]] = None
+    return () if law.viscous else tuple(found)
 
 
 def _values(problem: Problem, jets: dict[tuple[str, tuple[int, ...]], sp.Symbol]) -> tuple[sp.Symbol, ...]:

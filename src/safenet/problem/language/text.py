@@ -283,8 +283,7 @@ class _Reader:
             self._wrong(
                 function,
                 "this jumps and cannot be differentiated",
-                "make the flux an unknown of its own, which is continuous: q = where(x < 1/2, 1, 2)*u_x and q_x = 1; "
-                "or smooth the jump by tanh",
+                "make the flux an unknown of its own, f = k*u_x and f_x = 0; or smooth the jump, e.g. by tanh",
             )
         return expression
 

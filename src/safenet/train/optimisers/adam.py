@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
+from safenet.errors import SafeNetError
 from safenet.train.optimisers.status import (
     Count,
     Objective,
@@ -89,13 +90,13 @@ class Adam(Optimiser):
 
     @property
     def transformation(self) -> optax.GradientTransformation:
-        def rate(i: Int[Array, ""]) -> Float[Array, ""]:
-            # optax counts in int32, whose quotients are float32 even where theta is not; and its own
-            # exponential_decay asks in Python whether the decay is zero, which a traced one cannot answer.
-            periods = i.astype(float) / self.every
-            return self.rate * self.decay ** (jnp.floor(periods) if self.staircase else periods)
+        return optax.adam(self.learning_rate)
 
-        return optax.adam(rate)
+    def learning_rate(self, i: Int[Array, ""]) -> Float[Array, ""]:
+        # optax counts in int32, whose quotients are float32 even where theta is not; and its own
+        # exponential_decay asks in Python whether the decay is zero, which a traced one cannot answer.
+        periods = i.astype(float) / self.every
+        return self.rate * self.decay ** (jnp.floor(periods) if self.staircase else periods)
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
         weights = _first_weights(objective, theta)
@@ -139,6 +140,46 @@ class Adam(Optimiser):
             evaluations=state.evaluations + 1,
             moments=state.moments,
         )
+
+
+@dataclass(frozen=True)
+class MultiAdam(Adam):
+    """theta ← theta − η_i ½ Σ_g m̂_g/(√v̂_g + ε): moments of their own for the equations and for the conditions.
+
+    The two are then balanced without weights, since an update does not change with the scale of its loss (Yao et al.,
+    2023). β₁ = β₂ = 0.99 as theirs. An iteration costs a second gradient, of the equations alone.
+
+    Examples:
+        >>> training = sn.Train("pinn", [sn.MultiAdam(1000), sn.LBFGS(500)])
+    """
+
+    beta: float = 0.99
+    name: ClassVar[str] = "multiadam"
+
+    @property
+    def transformation(self) -> optax.GradientTransformation:
+        each = optax.chain(
+            optax.scale_by_adam(self.beta, self.beta), optax.scale_by_learning_rate(self.learning_rate)
+        )
+
+        def init(theta: Any) -> Any:
+            return each.init(theta), each.init(theta)
+
+        def update(gradients: Any, moments: Any, theta: Any = None) -> Any:
+            parts = [each.update(*pair, theta) for pair in zip(gradients, moments, strict=True)]
+            updates, after = zip(*parts, strict=True)
+            return sum(updates[1:], start=updates[0]) / len(updates), after
+
+        return optax.GradientTransformation(init, update)
+
+    def updated(self, objective: Objective, state: AdamState) -> tuple[Any, Any]:
+        equations = getattr(objective, "equations_alone", None)
+        if equations is None:
+            raise SafeNetError("MultiAdam needs a loss of equations and conditions", "use Adam")
+        first = evaluate(equations(), state.theta).gradient
+        with jax.numpy_dtype_promotion("standard"):
+            update, moments = self.transformation.update((first, state.gradient - first), state.moments)
+        return update, moments
 
 
 @eqx.filter_jit

@@ -1,0 +1,111 @@
+"""theta ← theta − α G⁺ Jᵀ r,  G = JᵀJ:  the natural gradient of the physics loss, with a line search over α.
+
+J maps a change of theta to a change of the residuals, so JᵀJ is the metric of function space seen in theta, and
+J G⁺ Jᵀ r is the best approximation of −r that any change of theta can make: Gauss–Newton in function space (energy
+natural gradients; Müller and Zeinhofer, 2023). Levenberg–Marquardt shortens a step by damping and turns it towards the
+gradient; here the direction stays and α does the shortening. Of α = 1, ½, ¼, … the one with the least loss is taken.
+
+G is nearly singular, so `damping` μ, relative to its scaled diagonal, stands for the cut-off of the pseudo-inverse.
+With fewer rows than parameters the same direction comes from J Jᵀ, the kernel of the rows (`linearised` chooses).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from safenet.train.optimisers.levenberg import linearised
+from safenet.train.optimisers.status import (
+    Optimiser,
+    Squares,
+    State,
+    Status,
+    Trace,
+    code,
+    first_evaluation,
+    iteration_count,
+    moved,
+    opening,
+    repeat,
+    require_double,
+)
+
+
+@dataclass(frozen=True)
+class NaturalGradient(Optimiser):
+    """Natural gradient (Gauss–Newton in function space): at most `iterations` accepted steps.
+
+    Each step tries α = 1, ½, … with `trials` values and takes the best. Stops as GRADIENT when max|Jᵀr| <= tolerance,
+    as NO_STEP when no α lowers the loss.
+
+    With `resample` > 0 the run draws new points after every so many steps, where the residual is large.
+
+    Examples:
+        >>> training = sn.Train("pinn", [sn.Adam(500), sn.NaturalGradient(100)], width=8, depth=2)
+    """
+
+    iterations: int
+    damping: float = 1e-12
+    tolerance: float = 1e-14
+    trials: int = 20
+    resample: int = 0
+    name: ClassVar[str] = "natural-gradient"
+    double: ClassVar[bool] = True
+
+    def start(self, objective: Squares, theta: Float[Array, " p"]) -> State:
+        squared = "JᵀJ squares the condition of J, which leaves nothing of single precision"
+        require_double(theta, "the natural gradient", squared)
+        return State(**opening(theta, first_evaluation(objective, theta)))
+
+    def advance(self, objective: Squares, state: State, count: int) -> tuple[State, Trace]:
+        numbers = (jnp.asarray(number, state.theta.dtype) for number in (self.damping, self.tolerance))
+        iterations = jnp.asarray(self.iterations, jnp.int32)
+        return _advance(self.trials, objective, state, iteration_count(count), iterations, *numbers)
+
+    def refresh(self, objective: Squares, state: State) -> State:
+        """The same run on a changed objective (new points), whose losses do not compare. Costs one evaluation."""
+        anew = self.start(objective, state.theta)
+        return replace(anew, iteration=state.iteration, evaluations=state.evaluations + 1)
+
+
+@eqx.filter_jit
+def _advance(
+    trials: int,
+    objective: Squares,
+    state: State,
+    count: Int[Array, ""],
+    iterations: Int[Array, ""],
+    damping: Float[Array, ""],
+    tolerance: Float[Array, ""],
+) -> tuple[State, Trace]:
+    def step(state: State) -> State:
+        system = linearised(objective, state.theta)
+        gradient_norm = jnp.max(jnp.abs(system.gradient * system.scale))
+        direction = system.step(damping) / system.scale
+        shares = 0.5 ** jnp.arange(trials, dtype=state.theta.dtype)
+        totals, terms = lax.map(lambda share: objective(state.theta + share * direction), shares)
+        best = jnp.argmin(jnp.where(jnp.isfinite(totals), totals, jnp.inf))
+        after = moved(state, state.theta + shares[best] * direction, totals[best], terms[best], gradient_norm)
+        lower = totals[best] < state.total
+        flat = gradient_norm <= tolerance
+        finite = jnp.isfinite(gradient_norm) & jnp.any(jnp.isfinite(totals))
+        failure = jnp.where(finite, code(Status.NO_STEP), code(Status.NON_FINITE))
+        failure = jnp.where(flat, code(Status.GRADIENT), failure)
+        taken = lower & ~flat
+        kept = jnp.where(taken, after.theta, state.theta)
+        return replace(
+            after,
+            theta=kept,
+            total=jnp.where(taken, after.total, state.total),
+            terms=jnp.where(taken, after.terms, state.terms),
+            iteration=jnp.where(taken, after.iteration, state.iteration),
+            evaluations=state.evaluations + 1 + trials,
+            status=jnp.where(taken, code(Status.RUNNING), failure),
+        )
+
+    return repeat(step, state, count, iterations)
