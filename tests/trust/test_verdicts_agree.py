@@ -35,9 +35,7 @@ NETWORK = [
     "--scale",
     "0.001",
 ]
-FRONT = stated(
-    "u_t + u*u_x = 0", "u(0, t) = 1; u(x, 0) = where(x < 1/4, 1, 0)", "x = [0, 1], t = [0, 0.5]"
-)
+FRONT = stated("u_t + u*u_x = 0", "u(0, t) = 1; u(x, 0) = where(x < 1/4, 1, 0)", "x = [0, 1], t = [0, 0.5]")
 MEASURED = DECAY.replace("-u", "-k*u") + '[unknown]\nk = { start = 1 }\n[[data]]\nfile = "probe.csv"\n'
 BLIND = MEASURED.replace("-k*u", "-k*m*u").replace("k = {", "m = { start = 2 }\nk = {")
 SMALL = {"points": 16, "features": 4, "width": 4, "scale": 0.001}
