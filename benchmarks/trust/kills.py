@@ -60,15 +60,15 @@ SMALL = ["--points", "16", "--features", "4", "--width", "4"]
 # What is begun, and what goes on.
 SUBJECTS = {
     "solve, a march": (
-        ["solve", "fisher.toml", "--solver", "march", "--out", "out"],
+        ["solve", "fisher.toml", "--solver", "march", "--out", "out", "--force"],
         ["solve", "--resume", "out"],
     ),
     "solve, cells": (
-        ["solve", "layer.toml", "--out", "out", "--budget", "20m"],
+        ["solve", "layer.toml", "--out", "out", "--force"],
         ["solve", "--resume", "out"],
     ),
     "train": (
-        ["train", "decay.toml", *SMALL, "--recipe", "paper-1", "--scale", "0.2", "--out", "out"],
+        ["train", "decay.toml", *SMALL, "--recipe", "paper-1", "--scale", "0.2", "--out", "out", "--force"],
         ["solve", "--resume", "out"],
     ),
     "bench": (["bench", "mine.toml", "--out", "out", "--workers", "1"],) * 2,
