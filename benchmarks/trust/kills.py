@@ -60,15 +60,15 @@ SMALL = ["--points", "16", "--features", "4", "--width", "4"]
 # What is begun, and what goes on.
 SUBJECTS = {
     "solve, a march": (
-        ["solve", "fisher.toml", "--solver", "march", "--out", "out"],
+        ["solve", "fisher.toml", "--solver", "march", "--out", "out", "--force"],
         ["solve", "--resume", "out"],
     ),
     "solve, cells": (
-        ["solve", "layer.toml", "--out", "out", "--budget", "20m"],
+        ["solve", "layer.toml", "--out", "out", "--force"],
         ["solve", "--resume", "out"],
     ),
     "train": (
-        ["train", "decay.toml", *SMALL, "--recipe", "paper-1", "--scale", "0.2", "--out", "out"],
+        ["train", "decay.toml", *SMALL, "--recipe", "paper-1", "--scale", "0.2", "--out", "out", "--force"],
         ["solve", "--resume", "out"],
     ),
     "bench": (["bench", "mine.toml", "--out", "out", "--workers", "1"],) * 2,
@@ -107,6 +107,8 @@ def whole(place: Path) -> dict[str, Any]:
         with np.load(out / "solution.npz", allow_pickle=False) as data:
             arrays = {name: data[name].tobytes() for name in data.files}
         return {"result": timeless(json.loads((out / "result.json").read_text()))} | arrays
+    if not (out / "store.db").exists():
+        return {}
     from safenet.bench.store import Store
 
     with Store(out, create=False) as store:
@@ -153,6 +155,8 @@ def killed(name: str, place: Path, kills: int, seconds: float, moments: random.R
         words = onwards if (place / "out" / "plan.json").exists() else first
         said = begun(place, words).communicate()[0]
         told.words += [line for line in said.splitlines() if "Traceback" in line]
+        if not (place / "out" / "store.db").exists() and not finished(place):
+            told.words.append(f"{' '.join(words)} came to no end: {said[-500:]}")
     return told
 
 
@@ -181,10 +185,11 @@ def main() -> None:
     )
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="a part of the names of what is killed")
     given = parser.parse_args()
     share = -(-given.kills // len(SUBJECTS))
     print("| killed | kills | runs | same bits | slowest Ctrl-C, s |\n|---|---|---|---|---|")
-    for name in SUBJECTS:
+    for name in (each for each in SUBJECTS if given.only in each):
         all_told = list(rounds(name, share, given.seed))
         same, slowest = sum(told.same for told in all_told), max(told.slowest for told in all_told)
         kills = sum(told.kills for told in all_told)

@@ -24,6 +24,9 @@ class Place:
     line: int | None = None
 
 
+MOST_WORDS = 2400  # characters of a message
+
+
 class SafeNetError(Exception):
     """`message` says what is wrong and where, `remedy` what to try; `where` is the place as data.
 
@@ -36,10 +39,14 @@ class SafeNetError(Exception):
     """
 
     def __init__(self, message: str, remedy: str = "", where: Place | None = None) -> None:
-        super().__init__(message if not remedy else f"{message}\n  → {remedy}")
-        self.message = message
-        self.remedy = remedy
+        self.message, self.remedy = _bounded(message), _bounded(remedy)
+        super().__init__(self.message if not remedy else f"{self.message}\n  → {self.remedy}")
         self.where = where or Place()
+
+
+def _bounded(text: str) -> str:
+    """Its beginning and its end: what a message quotes may be of any length."""
+    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS // 2]} … {text[-MOST_WORDS // 3 :]}"
 
 
 def printable(text: str) -> str:

@@ -136,7 +136,10 @@ def said(action: Any) -> str:
         except SafeNetError as error:
             text = error.message
     assert len(text) < 4000
-    assert "\n" not in text
+    # One sentence; of a formula it is followed by the formula and a mark below the place.
+    sentence, *quoted = text.split("\n")
+    assert sentence or not quoted
+    assert not quoted or (len(quoted) == 2 and quoted[1].strip() == "^")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_MEMORY
     return text
 

@@ -114,6 +114,11 @@ class Suite:
             raise SafeNetError(
                 f"{self.name}: a problem has no name", 'e.g. { name = "convection", beta = 30 }'
             )
+        for key, value in table.items():
+            if type(value) not in (int, float, str):
+                raise SafeNetError(
+                    f"{self.name}: {key} of {name} is {value!r}", f"give a number or a formula, {key} = 30"
+                )
         if name.endswith(".toml"):
             own = read(self.place / name)
             # The parameters first: a reference belongs to their values.

@@ -112,6 +112,11 @@ def _undetermined(problem: Problem, found: Estimate) -> str | None:
         )
     if left_free(problem) and found.seen < HARDLY:
         return "something is left free (see above), so no error is estimated"
+    if found.left > ROUGH and found.seen < HARDLY and found.since is None:
+        return (
+            "what is left of the residual is not explained, and there is a direction that the equations and conditions "
+            "hardly see: the error may be far larger than any estimate, and none is given"
+        )
     if found.noise > SOLVED_BELOW:
         return (
             f"rounding errors of the data are amplified to {share(found.noise)} of the solution: in double precision "
