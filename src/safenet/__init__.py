@@ -52,7 +52,21 @@ if TYPE_CHECKING:
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit
     from .networks import METHODS, Method
-    from .problem import Box, Data, Disc, On, Polygon, Problem, Table
+    from .problem import (
+        Ball,
+        Box,
+        Cone,
+        Cylinder,
+        Data,
+        Disc,
+        Extrusion,
+        On,
+        Polygon,
+        Problem,
+        Revolution,
+        Surface,
+        Table,
+    )
     from .problem.toml import dumps, loads, read
     from .run.progress import Monitor
     from .run.result import Outcome, Result
@@ -67,7 +81,10 @@ __version__ = "0.2.0"
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {
-    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem", "Table"),
+    "problem": (
+        *("Ball", "Box", "Cone", "Cylinder", "Data", "Disc", "Extrusion", "On", "Polygon", "Problem"),
+        *("Revolution", "Surface", "Table"),
+    ),
     "problem.toml": ("dumps", "loads", "read"),
     "networks": ("METHODS", "Method"),
     "run.progress": ("Monitor",),
@@ -118,13 +135,17 @@ __all__ = [
     "RECIPES",
     "Adam",
     "Auto",
+    "Ball",
     "Box",
     "Cells",
+    "Cone",
     "Conserve",
+    "Cylinder",
     "Data",
     "Disc",
     "Elements",
     "Evolve",
+    "Extrusion",
     "Fit",
     "Fourier",
     "Integrate",
@@ -140,11 +161,13 @@ __all__ = [
     "Polygon",
     "Problem",
     "Result",
+    "Revolution",
     "SSBroyden",
     "SafeNetError",
     "SafeNetWarning",
     "Solution",
     "Sparse",
+    "Surface",
     "Table",
     "Train",
     "analysis",

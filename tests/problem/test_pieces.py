@@ -150,7 +150,7 @@ def test_a_word_on_at_the_end_is_a_piece_and_nothing_else_is():
         ({"where": [sp.Eq(u(0, y), u(1, y))], **HOLE}, "ties two places together"),
         ({"where": [sp.Eq(U, 0)]}, "does not say where it holds\n.*u = 0 on all"),
         ({"remove": [Disc((0.5, 0.5), 0.1)], "where": [sp.Eq(u(0.5, 0.5), 0)]}, "outside the domain"),
-        ({"on": {x: (0, 1), y: (0, 1), sp.Symbol("z"): (0, 1)}, **HOLE}, "two axes of space"),
+        ({"on": {x: (0, 1), y: (0, 1), sp.Symbol("z"): (0, 1)}, **HOLE}, "3 axes of space"),
         ({"pieces": {"all": "rest", "holes": "c*"}, **HOLE}, "no shape has such a name"),
         ({"pieces": {"all": "x = 0 or rest"}, **HOLE}, "stands alone"),
         (

@@ -135,6 +135,8 @@ def _region(problem: Problem) -> Choice | None:
         )
         reason = f"a region of the plane that {how}, finer meshes"
         return (Evolve(),), (reason,)
+    if problem.plane is None:
+        return (), ("no direct solver suits this shape in space: a network is trained",)
     reason = "a region of the plane: polynomials on cells, refined where the residual is largest"
     return (Cells(),), (reason,)
 

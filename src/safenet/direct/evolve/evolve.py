@@ -194,7 +194,7 @@ class Evolve:
 @fact
 def meshed(problem: Problem, level: int) -> Mesh:
     """Triangles of the region, or of the box with its sides as pieces 0 to 3; every level halves them."""
-    region = problem.region
+    region = problem.plane
     if region is None:
         x, y = problem.axes[:2]
         where: dict[str, Any] = {

@@ -242,7 +242,7 @@ def _pair(jet: Jet) -> tuple[int, int]:
 def _check_sides(problem: Problem, sides: list[Side], diffusion: dict[str, sp.Expr]) -> None:
     """Each field that diffuses has one condition on each part of the boundary; a pressure at most one."""
     parts = list(problem.region.pieces) if problem.region is not None else ["0", "1", "2", "3"]
-    if problem.region is not None and problem.region.unnamed:
+    if problem.region is not None and problem.region.nameless:
         raise SafeNetError("a part of its boundary has no condition")
     for field, a in diffusion.items():
         for piece in parts:
