@@ -40,8 +40,8 @@ class Solid:
         self.tolerance = ROUNDING * magnitude(*(np.array(corner) for corner in shape.bounds))
         self._step = probe_step(shape.bounds, self.tolerance)
         # Named ones first: where two faces coincide, the name is kept.
-        self._leaves = sorted(shape.primitives(), key=lambda leaf: not leaf.name)
-        self._faces = [(face, leaf) for leaf in self._leaves for face in leaf.faces]
+        self.leaves = sorted(shape.primitives(), key=lambda leaf: not leaf.name)
+        self._faces = [(face, leaf) for leaf in self.leaves for face in leaf.faces]
         self._selectors = dict(pieces or {})
         check_selectors(shape, self._selectors)
         self._rest = rest_of(self._selectors)
@@ -85,16 +85,16 @@ class Solid:
         points, normals = face.at(unit)
         back, ahead = (self.shape.level(points + sign * self._step * normals) < 0 for sign in (-1, 1))
         bounds = back != ahead
-        for other in self._leaves[: self._leaves.index(leaf)]:
+        for other in self.leaves[: self.leaves.index(leaf)]:
             bounds &= np.abs(other.level(points)) > 8 * self.tolerance
         return points, np.where(ahead[:, None], -normals, normals), bounds
 
-    def _owners(self, face: Face, points: np.ndarray) -> np.ndarray:
-        """The place in `pieces` of each point's piece, −1 for none."""
+    def owners(self, source: str, points: np.ndarray) -> np.ndarray:
+        """The place in `pieces` of the piece of points on the surface of the shape `source`; −1 for none."""
         names = list(self._selectors)
         chosen = np.array(
             [
-                selected(one, face.source, points) if name != self._rest else np.zeros(len(points), bool)
+                selected(one, source, points) if name != self._rest else np.zeros(len(points), bool)
                 for name, one in self._selectors.items()
             ]
         ).reshape(len(names), len(points))
@@ -119,7 +119,7 @@ class Solid:
             if not bounds.any():
                 continue
             self._boundary = True
-            owners = self._owners(face, points[bounds])
+            owners = self.owners(face.source, points[bounds])
             for i, name in enumerate(pieces):
                 share = float(np.sum(owners == i)) / LOOKS
                 if share:
@@ -160,7 +160,7 @@ class Solid:
             local = unit[here].copy()
             local[:, 0] = np.clip((travelled[here] - low) / (high - low), 0.0, 1.0)
             at, outward, own = self._bounding(face, leaf, local)
-            own &= self._owners(face, at) == place
+            own &= self.owners(face.source, at) == place
             points[here[own]], normals[here[own]] = at[own], outward[own]
         return points, normals
 

@@ -78,7 +78,8 @@ class Round(Primitive):
         return tuple(edge for edge in Region(self.profile).edges if not _on_axis(edge))
 
     @cached_property
-    def _frame(self) -> np.ndarray:
+    def frame(self) -> np.ndarray:
+        """Two unit vectors across the axis, and the axis."""
         along = self.line[1] / np.linalg.norm(self.line[1])
         across = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
         across /= np.linalg.norm(across)
@@ -87,7 +88,7 @@ class Round(Primitive):
     @cached_property
     def bounds(self) -> Ends:
         """Of the circles of all edges: the farthest along ±x is that of s a_x + r √(1 − a_x²)."""
-        center, along = self.line[0], self._frame[2]
+        center, along = self.line[0], self.frame[2]
         ends = []
         for sign in (-1, 1):
             directions = np.column_stack([np.sqrt(np.maximum(1 - along**2, 0.0)), sign * along])
@@ -97,12 +98,12 @@ class Round(Primitive):
 
     @property
     def faces(self) -> tuple[Face, ...]:
-        return tuple(Turned(edge, self.line[0], self._frame, self.name) for edge in self._edges)
+        return tuple(Turned(edge, self.line[0], self.frame, self.name) for edge in self._edges)
 
     def level(self, points: np.ndarray) -> np.ndarray:
         away = np.asarray(points, float) - self.line[0]
-        s = away @ self._frame[2]
-        r = np.linalg.norm(away - s[:, None] * self._frame[2], axis=1)
+        s = away @ self.frame[2]
+        r = np.linalg.norm(away - s[:, None] * self.frame[2], axis=1)
         flat = np.column_stack([r, s])
         distance = np.min([edge.distance(flat) for edge in self._edges], axis=0)
         inside = signed_distance(self._outline, flat) < 0

@@ -29,11 +29,9 @@ class Surface(Primitive):
     """The inside of a closed surface of triangles in a file (.stl, .obj, .ply, .off), read by trimesh.
 
     Examples:
-        >>> import numpy as np
-        >>> corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-        >>> _ = Path("corner.obj").write_text(
-        ...     "".join(f"v {x} {y} {z}\\n" for x, y, z in corners) + "f 1 3 2\\nf 1 2 4\\nf 1 4 3\\nf 2 3 4\\n"
-        ... )
+        >>> from pathlib import Path
+        >>> vertices = "v 0 0 0\\nv 1 0 0\\nv 0 1 0\\nv 0 0 1\\n"
+        >>> _ = Path("corner.obj").write_text(vertices + "f 1 3 2\\nf 1 2 4\\nf 1 4 3\\nf 2 3 4\\n")
         >>> sn.Surface("corner.obj").bounds
         ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
     """
@@ -50,7 +48,7 @@ class Surface(Primitive):
             vertices, triangles, file = file.vertices, file.triangles, file.file
         else:
             vertices, triangles = _read(Path(file))
-        key = sha256(vertices.tobytes() + triangles.tobytes()).hexdigest()
+        key = sha256(_in_order(vertices[triangles]).tobytes()).hexdigest()
         for what, value in (("file", Path(file).name), ("key", key), ("name", a_name(name, "a surface"))):
             object.__setattr__(self, what, value)
         object.__setattr__(self, "vertices", vertices)
@@ -227,6 +225,15 @@ def _to_triangles(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
         sides.append(np.linalg.norm(away - np.clip(share, 0, 1)[:, :, None] * along, axis=2))
     height = np.abs(np.sum((points - a) * normal, axis=2))
     return np.asarray(np.where(above, height, np.min(sides, axis=0)))
+
+
+def _in_order(corners: np.ndarray) -> np.ndarray:
+    """The triangles in an order that no file changes: each from its least corner on, and sorted."""
+    ranks = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)[1].reshape(-1, 3)
+    turned = (np.argmin(ranks, axis=1)[:, None] + np.arange(3)) % 3
+    rows = np.take_along_axis(ranks, turned, axis=1)
+    order = np.lexsort(rows.T[::-1])
+    return np.ascontiguousarray(np.take_along_axis(corners, turned[:, :, None], axis=1)[order])
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
