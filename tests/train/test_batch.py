@@ -15,6 +15,7 @@ from safenet.run.progress import Monitor
 from safenet.train.batch import train_runs
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
+from safenet.train.optimisers.ssbroyden import SSBroyden
 from safenet.train.plan import Plan
 from safenet.train.run import Run
 from safenet.train.weighting import NTK
@@ -70,6 +71,11 @@ def test_adam_and_lbfgs_are_those_of_single_runs_on_the_wave_equation(network):
         phases=(Adam(50), LBFGS(6, tolerance=0.0)),
     )
     compare(WAVE, seeds(plan))
+
+
+def test_ssbroyden_with_new_points_is_that_of_single_runs():
+    phases = (Adam(5), SSBroyden(15, resample=6))
+    compare(DECAY, seeds(dataclasses.replace(SMALL, phases=phases)), tolerance=1e-6)
 
 
 @pytest.mark.slow

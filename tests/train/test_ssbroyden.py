@@ -22,7 +22,7 @@ from test_lbfgs import (
 
 from safenet.errors import SafeNetError
 from safenet.train.optimisers.lbfgs import LBFGS
-from safenet.train.optimisers.ssbroyden import SSBroyden, rank_two
+from safenet.train.optimisers.ssbroyden import ROOM, Inverse, SSBroyden, rank_two
 from safenet.train.optimisers.status import Status
 
 FAMILIES = ["broyden", "bfgs"]
@@ -48,7 +48,14 @@ def written_out(family, H, s, y, curvature, learnt):
 
 def self_scaled(family, H, s, y, curvature, learnt):
     """H after the pair."""
-    return rank_two(family, s, y, H @ y, curvature, learnt).added(H, jnp.asarray(True), jnp.asarray(False))
+    return updated(H, rank_two(family, s, y, H @ y, curvature, learnt)).matrix
+
+
+def updated(H, update):
+    before = dataclasses.replace(
+        Inverse.identity(len(H), H.dtype), base=H, scale=jnp.ones(()), unit=jnp.zeros(())
+    )
+    return before.updated(update, jnp.asarray(True), jnp.asarray(False))
 
 
 def pairs(count):
@@ -84,6 +91,29 @@ def test_h_stays_symmetric_positive_and_satisfies_the_secant_equation(family):
         assert np.linalg.eigvalsh(after)[0] > 0
 
 
+def test_updates_that_wait_beside_h_give_the_same_products_as_h_written_out():
+    random = np.random.default_rng(5)
+    waiting, written = Inverse.identity(7, jnp.float64), np.eye(7)
+    for i, (_, s, y, _) in enumerate(pairs(2 * ROOM + 3)):
+        B = y / np.linalg.norm(y) + s  # any pair with s·y > 0 will do
+        s = s if s @ B > 0 else -s
+        update = rank_two(
+            "broyden", *map(jnp.asarray, (s, B, written @ B, s @ np.linalg.solve(written, s), i > 0))
+        )
+        written = np.asarray(updated(jnp.asarray(written), update).matrix)
+        waiting = waiting.updated(update, jnp.asarray(True), jnp.asarray(False)).settled()
+        v, u = random.normal(size=(2, 7))
+        for product, vector in zip(waiting.times(jnp.asarray(v), jnp.asarray(u)), (v, u), strict=True):
+            np.testing.assert_allclose(
+                product, written @ vector, rtol=1e-9, atol=1e-9 * np.abs(written).max()
+            )
+        assert int(waiting.waiting) == (i + 1) % ROOM
+    dropped = waiting.updated(update, jnp.asarray(False), jnp.asarray(False))
+    assert np.array_equal(dropped.matrix, waiting.matrix)
+    forgotten = waiting.updated(update, jnp.asarray(True), jnp.asarray(True))
+    assert np.array_equal(forgotten.matrix, np.eye(7))
+
+
 def test_without_scaling_the_bfgs_family_is_bfgs():
     for H, s, y, curvature in pairs(35):
         if curvature <= s @ y:  # b <= 1: τ = 1
@@ -100,10 +130,11 @@ def test_a_run_carries_out_these_updates_along_wolfe_steps(family):
     assert len(states) == 26
     H = np.eye(8)
     for i, (a, b) in enumerate(pairwise(states)):
-        np.testing.assert_allclose(a.H, H, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(a.H.matrix, H, rtol=1e-6, atol=1e-9)
         s, y = np.asarray(b.theta - a.theta), np.asarray(b.gradient - a.gradient)
         # Along −H g: sᵀH⁻¹s is −α s·g, whatever α was.
-        H = written_out(family, np.asarray(a.H), s, y, s @ np.linalg.solve(np.asarray(a.H), s), i > 0)
+        H = np.asarray(a.H.matrix)
+        H = written_out(family, H, s, y, s @ np.linalg.solve(H, s), i > 0)
         before, after = gradient(objective, a.theta) @ s, gradient(objective, b.theta) @ s
         assert value(objective, b.theta) <= value(objective, a.theta) + 1e-4 * before + 1e-15
         assert abs(after) <= 0.9 * abs(before) * (1 + 1e-6)
@@ -153,8 +184,11 @@ def test_a_spoilt_h_is_replaced_by_steepest_descent():
     phase = SSBroyden(400)
     state, _ = phase.advance(objective, phase.start(objective, theta), 30)
     # From which every step vanishes, and from which the direction points uphill.
-    for H in (1e-40 * state.H, -state.H, jnp.full_like(state.H, jnp.nan)):
-        spoilt = dataclasses.replace(state, H=H, direction=-(H @ state.gradient))
+    for factor in (1e-40, -1.0, jnp.nan):
+        H = dataclasses.replace(
+            state.H, base=factor * state.H.matrix, d=0 * state.H.d, scale=jnp.ones(()), unit=jnp.zeros(())
+        )
+        spoilt = dataclasses.replace(state, H=H, direction=-(H.matrix @ state.gradient))
         after, trace = phase.advance(objective, spoilt, 1)
         s = after.theta - state.theta
         cosine = -s @ state.gradient / jnp.linalg.norm(s) / jnp.linalg.norm(state.gradient)

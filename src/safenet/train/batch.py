@@ -7,7 +7,8 @@ about what a parameter may change: where it moves a face or makes other features
 recorded is not written a second time: when a phase is done, each `Run` is told what it did, as if by itself.
 
 Under vmap a `while_loop` runs until its last member is done, and a `cond` computes both branches. Adam goes in step, so
-nothing is lost unless a run stops early. A turn of L-BFGS is one evaluation, of whichever step a run is at. Weights by
+nothing is lost unless a run stops early. A turn of L-BFGS or of SSBroyden is one evaluation, of whichever step a run is
+at. New points are drawn for each run by itself, after as many steps as if it were alone. Weights by
 tangent kernels are recomputed under a `cond` once in 1000 iterations, which all runs enter together
 (`weighting.anywhere`). One after another run the direct phases, which no seed enters, and Levenberg–Marquardt, whose
 JᵀJ fills a device by itself.
@@ -117,11 +118,11 @@ def _start(program: Any, numbers: Any, loss: Any, theta: Any) -> Any:
 
 
 @eqx.filter_jit
-def _advance(program: Any, numbers: Any, loss: Any, state: Any) -> Any:
-    def advance(numbers: Any, loss: Any, state: Any) -> Any:
-        return numbered(program, numbers).advance(loss, state, CAPACITY)  # another count: another program
+def _advance(program: Any, numbers: Any, loss: Any, state: Any, counts: Any) -> Any:
+    def advance(numbers: Any, loss: Any, state: Any, count: Any) -> Any:
+        return numbered(program, numbers).advance(loss, state, count)
 
-    return eqx.filter_vmap(advance)(numbers, loss, state)
+    return eqx.filter_vmap(advance)(numbers, loss, state, counts)
 
 
 def _carry_out(runs: list[Run], monitor: Monitor) -> None:
@@ -132,7 +133,10 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     numbers = {
         name: everywhere(jnp.asarray([getattr(phase, name) for phase in phases])) for name in common.numbers
     }
-    losses, thetas = zip(*(run.loss_and_theta() for run in runs), strict=True)
+    rounds, full = getattr(common, "resample", 0), jnp.full(len(runs), CAPACITY, jnp.int32)
+    for run in runs if rounds else ():
+        run.start_resampling()
+    losses, thetas = map(list, zip(*(run.loss_and_theta() for run in runs), strict=True))
     loss = everywhere(stacked(losses))
     monitor.phase(common.name, f"{len(runs)} runs, compiling")
     first = _start(common, numbers, loss, everywhere(jnp.stack(thetas)))
@@ -143,7 +147,6 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     state = everywhere(stacked(begins))
     spent = [run.record(phase.name).seconds for run, phase in zip(runs, phases, strict=True)]
     rows: list[list[np.ndarray]] = [[] for _ in runs]
-    names = [run.names for run in runs]
     for run, phase in zip(runs, phases, strict=True):
         run.monitor.phase(phase.name, "compiling")
 
@@ -152,20 +155,17 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
         return mine
 
     while np.any(np.asarray(state.status) == Status.RUNNING):
-        state, trace = _advance(common, numbers, loss, state)
+        if rounds:
+            loss, state = _redrawn(runs, phases, losses, loss, state)
+        counts = jnp.minimum(CAPACITY, rounds - state.iteration % rounds) if rounds else full
+        state, trace = _advance(common, numbers, loss, state, counts)
         for i, (length, terms) in enumerate(
             zip(np.asarray(trace.length), np.asarray(trace.terms), strict=True)
         ):
             rows[i].append(terms[:length])
             if length:
-                run, now = runs[i], int(state.iteration[i])
-                total, *values = rows[i][-1][-1].tolist()
-                told = dict(zip(names[i], values, strict=True))
-                run.monitor.losses(now, phases[i].iterations, total, told)
-                run.monitor.gradient(float(state.gradient_norm[i]))
-                run.monitor.network(partial(losses[i].field, here(state.theta[i])))
-                if i == 0:
-                    monitor.losses(now, phases[i].iterations, total, told)
+                watchers = [runs[i].monitor, monitor] if i == 0 else [runs[i].monitor]
+                _tell(watchers, runs[i], phases[i], losses[i], state, i, terms[length - 1])
         each = (time.monotonic() - began) / len(runs)
         if runs[0].folder is not None and time.monotonic() - runs[0].saved > SAVE_BATCH_EVERY:
             for i, run in enumerate(runs):
@@ -174,11 +174,35 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
                     rows[i] = []
     each = (time.monotonic() - began) / len(runs)
     for i, (run, phase, mine) in enumerate(zip(runs, phases, rows, strict=True)):
-        history = np.concatenate(mine) if mine else np.empty((0, 1 + len(names[i])))
+        history = np.concatenate(mine) if mine else np.empty((0, 1 + len(run.names)))
         watcher, run.monitor = run.monitor, Monitor()  # it was told
         run.optimise(Told(phase.name, phase.iterations, begins[i], own(i), history))
         run.records[-1].seconds = spent[i] + each
         run.monitor, run.index, run.state = watcher, run.index + 1, None
+
+
+def _tell(
+    watchers: list[Monitor], run: Run, phase: Any, loss: Any, state: State, i: int, row: np.ndarray
+) -> None:
+    """Every watcher hears of the losses, the run's own also of the rest of the i-th state."""
+    total, *values = row.tolist()
+    told = dict(zip(run.names, values, strict=True))
+    for watcher in watchers:
+        watcher.losses(int(state.iteration[i]), phase.iterations, total, told)
+    run.monitor.gradient(float(state.gradient_norm[i]))
+    run.monitor.network(partial(loss.field, here(state.theta[i])))
+
+
+def _redrawn(runs: list[Run], phases: list[Any], losses: list[Any], loss: Any, state: Any) -> Any:
+    """The loss and the state of all, on new points for the runs whose turn it is."""
+    done, running = np.asarray(state.iteration), np.asarray(state.status) == Status.RUNNING
+    due = np.flatnonzero(running & (done > 0) & (done % phases[0].resample == 0))
+    if not due.size:
+        return loss, state
+    single = [jax.tree.map(itemgetter(i), state) for i in range(len(runs))]
+    for i in due:
+        runs[i].points, losses[i], single[i] = runs[i].resampled(phases[i], losses[i], single[i])
+    return everywhere(stacked(losses)), everywhere(stacked(single))
 
 
 def _save(run: Run, state: State, rows: np.ndarray, seconds: float) -> None:

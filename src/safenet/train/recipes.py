@@ -50,9 +50,9 @@ class Recipe:
 _paper = partial(Recipe, precision="float32", interior=20_000, condition=2_000, sampler="uniform")
 
 RECIPES: dict[str, Recipe] = {
-    # Sizes for a GPU, where 50,000 steps take one to two minutes; `SMALL` has those for a CPU.
+    # Sizes for a GPU, where 60,000 steps take about a minute; `SMALL` has those for a CPU.
     "default": Recipe(
-        (Adam(1_000), SSBroyden(50_000, resample=500)),
+        (Adam(1_000), SSBroyden(60_000, resample=500)),
         network=TRAINED_DENSELY,
         interior=10_000,
         condition=1_000,
@@ -96,7 +96,7 @@ RECIPES: dict[str, Recipe] = {
 }
 SMALL = replace(
     RECIPES["default"],
-    phases=(Adam(1_000), SSBroyden(5_000, resample=500)),
+    phases=(Adam(1_000), SSBroyden(30_000, resample=500)),
     network={**TRAINED_DENSELY, "features": 32, "width": 20, "depth": 2},
     interior=2_000,
     condition=200,

@@ -127,10 +127,8 @@ class Run:
         if builds is not None and self.theta is not None and self.state is None:
             self._stage(builds)
         rounds = getattr(phase, "resample", 0)
-        if rounds and self.points is None:
-            self.points = even_points(
-                self.loss_and_theta()[0]
-            )  # one program before and after the first new points
+        if rounds:
+            self.start_resampling()
         loss, theta = self.loss_and_theta()
         spread = everywhere(loss)
         record = self.record(phase.name)
@@ -144,10 +142,8 @@ class Run:
             if rounds:
                 # By the step's number and never by the clock: the same points wherever the run was interrupted.
                 if int(state.iteration) and int(state.iteration) % rounds == 0:
-                    points = self._adaptive_points(loss, state)
-                    loss = loss.at(points)
+                    points, loss, state = self.resampled(phase, loss, state)
                     spread = everywhere(loss)
-                    state = everywhere(phase.refresh(spread, state))
                 count = min(count, rounds - int(state.iteration) % rounds)
             state, trace = phase.advance(spread, state, count)
             rows = np.asarray(trace.terms)[: int(trace.length)]
@@ -239,10 +235,18 @@ class Run:
             network = checked_network(self.problem, network, dtype)
         return network if own.start is None else started_from(own.start, network, self.problem, plan.seed)
 
-    def _adaptive_points(self, loss: PhysicsLoss, state: State) -> Any:
+    def start_resampling(self) -> None:
+        """The points with equal shares, so that one program serves before and after the first new points."""
+        if self.points is None:
+            self.points = even_points(self.loss_and_theta()[0])
+
+    def resampled(self, phase: Any, loss: PhysicsLoss, state: State) -> tuple[Any, PhysicsLoss, State]:
+        """Points drawn for the residuals at theta, the loss there, and the state on it."""
         seed = self.plan.seed, self.index, int(state.iteration)
-        points = adaptive_points(self.problem, loss, here(state.theta), self.plan.interior, seed)
-        return jnp.asarray(points, state.theta.dtype)
+        drawn = adaptive_points(self.problem, loss, here(state.theta), self.plan.interior, seed)
+        points = jnp.asarray(drawn, state.theta.dtype)
+        loss = loss.at(points)
+        return points, loss, everywhere(phase.refresh(everywhere(loss), state))
 
     def _keep(self, loss: PhysicsLoss, theta: Any) -> None:
         self.best, self.found = loss.field(theta), loss.found(theta)

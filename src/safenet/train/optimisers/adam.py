@@ -14,6 +14,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from safenet.train.optimisers.status import (
+    Count,
     Objective,
     State,
     Status,
@@ -107,7 +108,7 @@ class Adam:
             weights=weights,
         )
 
-    def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
+    def advance(self, objective: Objective, state: AdamState, count: Count) -> tuple[AdamState, Trace]:
         program = replace(self, iterations=0, rate=0.0, decay=0.0)
         iterations = jnp.asarray(self.iterations, jnp.int32)
         rates = {"rate": jnp.asarray(self.rate, float), "decay": jnp.asarray(self.decay, float)}

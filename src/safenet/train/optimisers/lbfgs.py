@@ -25,6 +25,7 @@ from jaxtyping import Array, Bool, Float, Float64, Int
 
 from safenet.train.optimisers.line_search import Line, Search, choose, opened, product, trial, unfinished
 from safenet.train.optimisers.status import (
+    Count,
     Evaluation,
     Objective,
     Patient,
@@ -95,7 +96,7 @@ class LBFGS:
             idle=jnp.asarray(0, jnp.int32),
         )
 
-    def advance(self, objective: Objective, state: LBFGSState, count: int) -> tuple[LBFGSState, Trace]:
+    def advance(self, objective: Objective, state: LBFGSState, count: Count) -> tuple[LBFGSState, Trace]:
         iterations = jnp.asarray(self.iterations, jnp.int32)
         tolerance = jnp.asarray(self.tolerance, state.theta.dtype)
         return _advance(objective, state, iteration_count(count), iterations, tolerance)

@@ -15,23 +15,29 @@ whose φ = 1 and τ = min(1, 1/b). Where H has overestimated the curvature, plai
 τ < 1 does it in one: on a physics loss, whose Hessian spans ten orders of magnitude, that is most of the way.
 
 One turn of the loop on the device is one trial of the line search and, where that ends it, the step, H and the next
-direction, as in `lbfgs`. Memory is what a turn costs, p² numbers at a time: H is read once for H y and H g′ together
-and passed once more for its update. The direction −H′ g′ follows from H g′ and the update's three vectors, and is part
-of the state: a run goes on from the same bits wherever it was split.
+direction, as in `lbfgs`. Memory is what a turn costs, p² numbers at a time: H is read once for H y and H g′ together.
+Updates wait as vectors beside H (`Inverse`) and are added to it once in `ROOM` steps, so that H is not written in
+between, and several runs in one batch need no copies of theirs. The direction −H′ g′ follows from H g′ and the update's
+three vectors, and is part of the state: a run goes on from the same bits wherever it was split.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from safenet.errors import SafeNetError, nearest
 from safenet.train.optimisers.line_search import Line, Search, choose, opened, product, trial, unfinished
 from safenet.train.optimisers.status import (
+    Count,
     Evaluation,
+    Held,
     Objective,
     Patient,
     Status,
@@ -48,13 +54,76 @@ from safenet.train.optimisers.status import (
 
 FAMILIES = ("broyden", "bfgs")
 FORGET = 0.25  # the weight of the last search in where the next begins
+ROOM = 8  # updates that wait: H is then passed 1 + 2/8 times a step, where adding each at once took 3
+
+
+class Inverse(eqx.Module):
+    """H = scale·base + unit·I + Σ_k d_k z_k z_kᵀ, of which `waiting` updates are in the z (three each)."""
+
+    base: Float[Array, "p p"]
+    z: Float[Array, "rows p"]
+    d: Float[Array, " rows"]
+    scale: Float[Array, ""]
+    unit: Float[Array, ""]
+    waiting: Int[Array, ""]
+
+    @staticmethod
+    def identity(size: int, dtype: Any) -> Inverse:
+        none, one = jnp.zeros((), dtype), jnp.ones((), dtype)
+        rows = jnp.zeros((3 * ROOM, size), dtype)
+        return Inverse(jnp.zeros((size, size), dtype), rows, rows[:, 0], none, one, jnp.zeros((), jnp.int32))
+
+    @property
+    def matrix(self) -> Float[Array, "p p"]:
+        """H written out."""
+        # With √|d| on both sides, entries (i, j) and (j, i) are sums of equal products: H stays symmetric to the bit.
+        root = jnp.sqrt(jnp.abs(self.d))[:, None] * self.z
+        eye = jnp.eye(self.z.shape[1], dtype=self.z.dtype)
+        return self.scale * self.base + self.unit * eye + root.T @ (jnp.sign(self.d)[:, None] * root)
+
+    def times(self, *vectors: Float[Array, " p"]) -> list[Float[Array, " p"]]:
+        """H v of each, in one pass over the base."""
+        parts = zip(vectors, _products(self.base, *vectors), strict=True)
+        return [self.scale * Hv + self.unit * v + self.z.T @ (self.d * (self.z @ v)) for v, Hv in parts]
+
+    def updated(self, by: RankTwo, keep: Bool[Array, ""], forget: Bool[Array, ""]) -> Inverse:
+        """H′ where to `keep` the update, I where to `forget`, else H; the base stays as it is."""
+        shrink = jnp.where(forget, 0, jnp.where(keep, by.scale, 1))
+        at = jnp.minimum(3 * self.waiting, 3 * (ROOM - 1))
+        z = jnp.where(keep, jnp.stack([by.w, by.v, by.s]), lax.dynamic_slice_in_dim(self.z, at, 3))
+        factors = jnp.stack([-by.of_w * by.scale, by.of_v * by.scale, by.of_s])
+        d = jnp.where(forget, 0, jnp.where(keep, by.scale, 1) * self.d)
+        new = jnp.where(keep & ~forget, factors, lax.dynamic_slice_in_dim(d, at, 3))
+        return replace(
+            self,
+            z=lax.dynamic_update_slice_in_dim(self.z, z, at, 0),
+            d=lax.dynamic_update_slice_in_dim(d, new, at, 0),
+            scale=shrink * self.scale,
+            unit=jnp.where(forget, 1, shrink * self.unit),
+            waiting=jnp.where(forget, 0, self.waiting + keep.astype(jnp.int32)),
+        )
+
+    @property
+    def full(self) -> Bool[Array, ""]:
+        return self.waiting >= ROOM
+
+    def settled(self) -> Inverse:
+        """The same H; what waits goes into the base where there is no more room."""
+        return Inverse(
+            jnp.where(self.full, self.matrix, self.base),
+            self.z,
+            jnp.where(self.full, 0, self.d),
+            jnp.where(self.full, 1, self.scale),
+            jnp.where(self.full, 0, self.unit),
+            jnp.where(self.full, 0, self.waiting),
+        )
 
 
 class SSBroydenState(Patient):
     """The gradient at theta, H and the direction −H g; `learnt` once H is more than the identity it starts from."""
 
     gradient: Float[Array, " p"]
-    H: Float[Array, "p p"]
+    H: Inverse
     direction: Float[Array, " p"]
     learnt: Bool[Array, ""]
     first: Float[Array, ""]  # where a search begins, as a share of the direction
@@ -86,6 +155,7 @@ class SSBroyden:
     tolerance: float = 0.0
     resample: int = 0
     name: ClassVar[str] = "ssbroyden"
+    numbers: ClassVar[tuple[str, ...]] = ("iterations",)  # arguments of the program
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -99,7 +169,7 @@ class SSBroyden:
         here = first_evaluation(objective, theta)
         return SSBroydenState(
             **descending(theta, here, self.tolerance),
-            H=jnp.eye(theta.size, dtype=theta.dtype),
+            H=Inverse.identity(theta.size, theta.dtype),
             direction=-here.gradient,
             learnt=jnp.asarray(False),
             first=jnp.ones((), theta.dtype),
@@ -108,7 +178,7 @@ class SSBroyden:
         )
 
     def advance(
-        self, objective: Objective, state: SSBroydenState, count: int
+        self, objective: Objective, state: SSBroydenState, count: Count
     ) -> tuple[SSBroydenState, Trace]:
         iterations = jnp.asarray(self.iterations, jnp.int32)
         tolerance = jnp.asarray(self.tolerance, state.theta.dtype)
@@ -121,10 +191,10 @@ class SSBroyden:
         nearly. Costs one evaluation.
         """
         here = first_evaluation(objective, state.theta)
-        anew = descending(state.theta, here, self.tolerance)
+        anew: dict[str, Any] = dict(descending(state.theta, here, self.tolerance))
         anew |= {"iteration": state.iteration, "evaluations": state.evaluations + 1}
         anew |= {"anchor": here.total, "idle": jnp.zeros_like(state.idle)}
-        return replace(state, **anew, direction=-(state.H @ here.gradient))
+        return replace(state, **anew, direction=-_times(state.H, here.gradient))
 
 
 @eqx.filter_jit
@@ -137,16 +207,34 @@ def _advance(
     tolerance: Float[Array, ""],
 ) -> tuple[SSBroydenState, Trace]:
     spoilt = ~_descends(state.gradient, state.direction)
+    identity = Inverse.identity(state.theta.size, state.theta.dtype)
     begun = _searching(
         replace(
             state,
-            H=jnp.where(spoilt, jnp.eye(state.theta.size, dtype=state.theta.dtype), state.H),
+            H=choose(spoilt, identity, state.H),
             direction=jnp.where(spoilt, -state.gradient, state.direction),
             learnt=state.learnt & ~spoilt,
         )
     )
-    after, trace = repeat(lambda state: _turn(family, objective, state, tolerance), begun, count, iterations)
+
+    def step(state: Searching) -> Searching:
+        return _turn(family, objective, state, tolerance)
+
+    after, trace = repeat(step, begun, count, iterations, Held(lambda state: state.H.base, _paused, _resumed))
     return _settled(after), trace
+
+
+def _paused(state: Searching) -> Bool[Array, ""]:
+    return state.H.full
+
+
+def _resumed(state: Searching) -> Searching:
+    return replace(state, H=state.H.settled())
+
+
+@eqx.filter_jit
+def _times(H: Inverse, vector: Float[Array, " p"]) -> Float[Array, " p"]:
+    return H.times(vector)[0]
 
 
 def _settled(state: Searching) -> SSBroydenState:
@@ -174,7 +262,7 @@ def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[
     ended = ~unfinished(search)
     there = search.evaluation
     s, y = search.theta - state.theta, there.gradient - state.gradient
-    w, u = _products(state.H, y, there.gradient)
+    w, u = state.H.times(y, there.gradient)
     # By their angle and not by s·y itself: a curvature has a unit.
     angle = s @ y > jnp.finfo(s.dtype).eps * jnp.linalg.norm(s) * jnp.linalg.norm(y)
     keep = ended & search.found & angle
@@ -182,7 +270,7 @@ def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[
     onward = -jnp.where(keep, update.times(there.gradient, u), u)
     # A failed search, or an ascent, may be the fault of H: forget it and try steepest descent.
     forget = ended & ~(search.found & _descends(there.gradient, onward))
-    H = update.added(state.H, keep, forget)
+    H = state.H.updated(update, keep, forget)
 
     before = replace(_settled(state), evaluations=state.evaluations + jnp.where(ended, search.count, 0))
     moves = moved(before, search.theta, there.total, there.terms, there.gradient_norm)
@@ -239,15 +327,6 @@ class RankTwo(eqx.Module):
         """H′ g from H g."""
         scaled = Hg - self.w * (self.of_w * (self.w @ g)) + self.v * (self.of_v * (self.v @ g))
         return scaled * self.scale + self.s * (self.of_s * (self.s @ g))
-
-    def added(
-        self, H: Float[Array, "p p"], keep: Bool[Array, ""], forget: Bool[Array, ""]
-    ) -> Float[Array, "p p"]:
-        """H′ where to `keep` the update, I where to `forget`, else H: in one pass, which writes where it reads."""
-        # Outer products first, then their factors: so H stays symmetric to the bit.
-        changed = H - jnp.outer(self.w, self.w) * self.of_w + jnp.outer(self.v, self.v) * self.of_v
-        changed = changed * self.scale + jnp.outer(self.s, self.s) * self.of_s
-        return jnp.where(forget, jnp.eye(self.s.size, dtype=H.dtype), jnp.where(keep, changed, H))
 
 
 def rank_two(

@@ -12,7 +12,7 @@ stop, the part of the state each of them has, and the loop that repeats a step o
 from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -265,9 +265,12 @@ class Trace(eqx.Module):
     length: Int[Array, ""]
 
 
-def iteration_count(count: int) -> Int[Array, ""]:
+Count = int | Int[Array, ""]
+
+
+def iteration_count(count: Count) -> Int[Array, ""]:
     """`count` as a device number: a Python number would compile a program of its own for each value."""
-    if not 0 <= count <= CAPACITY:
+    if isinstance(count, int) and not 0 <= count <= CAPACITY:
         raise ValueError(
             f"advance was asked for {count} iterations at once, but a trace holds 0 to {CAPACITY}: "
             "call it repeatedly with smaller counts, which gives the same result to the bit."
@@ -275,8 +278,23 @@ def iteration_count(count: int) -> Int[Array, ""]:
     return jnp.asarray(count, jnp.int32)
 
 
+class Held(NamedTuple):
+    """A large array that steps only read: `of` a state. Where it is `paused`, the state is `resumed` with another one.
+
+    A loop that carries it would copy it for every run of a batch in every step.
+    """
+
+    of: Callable[[Any], Any]
+    paused: Callable[[Any], Bool[Array, ""]]
+    resumed: Callable[[Any], Any]
+
+
 def repeat(
-    step: Callable[[S], S], state: S, count: Int[Array, ""], iterations: Int[Array, ""]
+    step: Callable[[S], S],
+    state: S,
+    count: Int[Array, ""],
+    iterations: Int[Array, ""],
+    held: Held | None = None,
 ) -> tuple[S, Trace]:
     """state ← step(state) until `count` more iterations are done, or the run has ended.
 
@@ -288,25 +306,48 @@ def repeat(
     bound = jnp.minimum(state.iteration + count, iterations)
     rows = jnp.full((CAPACITY, 1 + state.terms.size), jnp.nan, state.theta.dtype)
     begun = state, Trace(rows, jnp.asarray(0, jnp.int32))
-    pack, unpack = packing(begun)
 
-    def unfinished(carry: Any) -> Bool[Array, ""]:
-        state: State = unpack(carry)[0]
+    def unfinished(state: State) -> Bool[Array, ""]:
         return jnp.logical_and(state.status == Status.RUNNING, state.iteration < bound)
 
-    def body(carry: Any) -> Any:
-        before, trace = unpack(carry)
+    def stepped(before: S, trace: Trace) -> tuple[S, Trace]:
         after = step(before)
         taken = after.iteration > before.iteration
         row = jnp.concatenate([after.total[None], after.terms])
         # One past the end is dropped: a write where nothing was taken costs no copy of the buffer.
         at = jnp.where(taken, trace.length, CAPACITY)
         rows = trace.terms.at[at].set(row, mode="drop")
-        return pack((after, Trace(rows, trace.length + taken.astype(jnp.int32))))
+        return after, Trace(rows, trace.length + taken.astype(jnp.int32))
 
-    state, trace = unpack(lax.while_loop(unfinished, body, pack(begun)))
+    def round_(before: S, trace: Trace) -> tuple[S, Trace]:
+        """Steps up to the next pause, with what is held outside the loop."""
+        assert held is not None
+        mask = eqx.tree_at(held.of, jax.tree.map(lambda _: True, before), False)
+        light, heavy = eqx.partition(before, mask)
+        light, trace = _loop(
+            lambda state: unfinished(state) & ~held.paused(state),
+            lambda state, trace: _first_light(stepped(eqx.combine(state, heavy), trace), mask),
+            (light, trace),
+        )
+        return held.resumed(eqx.combine(light, heavy)), trace
+
+    state, trace = _loop(unfinished, stepped if held is None else round_, begun)
     full = (state.status == Status.RUNNING) & (state.iteration >= iterations)
     return replace(state, status=jnp.where(full, code(Status.FINISHED), state.status)), trace
+
+
+def _first_light(pair: tuple[S, Trace], mask: Any) -> tuple[S, Trace]:
+    light: S = eqx.filter(pair[0], mask)
+    return light, pair[1]
+
+
+def _loop(goes_on: Callable[[Any], Any], body: Callable[[Any, Trace], Any], begun: Any) -> Any:
+    """A while loop over a state and its trace."""
+    pack, unpack = packing(begun)
+    end = lax.while_loop(
+        lambda carry: goes_on(unpack(carry)[0]), lambda carry: pack(body(*unpack(carry))), pack(begun)
+    )
+    return unpack(end)
 
 
 def packing(like: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:

@@ -1,0 +1,211 @@
+"""What trained networks reach: SAFE-NET by default, other methods by the same schedule, and SAFE-NET without its parts.
+
+python -m benchmarks.networks STUDY OUT.jsonl [--workers 6] [--seconds 580] [--done ROWS.jsonl] [--cores 8-15]
+
+    default     `sn.Train(seed=n)`, nothing else given: five seeds, the paper's nine problems and five others
+    methods     every method by the default schedule at a quarter of its steps, one seed
+    ablations   SAFE-NET without one of its parts, likewise
+    two-cores   `default`, one seed, on two cores of a CPU for each run
+
+Runs share a GPU (start `nvidia-cuda-mps-control -d` first); a plan has no clock in it, so sharing changes times and no
+errors. A run is a line of OUT with its error along the way, its own estimate, its residual on unseen points and its
+times. Runs that are in ROWS already are not done again; none is begun that would probably not end in time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing as mp
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+NINE = (
+    "wave",
+    "reaction",
+    "diffusion",
+    "heat2d",
+    "convection",
+    "allen-cahn",
+    "burgers",
+    "backstep",
+    "nh-heat",
+)
+OTHERS = ("convection-50", "wave-hard", "burgers-two", "cavity", "helmholtz")
+QUARTER = 0.25
+COMPARED = ("methods", "ablations")
+# Those of the paper and ours. RBA-PINN is narrower than in the paper's table (50), so that its dense matrix fits.
+METHODS: dict[str, dict[str, Any]] = {
+    **{
+        name: {} for name in ("safe-net", "pinn", "rbf-p", "rff-tuned", "safe-net-literal", "fls-pinn", "rbf")
+    },
+    **{"rba-pinn": {"width": 40}, "w-pinn": {}},
+}
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "no features of the conditions": {"domain": False, "carriers": False, "seams": False},
+    "frozen frequencies": {"train_features": False},
+    "unit amplitudes": {"amplitudes": "unit"},
+    "one layer": {"depth": 1},
+    "no normalisation": {"normalise": "none"},
+    "16 features": {"features": 16},
+    "no Fourier products": {"features": 0, "degree": 0},
+    "no linear form": {"skip": False},
+    "the paper's frequencies": {"frequencies": "harmonic", "k": "L"},
+}
+
+
+def tasks(study: str) -> list[dict[str, Any]]:
+    """One for each run, in the order of what they tell."""
+    if study == "default":
+        runs = [{"problem": p, "seed": s} for s in range(5) for p in (*NINE, *OTHERS)]
+        runs.sort(key=lambda run: (run["problem"] in OTHERS, run["seed"]))
+    elif study == "methods":
+        runs = [
+            {"problem": p, "method": m, "options": METHODS[m], "scale": QUARTER}
+            for m in METHODS
+            for p in NINE
+        ]
+    elif study == "ablations":
+        runs = [
+            {"problem": p, "options": options, "variant": name, "scale": QUARTER}
+            for name, options in ABLATIONS.items()
+            for p in NINE
+        ]
+    elif study == "two-cores":
+        runs = [{"problem": p, "budget": 290} for p in NINE]
+    else:
+        raise SystemExit(f"there is no study {study!r}: default, methods, ablations, two-cores")
+    return [
+        {"study": study, "method": "safe-net", "seed": 0, "scale": 1.0, "options": {}, **run} for run in runs
+    ]
+
+
+def key(task: dict[str, Any]) -> str:
+    names = ("study", "problem", "method", "seed", "scale", "options")
+    return json.dumps({name: task[name] for name in names}, sort_keys=True)
+
+
+def train(task: dict[str, Any]) -> dict[str, Any]:
+    """The row of one run."""
+    import safenet as sn
+    from safenet.measure.scores import errors
+    from safenet.run.progress import Monitor
+    from safenet.solving import door
+
+    problem = sn.library.problem(task["problem"])
+    began = time.monotonic()
+
+    class Curve(Monitor):
+        """(iteration, seconds, error) every so often: told beside the run, which does not know it."""
+
+        def __init__(self) -> None:
+            self.rows: list[tuple[int, float, float]] = []
+            self.iteration = self.before = 0
+
+        def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+            self.before, self.iteration = self.before + self.iteration, 0
+
+        def losses(self, iteration: int, total: int, loss: float, terms: Any) -> None:
+            self.iteration = iteration
+
+        def network(self, current: Any) -> None:
+            done, now = self.before + self.iteration, time.monotonic() - began
+            if not self.rows or (done >= 1.3 * self.rows[-1][0] and now > self.rows[-1][1] + 4):
+                self.rows.append((done, round(now, 1), float(errors(problem, current()).l2re or -1)))
+
+    curve = Curve()
+    training = sn.Train(task["method"], seed=task["seed"], scale=task["scale"], **task["options"])
+    if task["study"] in COMPARED:  # by their errors: no time for estimates
+        solution = door.carry_out([door.Job(problem, training.plan(problem))], curve, estimate=False)[0]
+    else:
+        solution = sn.solve(problem, training, monitor=curve, budget=task.get("budget"))
+    result = solution.result.to_json()
+    kept = (
+        "l2re",
+        "estimate",
+        "estimate_left",
+        "residual",
+        "parameters",
+        "iterations",
+        "evaluations",
+        "seconds",
+    )
+    more = ("wall_seconds", "outcome", "stop_reason", "reasons", "warnings", "device")
+    row = task | {name: result.get(name) for name in (*kept, *more)} | {"curve": curve.rows}
+    row["phases"] = [[p.name, p.iterations, round(p.seconds, 1)] for p in solution.result.phases]
+    if task["problem"] == "allen-cahn":
+        row["l2re_after_start"] = _after_start(problem, solution)
+    return row
+
+
+def _after_start(problem: Any, solution: Any) -> float:
+    """The error on t > 0, apart from the kink that the initial values have."""
+    import numpy as np
+
+    from safenet.measure.scores import evaluate_network, reference_values, relative_error
+
+    points, truth = reference_values(problem, ())
+    later = points[:, -1] > 0
+    values = evaluate_network(solution.field, points[later], (0,) * points.shape[1])
+    return float(relative_error(np.asarray(values), truth[later]))
+
+
+def work(queue: Any, out: str, deadline: float, cores: list[int]) -> None:
+    """Runs, one after another, until none is left that would end in time."""
+    if cores:
+        os.sched_setaffinity(0, cores)
+    from safenet.backend import cache_compilations
+
+    cache_compilations()
+    longest = 40.0
+    while (task := queue.get()) is not None:
+        began = time.monotonic()
+        if deadline - began < longest:
+            continue
+        try:
+            row = train(task)
+        except Exception as error:  # a failure is a row, too
+            row = task | {"outcome": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
+        row["process_seconds"] = round(time.monotonic() - began, 1)
+        longest = max(0.9 * longest, time.monotonic() - began)
+        with open(out, "a") as stream:
+            stream.write(json.dumps(row) + "\n")
+        print(row["problem"], row["method"], row.get("variant", ""), row["seed"], row.get("l2re"), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("studies")
+    parser.add_argument("out")
+    parser.add_argument("--workers", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--done", default="")
+    parser.add_argument("--cores", default="", help="e.g. 8-15: two for each worker")
+    parser.add_argument("--seeds", type=int, default=5)
+    given = parser.parse_args()
+    deadline = time.monotonic() + given.seconds
+    files = [Path(name) for name in (given.done, given.out) if name and Path(name).exists()]
+    done = {key(row) for file in files for row in map(json.loads, file.read_text().splitlines())}
+    first, last = (int(n) for n in given.cores.split("-")) if given.cores else (0, -1)
+    context = mp.get_context("spawn")
+    queue: Any = context.Queue()
+    for task in (t for study in given.studies.split(",") for t in tasks(study)):
+        if key(task) not in done and task["seed"] < given.seeds:
+            queue.put(task)
+    pairs = [
+        [first + 2 * i, first + 2 * i + 1] if last >= first + 2 * i + 1 else [] for i in range(given.workers)
+    ]
+    workers = [context.Process(target=work, args=(queue, given.out, deadline, pair)) for pair in pairs]
+    for worker in workers:
+        queue.put(None)
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+if __name__ == "__main__":
+    main()
