@@ -7,6 +7,9 @@ its solution; of fields that nothing estimates, a residual below 10 % on unseen 
 from __future__ import annotations
 
 import time
+from typing import Any
+
+import numpy as np
 
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.others import another
@@ -60,6 +63,12 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         result.warnings.append(f"not solved: {why}")
 
 
+def knows_its_error(field: Any) -> bool:
+    """Whether its own solver has measured it: then an estimate costs nothing, also where time is spent."""
+    error = getattr(field, "error", None)
+    return error is not None and bool(np.isfinite(np.asarray(error)).all())
+
+
 def share(value: float) -> str:
     """A share as a percentage; what is huge in powers of ten."""
     return f"{value:.0%}" if value < 100 else f"{value:.0e}"
@@ -102,12 +111,12 @@ def estimate(
     does not decide what its solution is: then there is no estimate.
     """
     began, result, problem = time.monotonic(), solution.result, solution.problem
-    known = getattr(solution.field, "error", None) is not None  # of a field that its own solver measured
+    known = knows_its_error(solution.field)
     if result.residual is None or (carried.ending in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
         return True
     if undecided(problem) and not getattr(solution.field, "weak", False):
         return False  # the doubts have said why
-    if clock.over():
+    if clock.over() and not known:
         result.outcome = Outcome.OUT_OF_TIME
         result.stop_reason += " The budget is spent: the error was not estimated."
         return True

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import SafeNetError, nearest
+from ..features.fourier import MOST
 from ..measure.points import SAMPLERS
 from ..networks.methods import METHODS, Method, build, method
 from ..networks.perceptron import parameter_count
@@ -285,11 +286,13 @@ class Train:
         if self.recipe != "default":
             return phases, ()
         size, most = self._parameters(problem, plan), DENSE_PARAMETERS[jax.default_backend() != "cpu"]
+        few = [f"{len(problem.axes)} axes: Fourier products of two of them at a time"]
+        said = few if len(problem.axes) > MOST and not (self.own.module or self.own.factory) else []
         if size <= most:
             why = f"{size} parameters: self-scaled Broyden with a dense inverse Hessian, in float64"
-            return phases, (why,)
+            return phases, (*said, why)
         why = f"{size} parameters are too many for a dense inverse Hessian ({most} at most here): L-BFGS"
-        return tuple(LBFGS(p.iterations) if isinstance(p, SSBroyden) else p for p in phases), (why,)
+        return tuple(LBFGS(p.iterations) if isinstance(p, SSBroyden) else p for p in phases), (*said, why)
 
     def _parameters(self, problem: Problem, plan: Plan) -> int:
         if self.own.module is not None:

@@ -61,20 +61,21 @@ def _networks(problem: Problem) -> dict[str, Any]:
     import jax
     import numpy as np
 
-    from ..features import fourier_products
+    from ..features import FourierProducts, fourier_products
     from ..networks.methods import METHODS, build
     from ..train.solver import Train
 
     key = jax.random.key(0)
     literal = build(problem, METHODS["safe-net-literal"], key=key)
     network = build(problem, Train().plan(problem).network, key=key)
-    omega = np.asarray(
-        fourier_products(problem, 128, "harmonic", "unit", key=key, dtype=np.dtype(float)).omega
-    )
+    products = fourier_products(problem, 128, "harmonic", "unit", key=key, dtype=np.dtype(float))
+    omega = (
+        np.asarray(products.omega) if isinstance(products, FourierProducts) else None
+    )  # else of pairs of axes
     return {
-        "literal_frequencies": {
-            name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)
-        },
+        "literal_frequencies": {}
+        if omega is None
+        else {name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)},
         "parameters_count": {"safe-net-literal": literal.parameters, "safe-net": network.parameters},
     }
 
