@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What is imported is compiled once, when it is first imported; not everything at the start, and not each time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: solve test test-all fuzz mutations lint docs gallery dist clean
+.PHONY: solve test test-all fast all style types fuzz mutations lint docs gallery dist clean
 .DEFAULT_GOAL := solve
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 
@@ -22,9 +22,13 @@ solve: $(VENV)/.solve  ## solve the wave equation: progress, error, picture
 	$(BIN)/safenet solve wave --out runs/wave --force
 	$(BIN)/safenet plot runs/wave -o runs/wave.png
 
-lint: $(VENV)/.ready
+lint: style types
+
+style: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
 	$(BIN)/mypy
 
 # Two processes of one thread each. Most of a test is compiling, which takes a third of the time without optimising.
@@ -32,10 +36,17 @@ XLA := --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
 	--xla_cpu_parallel_codegen_split_count=1 --xla_llvm_disable_expensive_passes=true
 PYTEST := OPENBLAS_NUM_THREADS=1 JAX_NUM_CPU_DEVICES=1 XLA_FLAGS="$(XLA)" $(BIN)/python -m pytest -n 2 --dist loadfile
 
-test: lint  ## lint, type-check and the fast tests
+# Types are checked beside the tests; what either finds is an error of the whole.
+test: style  ## lint, type-check and the fast tests
+	@$(MAKE) --no-print-directory -j2 types fast
+
+test-all: style  ## everything, the long runs included
+	@$(MAKE) --no-print-directory -j2 types all
+
+fast: $(VENV)/.ready
 	$(PYTEST) -m 'not slow'
 
-test-all: lint  ## everything, the long runs included
+all: $(VENV)/.ready
 	$(PYTEST)
 
 fuzz: $(VENV)/.ready  ## 100,000 hostile and near-valid inputs for the parser

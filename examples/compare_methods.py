@@ -9,7 +9,10 @@ x = symbols("x")
 u = Function("u")
 exact = sin(2 * pi * x) + sin(20 * pi * x) / 10
 two_scales = sn.Problem(
-    Eq(u(x).diff(x, 2), exact.diff(x, 2)), on={x: (0, 1)}, where=[Eq(u(0), 0), Eq(u(1), 0)], exact=exact
+    Eq(u(x).diff(x, 2), exact.diff(x, 2)),
+    domain={x: (0, 1)},
+    conditions=[Eq(u(0), 0), Eq(u(1), 0)],
+    exact=exact,
 )
 # 40 Levenberg–Marquardt steps, so that it ends in seconds; "paper-1" is the paper's own schedule.
 same = {"schedule": [sn.LevenbergMarquardt(40)], "points": 500, "width": 12}

@@ -12,8 +12,8 @@ heat = Eq(U.diff(t), U.diff(x, 2))
 problems = {
     "Robin: a wall that loses heat in proportion to its own": sn.Problem(
         heat,
-        on={x: (0, 1), t: (0, 1)},
-        where=[
+        domain={x: (0, 1), t: (0, 1)},
+        conditions=[
             Eq(u(x, 0), cos(x)),
             Eq(U.diff(x).subs(x, 0), 0),
             Eq(U.diff(x).subs(x, 1) + tan(1) * u(1, t), 0),
@@ -22,8 +22,8 @@ problems = {
     ),
     "periodic: a ring": sn.Problem(
         heat,
-        on={x: (0, 2 * pi), t: (0, 1)},
-        where=[
+        domain={x: (0, 2 * pi), t: (0, 1)},
+        conditions=[
             Eq(u(x, 0), sin(x) + cos(2 * x)),
             Eq(u(0, t), u(2 * pi, t)),
             Eq(U.diff(x).subs(x, 0), U.diff(x).subs(x, 2 * pi)),
@@ -32,8 +32,8 @@ problems = {
     ),
     "a sign on the way round: u(1, t) = −u(0, t)": sn.Problem(
         heat,
-        on={x: (0, 1), t: (0, 0.1)},
-        where=[
+        domain={x: (0, 1), t: (0, 0.1)},
+        conditions=[
             Eq(u(x, 0), cos(pi * x)),
             Eq(u(1, t), -u(0, t)),
             Eq(U.diff(x).subs(x, 1), -U.diff(x).subs(x, 0)),
@@ -42,8 +42,8 @@ problems = {
     ),
     "a point: slopes on all sides leave a constant open, which one value fixes": sn.Problem(
         Eq(W.diff(x, 2) + W.diff(y, 2), 0),
-        on={x: (0, 1), y: (0, 1)},
-        where=[
+        domain={x: (0, 1), y: (0, 1)},
+        conditions=[
             Eq(W.diff(x).subs(x, 0), 0),
             Eq(W.diff(x).subs(x, 1), 2),
             Eq(W.diff(y).subs(y, 0), 0),
@@ -54,8 +54,8 @@ problems = {
     ),
     "higher derivatives: a beam, clamped on the left, free on the right": sn.Problem(
         Eq(S.diff(x, 4), 1),
-        on={x: (0, 1)},
-        where=[
+        domain={x: (0, 1)},
+        conditions=[
             Eq(u(0), 0),
             Eq(S.diff(x).subs(x, 0), 0),
             Eq(S.diff(x, 2).subs(x, 1), 0),
@@ -65,8 +65,8 @@ problems = {
     ),
     "inside: a value measured in the middle instead of at the end": sn.Problem(
         Eq(S.diff(x, 2) + S**2, x**4 + 2),
-        on={x: (0, 1)},
-        where=[Eq(u(0), 0), Eq(u(0.5), 0.25)],
+        domain={x: (0, 1)},
+        conditions=[Eq(u(0), 0), Eq(u(0.5), 0.25)],
         exact=x**2,
     ),
 }

@@ -35,8 +35,8 @@ def finite_differences(nodes):
 
 rod = sn.Problem(
     Eq(u(x, t).diff(t), ((1 + x) * u(x, t).diff(x)).diff(x) - u(x, t) ** 4),
-    on={x: (0, 1), t: (0, 1)},
-    where=[
+    domain={x: (0, 1), t: (0, 1)},
+    conditions=[
         Eq(u(0, t), exp(-t)),  # the left end cools
         Eq(u(x, t).diff(x).subs(x, 1), 0),  # the right end is insulated
         Eq(u(x, 0), 1),

@@ -17,8 +17,8 @@ u = Function("u")
 epsilon = Rational(1, 300)
 layer = sn.Problem(
     Eq(-epsilon * u(x).diff(x, 2) + u(x).diff(x), 1),
-    on={x: (0, 1)},
-    where=[Eq(u(0), 0), Eq(u(1), 0)],
+    domain={x: (0, 1)},
+    conditions=[Eq(u(0), 0), Eq(u(1), 0)],
     exact=x - (exp((x - 1) / epsilon) - exp(-1 / epsilon)) / (1 - exp(-1 / epsilon)),
 )
 

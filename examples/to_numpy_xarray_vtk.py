@@ -15,8 +15,8 @@ u = Function("u")
 U = u(x, y, t)
 drum = sn.Problem(
     Eq(U.diff(t, 2), U.diff(x, 2) + U.diff(y, 2)),
-    on={x: (0, 1), y: (0, 1), t: (0, 1)},
-    where=[
+    domain={x: (0, 1), y: (0, 1), t: (0, 1)},
+    conditions=[
         *(Eq(U.subs(side, wall), 0) for side in (x, y) for wall in (0, 1)),
         Eq(u(x, y, 0), sin(pi * x) * sin(2 * pi * y)),
         Eq(U.diff(t).subs(t, 0), 0),

@@ -13,8 +13,8 @@ u, v = Function("u"), Function("v")
 
 box = sn.Problem(
     [Eq(u(x, t).diff(t), -v(x, t).diff(x, 2)), Eq(v(x, t).diff(t), u(x, t).diff(x, 2))],
-    on={x: (0, 1), t: (0, 0.25)},
-    where=[
+    domain={x: (0, 1), t: (0, 0.25)},
+    conditions=[
         *(Eq(psi(wall, t), 0) for psi in (u, v) for wall in (0, 1)),
         Eq(u(x, 0), sin(pi * x) + sin(2 * pi * x)),
         Eq(v(x, 0), 0),

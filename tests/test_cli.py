@@ -330,7 +330,7 @@ def test_a_parameter_changes_the_problem_that_is_solved(tmp_path):
 
 
 def test_literal_schedule_does_30_adam_and_10_lbfgs_steps_in_float32(place, tmp_path):
-    small = ("--scale", "0.001", "--points", "64", "--condition-points", "1")
+    small = ("--scale", "0.001", *SMALL, "--depth", "1")
     words = ("train", place / "decay.toml", "--method", "safe-net-literal", "--recipe", "paper-1", *small)
     with mock.patch.object(progress, "LINE_EVERY", 0.0):
         ran = run(*words, "--out", "literal", "--json", cwd=tmp_path)

@@ -19,8 +19,8 @@ u, v = Function("u"), Function("v")
 PLANE = library.wave()
 PAIR = Problem(
     [Eq(u(x, y, t).diff(t), v(x, y, t).diff(x)), Eq(v(x, y, t).diff(t), u(x, y, t).diff(y))],
-    on={x: (0, 1), y: (-1, 1), t: (0, 1)},
-    where=[Eq(u(x, y, 0), sin(x) * exp(y)), Eq(v(x, y, 0), 0)],
+    domain={x: (0, 1), y: (-1, 1), t: (0, 1)},
+    conditions=[Eq(u(x, y, 0), sin(x) * exp(y)), Eq(v(x, y, 0), 0)],
 )
 
 

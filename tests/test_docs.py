@@ -34,7 +34,10 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN | FILES))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow if n == "rod.toml" else ()) for n in sorted(KNOWN | FILES)],
+)
 def test_the_problem_file_is_solved_without_options(name):
     problem = sn.loads(FILES[name], name)
     assert sn.loads(problem.toml()) == problem

@@ -151,9 +151,9 @@ def test_sympy_equations_that_collapse_are_explained():
     u = Function("u")
     where = [Eq(u(0), 0)]
     with pytest.raises(sn.SafeNetError, match=r"always true: SymPy reduced it to True\n  → check that both"):
-        sn.Problem(Eq(u(x), u(x)), on={x: (0, 1)}, where=where)
+        sn.Problem(Eq(u(x), u(x)), domain={x: (0, 1)}, conditions=where)
     with pytest.raises(sn.SafeNetError, match=r"always false: SymPy reduced it to False\n  → use sympy.Eq"):
-        sn.Problem(u(x).diff(x) == u(x), on={x: (0, 1)}, where=where)
+        sn.Problem(u(x).diff(x) == u(x), domain={x: (0, 1)}, conditions=where)
 
 
 # ---- names and numbers on the command line

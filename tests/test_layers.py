@@ -15,7 +15,7 @@ ORDER = [
     *("lazily", "listed", "errors", "problem", "reference", "library"),
     *("backend", "trees", "fields", "features", "networks", "run", "measure"),
     *("direct", "inverse", "train", "solution", "solving", "views", "analysis"),
-    *("bench", "report", "paper", "ui", "commands", "cli"),
+    *("bench", "report", "paper", "ui", "commands", "cli", "__main__"),
 ]
 # Shortcuts a solution offers, imported when asked for: sol.plot(), sol.to_xarray().
 SHORTCUTS = {("solution", "views")}

@@ -259,7 +259,7 @@ class Forbidden(dict):
 @pytest.mark.parametrize(
     ("name", "unknowns", "bound"),
     [
-        ("backstep", 4500, 1e-1),
+        pytest.param("backstep", 4500, 1e-1, marks=pytest.mark.slow),
         ("cavity", 3000, 1e-2),
         pytest.param("four-holes", 3000, 2e-3, marks=pytest.mark.slow),
     ],

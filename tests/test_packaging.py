@@ -42,7 +42,7 @@ def test_on_a_package_index_every_link_is_an_address():
     absolute = runpy.run_path(str(ROOT / ".ci" / "absolute_links.py"))["absolute"]
     text = absolute(README, "https://host/owner/name", "1.2.3")
     assert re.findall(r"\]\((?!https?:|#)", text) == []
-    assert "(https://host/owner/name/raw/v1.2.3/docs/wave.png)" in text
+    assert "(https://host/owner/name/raw/v1.2.3/docs/heat.png)" in text
     assert "(https://host/owner/name/blob/v1.2.3/docs/problems.md)" in text
     assert "[Accuracy](#accuracy)" in text
 
@@ -65,6 +65,7 @@ def test_the_wheel_has_all_files_and_works_away_from_the_checkout(tmp_path):
         subprocess.run([sys.executable, "-c", program, *words], cwd=tmp_path, env=env, check=True)
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_asks_nobody_else(tmp_path):
     pytest.importorskip("mkdocs")
     env = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")}

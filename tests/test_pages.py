@@ -18,6 +18,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 # Run from top to bottom here. The others have tests of their own, or programs for a cluster: those are parsed.
 WHOLE = ["index.md", "tutorial.md", *(page for page in PAGES if page.startswith("howto/"))]
+# Films and trainings take their time; that their programs can be parsed is tested each time.
+LONG = {"howto/pictures.md", "howto/from-deepxde.md"}
 
 
 def fences(page, *languages):
@@ -34,7 +36,9 @@ def commands(block):
     return [line[1:] for line in words if line[:1] == ["safenet"]]
 
 
-@pytest.mark.parametrize("page", WHOLE)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow if page in LONG else ()) for page in WHOLE]
+)
 @pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
 def test_the_page_runs_from_top_to_bottom(page, tmp_path):
     names = {"__name__": "page"}

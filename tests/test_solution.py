@@ -482,8 +482,8 @@ def test_two_unknowns_are_two_rows(sound, tmp_path):
 
 
 def test_without_a_reference_there_is_the_field_alone(tmp_path):
-    figure = drawn(sn.solve(sn.loads(SOUND.replace("exact", "#"))), tmp_path)
-    assert titles(figure) == ["$p$", "$v$"]
+    figure = drawn(sn.solve(sn.loads(DECAY.replace("exact", "#"))), tmp_path)
+    assert titles(figure) == ["$u$"]
     assert "estimated error" in figure.get_suptitle()
 
 

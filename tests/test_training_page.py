@@ -15,7 +15,7 @@ PROGRAMS = re.findall(
 )
 
 
-LONG = ("Points, weights, a start, a callback",)
+LONG = ("Points, weights, a start, a callback", "Several seeds, several problems")
 
 
 @pytest.mark.parametrize(

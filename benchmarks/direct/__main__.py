@@ -2,11 +2,13 @@
 
     pip install '.[direct-peers]'
     python -m benchmarks.direct results/direct_peers.json [--only TEXT] [--rounds 3]
+    python -m benchmarks.direct results/direct_peers.json --table
 
 Each run is a process of its own, imports included; rounds visit all systems in turn. A system has several settings
 (a tolerance, or modes and steps), from rough to fine. The error is at the final time, against a closed form or
-against 64-bit mantissas or a run that is far finer; the ratio is ours over theirs, at the smallest error that both
-reach. `cpu` is processor time, on all cores together. What is not installed is left out and said.
+against 64-bit mantissas or a run of another system that is far finer (kept as `truth`); the ratio is ours over theirs,
+at the smallest error that both reach. `cpu` is processor time, on all cores together. `errors` of ours are of each
+unknown over five moments, which is what `estimate` is about. What is not installed is left out and said.
 """
 
 from __future__ import annotations
@@ -24,14 +26,21 @@ from typing import Any
 
 import numpy as np
 
-from .problems import PROBLEMS, compared, places
-from .systems import Settings, exponax, numpy_etdrk4, ours, pypde, scikit_fem, scipy_ivp
+from .fem import scikit_fem
+from .problems import MOMENTS, PROBLEMS, compared, places
+from .spectral import collocated, exponax, numpy_plane, split_steps
+from .systems import Settings, numpy_etdrk4, ours, pypde, scipy_ivp
+from .table import draw, table
 
 TOLERANCES = (1e-4, 1e-6, 1e-8)
+ROUGHER = {"cavity": (1e-2, 3e-3)}  # what triangles of degree 2 are for
 SYSTEMS: dict[str, Callable[..., dict[str, Any]]] = {
     "safenet": ours,
     "SciPy": scipy_ivp,
     "NumPy": numpy_etdrk4,
+    "NumPy, plane": numpy_plane,
+    "split steps": split_steps,
+    "Chebyshev": collocated,
     "exponax": exponax,
     "py-pde": pypde,
     "scikit-fem": scikit_fem,
@@ -39,61 +48,73 @@ SYSTEMS: dict[str, Callable[..., dict[str, Any]]] = {
 RUNS: dict[str, dict[str, list[Settings]]] = {
     "lorenz": {"SciPy": [("DOP853", 1e-8, 1e-10), ("DOP853", 1e-11, 1e-13), ("DOP853", 1e-13, 1e-15)]},
     "robertson": {"SciPy": [("Radau", 1e-5, 1e-10), ("Radau", 1e-8, 1e-13), ("LSODA", 1e-9, 1e-15)]},
+    "hires": {"SciPy": [("Radau", 1e-5, 1e-9), ("Radau", 1e-8, 1e-12), ("LSODA", 1e-9, 1e-13)]},
     "kuramoto-sivashinsky": {
         "NumPy": [(256, 200), (512, 1000), (512, 4000)],
         "exponax": [(256, 200), (512, 1000), (512, 4000)],
     },
     "kdv": {"NumPy": [(256, 2000), (512, 10000)]},
-    "schroedinger": {},
-    "allen-cahn": {"NumPy": [(256, 100), (512, 400), (1024, 2000)], "py-pde": [(256, 1e-3), (512, 1e-3)]},
+    "schroedinger": {"split steps": [(256, 500), (512, 2000), (512, 10000)]},
+    "allen-cahn": {"NumPy": [(256, 100), (512, 400), (1024, 2000)], "py-pde": [(256, 1e-3)]},
     "burgers": {
         "NumPy": [(1024, 1000), (2048, 4000), (4096, 10000)],
         "exponax": [(1024, 1000), (2048, 4000), (4096, 10000)],
-        "py-pde": [(1024, 1e-5)],
     },
-    "gray-scott": {"exponax": [(128, 200), (256, 400)]},
-    "shear-layer": {},
+    "gray-scott": {"exponax": [(128, 200), (160, 400)], "NumPy, plane": [(128, 200), (160, 400)]},
+    "shear-layer": {"exponax": [(128, 200), (256, 800)]},
     "heat-plane": {"exponax": [(32, 1), (64, 1)]},
     "allen-cahn-space": {"exponax": [(32, 100), (64, 400)]},
+    "fitzhugh-nagumo": {"NumPy, plane": [(48, 100), (64, 400), (96, 2000)]},
+    "cahn-hilliard": {"NumPy, plane": [(48, 200), (64, 1000), (96, 4000)]},
+    "fisher-plane": {
+        "exponax": [(48, 40), (64, 200), (96, 1000)],
+        "NumPy, plane": [(48, 40), (64, 200), (96, 1000)],
+    },
+    "advection-diffusion": {"Chebyshev": [(16, 0), (24, 0)]},
+    "wave-speed": {"Chebyshev": [(20, 1e-5), (28, 1e-8)]},
+    "cavity": {"scikit-fem": [(32, 2), (48, 2), (64, 2)]},
     "l-shape": {"scikit-fem": [(4, 4), (4, 16), (5, 24)]},
     "helmholtz": {"scikit-fem": [(5, 0), (6, 0)]},
     "helmholtz-impedance": {"scikit-fem": [(5, 0), (6, 0)]},
 }
-BY_OTHERS: dict[str, tuple[str, Settings]] = {
-    "gray-scott": ("exponax", (256, 1200)),
+FINEST: dict[str, tuple[str, Settings]] = {
+    "robertson": ("SciPy", ("Radau", 1e-12, 1e-17)),
+    "hires": ("SciPy", ("Radau", 1e-12, 1e-16)),
+    "kuramoto-sivashinsky": ("NumPy", (1024, 20000)),
+    "kdv": ("NumPy", (1024, 40000)),
+    "burgers": ("NumPy", (8192, 20000)),
+    "allen-cahn": ("NumPy", (2048, 10000)),
+    "schroedinger": ("split steps", (1024, 50000)),
+    "gray-scott": ("NumPy, plane", (192, 1000)),
+    "fitzhugh-nagumo": ("NumPy, plane", (128, 4000)),
+    "cahn-hilliard": ("NumPy, plane", (96, 8000)),
+    "fisher-plane": ("NumPy, plane", (128, 3000)),
+    "shear-layer": ("exponax", (384, 2000)),
     "heat-plane": ("exponax", (128, 1)),
     "allen-cahn-space": ("exponax", (96, 1000)),
+    "advection-diffusion": ("Chebyshev", (32, 0)),
+    "wave-speed": ("Chebyshev", (36, 1e-12)),
+    "cavity": ("scikit-fem", (40, 3)),
     "l-shape": ("scikit-fem", (6, 40)),
 }
-FINEST = {
-    "kuramoto-sivashinsky": (1024, 20000),
-    "kdv": (1024, 40000),
-    "burgers": (8192, 20000),
-    "allen-cahn": (2048, 10000),
-}
 
 
-def truth(name: str) -> list[list[float]] | None:
-    """The final values far beyond what is compared; None where only systems are compared with each other."""
+def truth(name: str) -> list[list[list[float]]]:
+    """The values far beyond what is compared: of each unknown, at each moment that they are known at."""
     if name in FINEST:
-        return list(numpy_etdrk4(name, *FINEST[name])["values"])
-    if name == "robertson":
-        return list(scipy_ivp(name, "Radau", 1e-12, 1e-17)["values"])
+        system, settings = FINEST[name]
+        return list(SYSTEMS[system](name, *settings)["values"])
     if name == "lorenz":
         return lorenz_by_taylor()
-    if name in BY_OTHERS:
-        system, settings = BY_OTHERS[name]
-        return list(SYSTEMS[system](name, *settings)["values"])
-    if name.startswith("helmholtz"):
-        phase = 40 * np.multiply(*places(name))
-        return [np.cos(phase).tolist(), np.sin(phase).tolist()][: len(compared(name))]
-    return None
+    phase = 40 * np.multiply(*places(name))
+    return [[np.cos(phase).tolist()], [np.sin(phase).tolist()]][: len(compared(name))]
 
 
-def lorenz_by_taylor(end: int = 20, order: int = 24, per_unit: int = 40) -> list[list[float]]:
+def lorenz_by_taylor(end: int = 20, order: int = 24, per_unit: int = 40) -> list[list[list[float]]]:
     h, state = np.longdouble(1) / per_unit, np.ones(3, np.longdouble)
     powers, third = h ** np.arange(order + 1), np.longdouble(8) / 3
-    for _ in range(end * per_unit):
+    found: list[list[float]] = []
+    for step in range(1, end * per_unit + 1):
         x, y, z = series = np.zeros((3, order + 1), np.longdouble)
         series[:, 0] = state
         for n in range(order):
@@ -101,7 +122,9 @@ def lorenz_by_taylor(end: int = 20, order: int = 24, per_unit: int = 40) -> list
             series[:, n + 1] = 10 * (y[n] - x[n]), 28 * x[n] - xz - y[n], xy - third * z[n]
             series[:, n + 1] /= n + 1
         state = series @ powers
-    return [[float(value)] for value in state]
+        if step % (end * per_unit // MOMENTS) == 0:
+            found.append([float(value) for value in state])
+    return [[[value] for value in line] for line in zip(*found, strict=True)]
 
 
 # ---- processes
@@ -122,15 +145,24 @@ def run(system: str, name: str, settings: Settings, limit: float = 300) -> dict[
     return {**json.loads(done.stdout.splitlines()[-1]), "seconds": seconds, "cpu": cpu}
 
 
-def error(values: list[list[float]], exact: list[list[float]]) -> float:
-    own, other = np.concatenate(values), np.concatenate(exact)
+def error(values: Any, exact: Any) -> float:
+    """At the end, of all unknowns together."""
+    own, other = (np.concatenate([field[-1] for field in side]) for side in (values, exact))
     return float(np.linalg.norm(own - other) / np.linalg.norm(other))
 
 
-def measured(name: str, rounds: int) -> list[dict[str, Any]]:
+def field_errors(values: Any, exact: Any) -> list[float]:
+    """Of each unknown, over all moments that are known."""
+    found = []
+    for own, other in zip(values, exact, strict=True):
+        a, b = (np.concatenate(side[-len(other) :]) for side in (own, other))
+        found.append(float(np.linalg.norm(a - b) / np.linalg.norm(b)))
+    return found
+
+
+def measured(name: str, rounds: int, exact: Any) -> list[dict[str, Any]]:
     """All settings of all systems, round by round; the median of the seconds."""
-    exact = truth(name)
-    plan = [("safenet", (tol,)) for tol in TOLERANCES]
+    plan: list[tuple[str, Settings]] = [("safenet", (tol,)) for tol in ROUGHER.get(name, TOLERANCES)]
     plan += [(system, one) for system, settings in RUNS[name].items() for one in settings]
     rows: dict[tuple[str, Settings], dict[str, Any]] = {}
     for _ in range(rounds):
@@ -139,33 +171,34 @@ def measured(name: str, rounds: int) -> list[dict[str, Any]]:
             if "failed" in row:
                 continue
             found = run(system, name, settings)
-            row |= {key: found[key] for key in ("failed", "estimate", "cpu") if key in found}
+            row |= {key: found[key] for key in ("failed", "estimate", "outcome") if key in found}
             if "values" in found:
-                row["laps"].append(found["seconds"])
-                row["seconds"] = statistics.median(row["laps"])
-                row["error"] = None if exact is None else error(found["values"], exact)
-            print(
-                name,
-                row["system"],
-                row["settings"],
-                row.get("error"),
-                row.get("seconds"),
-                row.get("failed", ""),
-            )
+                row["laps"].append([round(found["seconds"], 3), round(found["cpu"], 3)])
+                row["seconds"], row["cpu"] = (
+                    statistics.median(side) for side in zip(*row["laps"], strict=True)
+                )
+                row["error"] = error(found["values"], exact)
+                if system == "safenet":
+                    row["errors"] = field_errors(found["values"], exact)
+            shown = [row.get(key) for key in ("error", "seconds", "cpu", "errors", "estimate", "failed")]
+            print(name, system, settings, *shown, flush=True)
     return list(rows.values())
 
 
-def ratios(rows: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
-    """For each peer the smallest error that both reach, and our seconds to it over theirs."""
+def ratios(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """For each peer the smallest error that both reach, and our seconds to it over theirs: wall and processor."""
     known = [row for row in rows if row.get("error") is not None]
     own = [row for row in known if row["system"] == "safenet"]
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for system in dict.fromkeys(row["system"] for row in known if row["system"] != "safenet"):
         theirs = [row for row in known if row["system"] == system]
         if own and theirs:
             common = 1.001 * max(min(r["error"] for r in own), min(r["error"] for r in theirs))
-            ours_, peer = (min(r["seconds"] for r in side if r["error"] <= common) for side in (own, theirs))
-            found[system] = common, ours_ / peer
+            pair = [[r for r in side if r["error"] <= common] for side in (own, theirs)]
+            wall, cpu = (
+                min(r[unit] for r in pair[0]) / min(r[unit] for r in pair[1]) for unit in ("seconds", "cpu")
+            )
+            found[system] = {"error": common, "wall": wall, "cpu": cpu}
     return found
 
 
@@ -176,8 +209,13 @@ def main() -> None:
     parser.add_argument("out", nargs="?", type=Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--table", action="store_true", help="print what is stored, and draw docs/direct.png")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.table:
+        print(table(json.loads(given.out.read_text())))
+        draw(json.loads(given.out.read_text()), Path("docs/direct.png"))
+        return
     if given.one:
         system, name, settings = json.loads(given.one)
         print(json.dumps(SYSTEMS[system](name, *settings)))
@@ -185,8 +223,9 @@ def main() -> None:
     stored = json.loads(given.out.read_text()) if given.out and given.out.exists() else {}
     for name in PROBLEMS:
         if given.only in name:
-            stored[name] = {"rows": measured(name, given.rounds)}
-            stored[name]["ratios"] = ratios(stored[name]["rows"])
+            exact = stored.get(name, {}).get("truth") or truth(name)
+            rows = measured(name, given.rounds, exact)
+            stored[name] = {"truth": exact, "rows": rows, "ratios": ratios(rows)}
             print(name, stored[name]["ratios"])
             if given.out:
                 given.out.write_text(json.dumps(stored, indent=1) + "\n")

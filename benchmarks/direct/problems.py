@@ -6,7 +6,9 @@ import json
 
 import numpy as np
 
-STEADY = ("l-shape", "helmholtz", "helmholtz-impedance")
+STEADY = ("l-shape", "helmholtz", "helmholtz-impedance", "cavity")
+ORDINARY = ("lorenz", "robertson", "hires")
+MOMENTS = 5  # times at which a run is compared: T/5, 2T/5, …, T
 
 
 def toml(
@@ -116,6 +118,77 @@ PROBLEMS: dict[str, str] = {
         5,
         2,
     ),
+    "fitzhugh-nagumo": toml(
+        ["u", "v"],
+        ["u_t = (u_xx + u_yy)/100 + 10*(u - u**3 - v)", "v_t = (v_xx + v_yy)/200 + u - v/2"],
+        ["u(x, y, 0) = sin(2*pi*x)*cos(2*pi*y)", "v(x, y, 0) = cos(2*pi*x)/5"],
+        {"x": ("0", "1"), "y": ("0", "1")},
+        2,
+        2,
+    ),
+    "cahn-hilliard": toml(
+        ["u"],
+        [
+            "u_t = 6*u*u_x**2 + 3*u**2*u_xx + 6*u*u_y**2 + 3*u**2*u_yy - u_xx - u_yy"
+            " - (u_xxxx + 2*u_xxyy + u_yyyy)/400"
+        ],
+        ["u(x, y, 0) = (cos(2*pi*x) + cos(4*pi*y)*sin(2*pi*x))/10"],
+        {"x": ("0", "1"), "y": ("0", "1")},
+        0.05,
+        4,
+    ),
+    "fisher-plane": toml(
+        ["u"],
+        ["u_t = (u_xx + u_yy)/100 + 5*u*(1 - u)"],
+        ["u(x, y, 0) = exp(-20*(sin(pi*x)**2 + sin(pi*y)**2))"],
+        {"x": ("-1/2", "1/2"), "y": ("-1/2", "1/2")},
+        2,
+        2,
+    ),
+    "hires": toml(
+        [f"y{i}" for i in range(1, 9)],
+        [
+            "y1_t = -1.71*y1 + 0.43*y2 + 8.32*y3 + 0.0007",
+            "y2_t = 1.71*y1 - 8.75*y2",
+            "y3_t = -10.03*y3 + 0.43*y4 + 0.035*y5",
+            "y4_t = 8.32*y2 + 1.71*y3 - 1.12*y4",
+            "y5_t = -1.745*y5 + 0.43*y6 + 0.43*y7",
+            "y6_t = -280*y6*y8 + 0.69*y4 + 1.71*y5 - 0.43*y6 + 0.69*y7",
+            "y7_t = 280*y6*y8 - 1.81*y7",
+            "y8_t = -280*y6*y8 + 1.81*y7",
+        ],
+        ["y1(0) = 1", *(f"y{i}(0) = 0" for i in range(2, 8)), "y8(0) = 0.0057"],
+        {},
+        321.8122,
+    ),
+    "advection-diffusion": toml(
+        ["u"],
+        ["u_t + u_x + u_y/2 = (u_xx + u_yy)/20"],
+        ["u(x, y, 0) = sin(pi*x)*sin(pi*y)"],
+        {"x": ("0", "1"), "y": ("0", "1")},
+        0.5,
+        0,
+        ["u(0, y, t) = 0", "u(1, y, t) = 0", "u(x, 0, t) = 0", "u(x, 1, t) = 0"],
+    ),
+    "wave-speed": toml(
+        ["u"],
+        ["u_tt = (1 + x*y/2)*(u_xx + u_yy)"],
+        ["u(x, y, 0) = sin(pi*x)*sin(2*pi*y)", "u_t(x, y, 0) = 0"],
+        {"x": ("0", "1"), "y": ("0", "1")},
+        1,
+        0,
+        ["u(0, y, t) = 0", "u(1, y, t) = 0", "u(x, 0, t) = 0", "u(x, 1, t) = 0"],
+    ),
+    "cavity": """unknowns = ["u", "v", "p"]
+equations = [
+    "u*u_x + v*u_y + p_x = (u_xx + u_yy)/1000", "u*v_x + v*v_y + p_y = (v_xx + v_yy)/1000", "u_x + v_y = 0",
+]
+conditions = [
+    "u(x, 1) = 16*x**2*(1 - x)**2", "v(x, 1) = 0", "u(x, 0) = 0", "v(x, 0) = 0",
+    "u(0, y) = 0", "v(0, y) = 0", "u(1, y) = 0", "v(1, y) = 0", "p(0, 0) = 0",
+]
+domain = { x = [0, 1], y = [0, 1] }
+""",
     "l-shape": """unknowns = ["u"]
 equations = ["u_xx + u_yy = -1"]
 conditions = ["u = 0 on walls"]
@@ -147,34 +220,46 @@ domain = { x = [0, 1], y = [0, 1] }
 }
 
 
+BOXES: dict[str, tuple[int, float, float]] = {
+    # axes of space, where they begin, their length; others are a line from −1 to 1
+    "kuramoto-sivashinsky": (1, 0.0, 32 * np.pi),
+    "kdv": (1, -20.0, 40.0),
+    "schroedinger": (1, -30.0, 60.0),
+    "heat-plane": (2, -1.0, 2.0),
+    "gray-scott": (2, 0.0, 1.0),
+    "fitzhugh-nagumo": (2, 0.0, 1.0),
+    "cahn-hilliard": (2, 0.0, 1.0),
+    "fisher-plane": (2, -0.5, 1.0),
+    "advection-diffusion": (2, 0.0, 1.0),
+    "wave-speed": (2, 0.0, 1.0),
+    "shear-layer": (2, 0.0, 2 * np.pi),
+    "allen-cahn-space": (3, 0.0, 1.0),
+}
+
+
 def places(name: str) -> list[np.ndarray]:
-    """The points of space at which the final values are compared: on every grid that a system may have."""
-    if name in ("lorenz", "robertson"):
+    """The points of space at which values are compared: on every grid that a system may have."""
+    if name in ORDINARY:
         return []
-    axes = {"gray-scott": 2, "shear-layer": 2, "heat-plane": 2, "allen-cahn-space": 3}.get(name, 1)
     if name in STEADY:
         ticks = (np.arange(12) + 0.5) / 12
         return [one.ravel() for one in np.meshgrid(ticks, ticks, indexing="ij")]
-    low, length = {
-        "kuramoto-sivashinsky": (0.0, 32 * np.pi),
-        "kdv": (-20.0, 40.0),
-        "schroedinger": (-30.0, 60.0),
-        "gray-scott": (0.0, 1.0),
-        "allen-cahn-space": (0.0, 1.0),
-        "shear-layer": (0.0, 2 * np.pi),
-    }.get(name, (-1.0, 2.0))
+    axes, low, length = BOXES.get(name, (1, -1.0, 2.0))
     count = {1: 64, 2: 16, 3: 8}[axes]
-    return [
-        one.ravel() for one in np.meshgrid(*[low + length * np.arange(count) / count] * axes, indexing="ij")
-    ]
+    line = low + length * np.arange(count) / count
+    return [one.ravel() for one in np.meshgrid(*[line] * axes, indexing="ij")]
 
 
 def compared(name: str) -> tuple[str, ...]:
+    """The unknowns whose errors count; a pressure is what follows from the others."""
     return {
         "lorenz": ("x", "y", "z"),
         "robertson": ("a", "b", "c"),
+        "hires": tuple(f"y{i}" for i in range(1, 9)),
         "schroedinger": ("u", "v"),
         "gray-scott": ("u", "v"),
+        "fitzhugh-nagumo": ("u", "v"),
         "shear-layer": ("u", "v"),
+        "cavity": ("u", "v"),
         "helmholtz-impedance": ("u", "v"),
     }.get(name, ("u",))

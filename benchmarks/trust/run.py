@@ -1,10 +1,12 @@
 """Is an error estimate ever far too small, or given where there is nothing to estimate?
 
-    python -m benchmarks.trust.run OUT.json [--chosen | --generated 500] [--seed 0] [--seconds 20] [--minutes 60]
-    python -m benchmarks.trust.run OUT.json --table [--plot docs/trust.png]
+    python -m benchmarks.trust.run results/trust.jsonl [--chosen | --generated 500] [--seed 0] [--seconds 20]
+    python -m benchmarks.trust.run results/trust.jsonl --again transport,wave [--part 1/2]
+    python -m benchmarks.trust.run results/trust.jsonl --table [--plot docs/trust.png]
 
-Problem i of the generated ones is of family i modulo their number, with random numbers of (seed, i). What the file
-holds is not run again.
+Problem i of the generated ones is of family i modulo their number, with random numbers of (seed, i). Every row is a
+line of the file as soon as it is there: what it holds is not run again, and several processes may write to it, each its
+part.
 
     silent    the error is over 10 times the estimate, or something is called solved that has no one answer, and nothing
               was said: no warning, no "or more"; or a solved problem without a right answer has an estimate
@@ -30,7 +32,7 @@ from safenet.measure.thresholds import ROUGH
 from safenet.run.result import Outcome, pooled
 
 from . import problems, undecided
-from .chosen import boundary, evolution, ordinary, plane
+from .chosen import boundary, evolution, hostile, ordinary, plane
 from .problems import Trial
 
 TOO_SMALL = 10.0  # times the estimate: an error above is a failure of it
@@ -51,7 +53,7 @@ def families() -> dict[str, Callable[[np.random.Generator], Trial]]:
 
 
 def chosen() -> list[Trial]:
-    return [*ordinary.TRIALS, *boundary.TRIALS, *evolution.TRIALS, *plane.TRIALS]
+    return [*ordinary.TRIALS, *boundary.TRIALS, *evolution.TRIALS, *plane.TRIALS, *hostile.TRIALS]
 
 
 def generated(count: int, seed: int) -> Iterator[Trial]:
@@ -84,10 +86,13 @@ def judged(trial: Trial, seconds: float) -> dict[str, Any]:
             "seconds": 0.0,
         }
     result = solution.result
+    error, errors = _errors(trial, solution)
+    each = result.estimate if isinstance(result.estimate, dict) else {}
     row |= {
         "outcome": str(result.outcome),
         "estimate": pooled(result.estimate),
-        "error": _error(trial, solution),
+        "error": error,
+        "fields": {name: [errors[name], each[name]] for name in errors if name in each},
         "left": result.estimate_left,
         "residual": result.residual,
         "words": result.warnings,
@@ -114,27 +119,26 @@ def _alarm(trial: Trial, row: dict[str, Any]) -> bool:
     return right and not late and (not solved or (bool(row["words"]) and not trial.why))
 
 
-def _error(trial: Trial, solution: sn.Solution) -> float | None:
-    """‖u − u*‖/‖u*‖ on points of the domain, those in narrow features among them."""
+def _errors(trial: Trial, solution: sn.Solution) -> tuple[float | None, dict[str, float]]:
+    """‖u − u*‖/‖u*‖ on points of the domain, those in narrow features among them: of all unknowns, and of each."""
     if trial.answer is None:
-        return None
+        return None, {}
     points = interior_points(solution.problem, 256)
     at = dict(zip(solution.problem.axis_names, points.T, strict=True))
     truth, found = trial.answer(*points.T), solution(**at)
-    names = solution.problem.unknowns
-    pair = [
-        np.stack(
-            [
-                np.asarray(values[n] if isinstance(values, dict) else values)
-                for n in names
-                if n in truth or len(names) == 1
-            ]
-        )
-        for values in (truth, found)
-    ]
+    if not isinstance(truth, dict):
+        (name,) = solution.problem.unknowns
+        truth, found = {name: truth}, {name: found}
+    pairs = {name: (np.asarray(truth[name]), np.asarray(found[name])) for name in truth}
+    whole = tuple(np.stack(parts) for parts in zip(*pairs.values(), strict=True))
+    errors = {name: each for name, pair in pairs.items() if (each := _relative(*pair)) is not None}
+    return _relative(*whole), errors
+
+
+def _relative(truth: np.ndarray, found: np.ndarray) -> float | None:
     with np.errstate(all="ignore"):
-        size = float(np.linalg.norm(pair[0])) or float(np.sqrt(pair[0].size))
-        error = float(np.linalg.norm(pair[1] - pair[0]) / size)
+        size = float(np.linalg.norm(truth)) or float(np.sqrt(truth.size))
+        error = float(np.linalg.norm(found - truth) / size)
     return error if np.isfinite(error) else None
 
 
@@ -165,6 +169,24 @@ def table(rows: list[dict[str, Any]]) -> str:
         lines.append(
             f"| {name} | {len(group)} | {solved} | {middle} | {most} | {silent} | {alarms} | {took:.1f} |"
         )
+    return "\n".join(lines)
+
+
+def distribution(rows: list[dict[str, Any]]) -> str:
+    """Error over estimate of what is called solved: all unknowns together, and each of a system."""
+    whole = [found for row in rows if row["outcome"] == "solved" and (found := ratio(row)) is not None]
+    single = [
+        found
+        for row in rows
+        if row["outcome"] == "solved"
+        for error, estimate in row.get("fields", {}).values()
+        if (found := ratio({"error": error, "estimate": estimate})) is not None
+    ]
+    lines = ["| error / estimate | of | 5 % | 25 % | median | 75 % | 95 % | largest |", "|" + "---|" * 8]
+    for name, ratios in (("all unknowns", whole), ("each unknown of a system", single)):
+        if ratios:
+            places = np.quantile(ratios, [0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
+            lines.append(f"| {name} | {len(ratios)} | " + " | ".join(f"{each:.2g}" for each in places) + " |")
     return "\n".join(lines)
 
 
@@ -201,26 +223,44 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=20.0, help="budget of each")
     parser.add_argument("--minutes", type=float, default=60.0, help="begin none after this")
-    parser.add_argument("--table", action="store_true", help="only print the table")
+    parser.add_argument("--part", default="1/1", metavar="1/2", help="which share of them is run")
+    parser.add_argument("--again", default="", metavar="FAMILY,…", help="run these, whatever the file holds")
+    parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--plot", type=Path, default=None)
     given = parser.parse_args()
-    rows: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
     until = time.monotonic() + 60 * given.minutes
     todo = {} if given.generated is not None else {f"chosen {i}": trial for i, trial in enumerate(chosen())}
     if not given.chosen:
         count = 500 if given.generated is None else given.generated
         todo |= {f"seed {given.seed}, {i}": trial for i, trial in enumerate(generated(count, given.seed))}
-    for key, trial in todo.items():
-        if given.table or time.monotonic() > until or rows.get(key, {}).get("text") == trial.text:
+    which, parts = (int(each) for each in given.part.split("/"))
+    done, again = stored(given.out), given.again.split(",")
+    for index, (key, trial) in enumerate(todo.items()):
+        known = done.get(key, {}).get("text") == trial.text and trial.family not in again
+        if given.table or known or (given.again and trial.family not in again) or index % parts != which - 1:
             continue
-        rows[key] = row = judged(trial, given.seconds)
+        if time.monotonic() > until:
+            break
+        row = {"key": key} | judged(trial, given.seconds)
         mark = "SILENT" if row["silent"] else "ALARM" if row["alarm"] else ""
         numbers = (f"{name} {row[name]:.1e}" for name in ("estimate", "error") if row.get(name) is not None)
         print(key, row["family"], row["outcome"], *numbers, f"{row['seconds']} s", mark, flush=True)
-        given.out.write_text(json.dumps(rows, indent=1) + "\n")
-    print(table(list(rows.values())))
+        with given.out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+    rows = list(stored(given.out).values())
+    for kind, picked in (("chosen", True), ("generated", False)):
+        some = [row for row in rows if row["key"].startswith("chosen") == picked]
+        if some:
+            print(f"\nThe {kind} ones:\n", table(some), sep="\n")
+    print("\n" + distribution(rows))
     if given.plot is not None:
-        plot(list(rows.values()), given.plot)
+        plot(rows, given.plot)
+
+
+def stored(path: Path) -> dict[str, dict[str, Any]]:
+    """key → its last row."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {row["key"]: row for row in map(json.loads, lines)}
 
 
 if __name__ == "__main__":

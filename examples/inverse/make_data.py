@@ -40,14 +40,14 @@ def diffusion(rng, noise):
 
 def reaction(rng, noise):
     """a' = −k aⁿ with k = 0.8, n = 1.5; b is what came of it"""
-    t = np.linspace(0.05, 3, 60)
+    t = np.linspace(0.05, 3, 1000)
     a = (1 + 0.4 * t) ** -2.0
     return {"t": t, "a": noise(a), "b": noise(1 - a)}
 
 
 def lorenz(rng, noise):
     """s = 10, r = 28, b = 8/3"""
-    t = np.linspace(0.02, 2, 100)
+    t = np.linspace(0.02, 2, 700)
 
     def rate(_, u):
         return [10 * (u[1] - u[0]), u[0] * (28 - u[2]) - u[1], u[0] * u[1] - 8 / 3 * u[2]]

@@ -41,7 +41,32 @@ def pressure(a, finer):
     return (np.arange(n) + 0.5) / n, spsolve(matrix, np.full(n * n, 1 / n**2)).reshape(n, n)
 
 
-TABLES = (darcy,)
+def layers(n=40):
+    """A wave speed along a line: layers of 1 and 2 with smooth transitions"""
+    x = np.linspace(0, 1, n + 1)
+    return {"x": x, "c": 1.5 + 0.5 * np.tanh((x - 0.5) / 0.05)}
+
+
+def line_wave(c, start, until, cells):
+    """u_tt = c(x)² u_xx by leapfrog, u = 0 at both ends: u at the end, at the nodes"""
+    x = np.linspace(0, 1, cells + 1)
+    h = 1 / cells
+    steps = int(np.ceil(until / (0.5 * h / c(x).max())))
+    k, c2 = until / steps, c(x) ** 2
+
+    def bent(u):
+        d = np.zeros_like(u)
+        d[1:-1] = (u[2:] - 2 * u[1:-1] + u[:-2]) / h**2
+        return c2 * d
+
+    before, now = start(x), start(x)
+    now = before + 0.5 * k**2 * bent(before)
+    for _ in range(steps - 1):
+        before, now = now, 2 * now - before + k**2 * bent(now)
+    return x, now
+
+
+TABLES = (darcy, layers)
 
 if __name__ == "__main__":
     for table in TABLES:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit
+    from .inverse.posterior import Posterior
     from .networks import METHODS, Method
     from .problem import (
         Ball,
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     from .solution import Solution, load
     from .solving.auto import Auto
     from .solving.door import resume, solve, solve_many
-    from .train.phases import LBFGS, NNCG, Adam, LevenbergMarquardt, Optax, SSBroyden
+    from .train.phases import LBFGS, NNCG, Adam, LevenbergMarquardt, MultiAdam, Optax, SSBroyden
     from .train.recipes import RECIPES
     from .train.solver import Train
 
@@ -90,6 +91,7 @@ _NAMES = {
     "run.progress": ("Monitor",),
     "run.result": ("Outcome", "Result"),
     "inverse.plan": ("Fit",),
+    "inverse.posterior": ("Posterior",),
     "direct.solver": (
         "Cells",
         "Conserve",
@@ -103,7 +105,7 @@ _NAMES = {
         "Sparse",
     ),
     "train.solver": ("Train",),
-    "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "Optax", "SSBroyden"),
+    "train.phases": ("LBFGS", "NNCG", "Adam", "LevenbergMarquardt", "MultiAdam", "Optax", "SSBroyden"),
     "train.recipes": ("RECIPES",),
     "solution": ("Solution", "load"),
     "solving.auto": ("Auto",),
@@ -155,10 +157,12 @@ __all__ = [
     "Method",
     "Modes",
     "Monitor",
+    "MultiAdam",
     "On",
     "Optax",
     "Outcome",
     "Polygon",
+    "Posterior",
     "Problem",
     "Result",
     "Revolution",

@@ -27,13 +27,13 @@ PROBLEMS = (
 )
 
 SOLVERS: dict[str, str] = {
-    "modes": "a sum of exact solutions from the dispersion relation, coefficients from the conditions",
+    "modes": "a sum of exact solutions from the dispersion relation, with coefficients from the conditions",
     "least-squares": "Gauss–Newton for the coefficients of a series, over the whole domain",
     "march": "Newton on cells, on a grid or with series, in slabs of time",
     "cells": "Gauss–Newton on polynomials in cells, refined where the residual is largest",
     "elements": "elements of high degree on rectangles, sparse, thinner at corners: steady, linear, second order",
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
-    "fourier": "exponential steps on a Fourier grid, for smooth waves in boxes that repeat or mirror",
+    "fourier": "exponential steps on a Fourier grid, for smooth solutions in periodic or mirror-symmetric boxes",
     "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
     "evolve": "quadratic triangles or tetrahedra and Rosenbrock steps, for diffusion and flows on regions and solids",
     "sparse": "least squares for a growing list of products of polynomials, in four dimensions and more",
@@ -50,10 +50,13 @@ METHODS: dict[str, str] = {
     "rff-tuned": "random Fourier features of about one cycle per box",
     "rbf": "128 normalised radial functions with trainable centres and widths",
     "rbf-p": "rbf and all monomials up to degree two",
+    "piratenet": "gated residual blocks on random Fourier features that start as the identity (Wang et al., 2024)",
+    "pinnsformer": "attention over five later times, with waves as activations (Zhao et al., 2024)",
 }
 RECIPES: dict[str, str] = {
     "default": "1k Adam, then self-scaled Broyden in float64 with new points; sizes follow the device",
     "paper-1": "the paper's schedule 1: 30k Adam, then 10k L-BFGS",
+    "paper-1-torch": "schedule 1 with torch's L-BFGS iteration: 30k Adam, then 10k times 20 steps, history 100",
     "paper-2": "schedule 2: Adam and L-BFGS twice, for each of five rates; the lowest training loss wins",
     "paper-3a": "20k Adam, then 20k L-BFGS",
     "paper-3b": "10k Adam, then 30k L-BFGS",
@@ -61,6 +64,7 @@ RECIPES: dict[str, str] = {
     "paper-3d": "25k Adam, 10k L-BFGS, 5k Adam",
     "paper-3e": "Adam until the loss is on a plateau, then L-BFGS, 40k in all",
     "paper-4": "100k Adam",
+    "multiadam": "schedule 1 with moments of their own for equations and conditions in Adam (Yao et al., 2023)",
     "ssbroyden": "1k Adam, then 20k self-scaled Broyden steps with a dense inverse Hessian",
     "levenberg-marquardt": "200 Levenberg–Marquardt steps",
     "adaptive-points": "200 Levenberg–Marquardt steps; every 20, new points where the residual is large",

@@ -19,6 +19,7 @@ from .errors import SafeNetError, SafeNetWarning
 from .fields.field import Orders
 from .fields.saved import check_map, check_size
 from .inverse.plan import FitPlan
+from .inverse.posterior import PosteriorPlan
 from .measure.estimate import estimated_error
 from .measure.scores import Errors, errors, evaluate_network
 from .problem import Problem
@@ -159,6 +160,27 @@ class Solution:
             elif one["value"] is not None:
                 found[name] = FoundNumber(one["value"], one["error"])
         return found
+
+    def std(self, *places: Any, **coordinates: Any) -> Any:
+        """One standard deviation at points, of a solution that is a Gaussian posterior; called like the solution."""
+        if not hasattr(self.field, "std"):
+            raise SafeNetError(
+                f"{self.problem.name} was not solved as a Gaussian posterior: it has no standard deviation",
+                "solve it with sn.Posterior(); what was found has its own, e.g. sol.found['nu'].error",
+            )
+        points, shape = self._points(coordinates | self._in_order(places, coordinates))
+        values = self.field.std(points, self.orders or (0,) * points.shape[1])
+        fields = {name: values[:, i].reshape(shape) for i, name in enumerate(self.problem.unknowns)}
+        return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
+
+    def read_off(self, *data: Any) -> dict[str, FoundNumber]:
+        """Of a family u(x, t; nu): the nu that fits data best, with its standard error, without solving anything.
+
+        Every axis for which the data have no column is found: `sol.read_off(sn.Data(x=…, t=…, u=…))["nu"]`."""
+        from .inverse.family import read_off
+
+        self._check_undifferentiated("fitted", "give its values as data of a derivative: value='u_x'")
+        return read_off(self.problem, self.field, data)
 
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
@@ -336,7 +358,8 @@ def read_plan(folder: Path) -> DirectPlan | Plan:
         text = contents(folder / PLAN).decode()
         known = json.loads(text)
         if "passes" in known:
-            return (FitPlan if known["solver"] == FitPlan.solver else DirectPlan).from_json(text)
+            kinds: dict[str, type[DirectPlan]] = {plan.solver: plan for plan in (FitPlan, PosteriorPlan)}
+            return kinds.get(known["solver"], DirectPlan).from_json(text)
         from .train.plan import Plan
 
         return Plan.from_json(text)

@@ -24,7 +24,7 @@ def small():
     return physics_loss(problem, network, sample(problem, 60, 20, "sobol", 0))
 
 
-@pytest.mark.parametrize("steps", [4, 12])
+@pytest.mark.parametrize("steps", [pytest.param(4, marks=pytest.mark.slow), 12])
 def test_the_root_squared_is_the_inverse_that_lbfgs_multiplies_by(small, steps):
     """Most of the 50 slots stay unwritten; with 12 pairs, s and y span every direction there is."""
     state = lbfgs_state(*small, steps=steps)

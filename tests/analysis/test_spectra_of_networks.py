@@ -48,7 +48,7 @@ def consistent(analysis):
 
 
 # The others compile for a minute more.
-FIRST = ("safe-net", "rba-pinn", "rff", "rbf")
+FIRST = ("safe-net", "rbf")
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,7 @@ def test_every_library_problem_has_a_spectrum(name):
     assert len(facts["spectra"]) == 1 + len(problem.equations) + len(problem.conditions)
 
 
+@pytest.mark.slow
 def test_a_system_on_a_region_has_a_spectrum():
     problem = sn.library.cavity()
     analysis = sn.spectrum(problem, method="pinn", depth=1, width=2, precision="float64", **QUICK)

@@ -97,13 +97,13 @@ def test_ctrl_c_says_how_far_it_came_and_how_to_go_on(desk, monkeypatch, capsys)
     for words in (["--merge", "out"], ["--json"]):
         ran = run("bench", "two.toml", "--out", "halves", *words, cwd=desk)
         assert (ran.code, ran.err) == (
-            *(130, "stopped, 1 of 2 cases are in halves; the same command goes on\n"),
+            *(130, "stopped, 1 of 2 cases are in halves; the same command continues\n"),
         )
     monkeypatch.chdir(desk)
     assert module.main(["two.toml", "--out", "halves"]) == 130
     assert capsys.readouterr().err == ran.err
     monkeypatch.setattr(bench.Suite, "cases", stop)  # before anything is known
-    assert run("bench", "two.toml", cwd=desk).err == "stopped; the same command goes on\n"
+    assert run("bench", "two.toml", cwd=desk).err == "stopped; the same command continues\n"
 
 
 def test_a_full_disk_is_a_sentence(desk, monkeypatch):
@@ -114,7 +114,7 @@ def test_a_full_disk_is_a_sentence(desk, monkeypatch):
     ran = run("bench", "mine.toml", "--out", "full", cwd=desk)
     assert (ran.code, ran.err) == (
         2,
-        "safenet: cannot write full: No space left on device\n  → free space there; the same command goes on\n",
+        "safenet: cannot write full: No space left on device\n  → free space there; the same command continues\n",
     )
 
 

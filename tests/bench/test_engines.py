@@ -118,7 +118,7 @@ def kill_and_continue(place, kills, seeds, interrupts=0.0):
         said = master.communicate()[0]
         assert gone(workers)
         if workers and politely:
-            assert (master.returncode, "goes on" in said) == (130, True)
+            assert (master.returncode, "continues" in said) == (130, True)
     said = started(place).communicate(timeout=600)[0]
     assert f"{seeds} of {seeds} cases are in out, 0 of them failed" in said
     check_all_once(place, seeds)

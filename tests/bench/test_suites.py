@@ -8,6 +8,7 @@ import pytest
 
 import safenet as sn
 from safenet import METHODS, SafeNetError, bench, library
+from safenet.bench import running
 from safenet.bench.case import Case, planned
 from safenet.bench.catalogue import loads
 from safenet.run.plans import changed
@@ -217,7 +218,7 @@ OTHERS = {
     "scaled": False, "sigma_space": 2.0, "sigma_time": 2.0, "bandwidth": 2.0, "degree": 1, "batch": 64,
     "weighting": "rba", "ntk_every": 10, "ntk_points": 10, "rba_decay": 0.9, "rba_rate": 0.1,
     "weight_grid": (0.5,), "hard": True, "train_features": False,
-    "carriers": True, "skip": True, "seams": True,
+    "carriers": True, "skip": True, "seams": True, "adaptive": True, "layers": "pirate",
 }  # fmt: skip
 
 
@@ -229,6 +230,24 @@ def test_every_option_changes_the_name():
     assert len({variant.id for variant in [*variants, case()]}) == len(variants) + 1
     # All options of a method are here: one that is added must be, too.
     assert OTHERS.keys() == {item.name for item in dataclasses.fields(METHODS["pinn"])}
+
+
+def test_networks_that_differ_in_where_they_start_share_a_program():
+    usual = case()
+    for options in ({"k": "L"}, {"frequencies": "uniform"}, {"amplitudes": "gaussian"}):
+        assert case(**options).program == usual.program
+        assert case(**options).group != usual.group
+    for options in ({"depth": 2}, {"features": 64}, {"normalise": "point"}, {"recipe": "paper-4"}):
+        assert case(**options).program != usual.program
+
+
+def test_groups_of_one_program_are_joined_as_far_as_a_task_goes():
+    groups = {"a": ["a0"], "b": ["b0"], "c": ["c0"], "d": [f"d{i}" for i in range(5)]}
+    programs = {"a": "1", "b": "2", "c": "1", "d": "1"}
+    assert running._joined(groups, programs) == [["a0", "c0", *groups["d"]], ["b0"]]
+    groups["e"], programs["e"] = ["e0", "e1"], "1"
+    assert running._joined(groups, programs)[2] == ["e0", "e1"]
+    assert running._joined({"x": ["x0"]}, {}) == [["x0"]]
 
 
 def test_seeds_share_a_group_and_nothing_else():

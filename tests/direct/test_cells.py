@@ -25,9 +25,9 @@ LAPLACIAN = U.diff(x, 2) + U.diff(y, 2)
 
 def poisson(exact, **domain):
     """Δu = Δ(exact) with u = exact on the whole boundary: the exact solution is known and may be anything."""
-    given = {"on": {x: (0, 1), y: (0, 1)}, "pieces": {"all": "rest"}, **domain}
+    given = {"domain": {x: (0, 1), y: (0, 1)}, "pieces": {"all": "rest"}, **domain}
     source = sp.diff(exact, x, 2) + sp.diff(exact, y, 2)
-    return Problem(sp.Eq(LAPLACIAN, source), where=[On("all", sp.Eq(U, exact))], exact=exact, **given)
+    return Problem(sp.Eq(LAPLACIAN, source), conditions=[On("all", sp.Eq(U, exact))], exact=exact, **given)
 
 
 def last(problem, **phase):
@@ -113,10 +113,10 @@ def test_cells_gather_at_a_corner_that_the_solution_feels():
     """At the re-entrant corner of an L the solution is like r^(2/3): cells shrink there and nowhere else."""
     problem = Problem(
         sp.Eq(LAPLACIAN, -1),
-        on={x: (-1, 1), y: (-1, 1)},
+        domain={x: (-1, 1), y: (-1, 1)},
         remove=[Box(x=(0, 1), y=(-1, 0))],
         pieces={"all": "rest"},
-        where=[On("all", sp.Eq(U, 0))],
+        conditions=[On("all", sp.Eq(U, 0))],
     )
     network = last(problem, degree=5, unknowns=2500).field
     cells = np.array(network.cells)
@@ -148,10 +148,10 @@ def test_time_is_an_axis_like_another():
     source = sp.diff(exact, t) - sp.diff(exact, x, 2) - sp.diff(exact, y, 2)
     problem = Problem(
         sp.Eq(w.diff(t), w.diff(x, 2) + w.diff(y, 2) + source),
-        on={x: (-1, 1), y: (-1, 1), t: (0, 1)},
+        domain={x: (-1, 1), y: (-1, 1), t: (0, 1)},
         shape=Disc((0, 0), 1),
         pieces={"rim": "rest"},
-        where=[On("rim", sp.Eq(w, exact)), sp.Eq(u(x, y, 0), exact.subs(t, 0))],
+        conditions=[On("rim", sp.Eq(w, exact)), sp.Eq(u(x, y, 0), exact.subs(t, 0))],
         exact=exact,
     )
     assert error(problem, last(problem, degree=5, unknowns=3000).field) < 1e-5
@@ -169,7 +169,7 @@ def test_a_run_goes_on_from_any_level_to_the_same_result():
 
 
 def test_first_cells_follow_the_straight_sides():
-    problem = poisson(x, on={x: (0, 4), y: (0, 2)}, remove=[Box(x=(0, 2), y=(1, 2))])
+    problem = poisson(x, domain={x: (0, 4), y: (0, 2)}, remove=[Box(x=(0, 2), y=(1, 2))])
     assert sorted(first_cells(problem)) == [((0, 2), (0, 1)), ((2, 4), (0, 1)), ((2, 4), (1, 2))]
 
 
@@ -194,10 +194,10 @@ def test_what_has_no_solution_is_not_called_solved():
     n_x, n_y = sp.symbols("n_x n_y")
     problem = Problem(
         sp.Eq(LAPLACIAN, -1),
-        on={x: (-1, 1), y: (-1, 1)},
+        domain={x: (-1, 1), y: (-1, 1)},
         shape=Disc((0, 0), 1),
         pieces={"rim": "rest"},
-        where=[On("rim", sp.Eq(n_x * U.diff(x) + n_y * U.diff(y), 0))],
+        conditions=[On("rim", sp.Eq(n_x * U.diff(x) + n_y * U.diff(y), 0))],
     )
     for state in Cells(degree=4, unknowns=1200).run(problem, Monitor(), Budget()):
         measured = held_out(problem, state.field)

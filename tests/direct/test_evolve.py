@@ -19,6 +19,7 @@ from safenet.measure.heldout import held_out
 from safenet.problem.geometry.mesh import mesh_of
 from safenet.problem.geometry.region import Region
 from safenet.problem.geometry.shapes import Box, Disc
+from safenet.run.budget import Budget
 from safenet.solving.auto import Auto
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "regions"
@@ -219,7 +220,7 @@ def in_space(equation, exact, slope):
     """u = exact on the box, and its outward slope on the ball."""
     where = [f"u = {exact} on walls", f"u_n = {slope} on ball"]
     pieces = {"ball": "ball", "walls": "rest"}
-    return sn.Problem(equation, on=SPACE, where=where, pieces=pieces, unknowns=["u"])
+    return sn.Problem(equation, domain=SPACE, conditions=where, pieces=pieces, unknowns=["u"])
 
 
 def test_tetrahedra_have_the_volume_the_surface_and_the_pieces_of_a_solid():
@@ -246,7 +247,7 @@ def test_poisson_in_space_is_solved_to_the_order_of_its_elements():
     errors = []
     for level in (0, 2):  # half the size
         assembly = Assembly(problem, meshed(problem, level))
-        found = sn.Evolve()._newton(assembly, sn.Monitor())
+        found = sn.Evolve()._newton(assembly, sn.Monitor(), Budget(), None)
         errors.append(
             np.abs(found.jets(points, [(0, 0, 0)])[0, 0, 0][:, 0] - (x**2 + x * y + np.exp(2 * z))).max()
         )
@@ -268,9 +269,9 @@ def test_heat_in_space_decays_at_the_rate_of_its_mode():
     mode = "exp(-3*t/10)*sin(x)*sin(y)*sin(z)"
     problem = sn.Problem(
         "u_t = (u_xx + u_yy + u_zz)/10",
-        on={"x": (0, 1), "y": (0, 1), "z": (0, 1), "t": (0, 1)},
+        domain={"x": (0, 1), "y": (0, 1), "z": (0, 1), "t": (0, 1)},
         remove=sn.Cylinder((0.5, 0.5, -1), (0.5, 0.5, 2), 0.2),
-        where=[f"u = {mode} on skin", "u(x, y, z, 0) = sin(x)*sin(y)*sin(z)"],
+        conditions=[f"u = {mode} on skin", "u(x, y, z, 0) = sin(x)*sin(y)*sin(z)"],
         pieces={"skin": "rest"},
         exact={"u": mode},
     )

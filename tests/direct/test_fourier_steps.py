@@ -92,7 +92,7 @@ def test_coefficients_of_waves_are_those_of_the_series(kinds):
     waves = waves_of(kinds, (5, 4))
     shape = [basis.size for basis in waves.bases(0)]
     series = LinearForm((np.random.default_rng(0).standard_normal(shape),), (waves.bases(0),))
-    grid = np.stack([x.ravel() for x in waves.coordinates], axis=1)
+    grid = np.stack([x.ravel() for x in np.broadcast_arrays(*waves.coordinates)], axis=1)
     values = series.jets(grid, [(0, 0)])[0, 0].reshape(waves.shape)
     assert np.allclose(waves.coefficients(waves.forward(values), 0), series.coefficients[0], atol=1e-13)
     assert np.allclose(waves.continued(values, 0), values, atol=1e-13)
@@ -114,7 +114,7 @@ def test_waves_move_onto_a_finer_grid_and_back():
 def test_a_recorder_follows_waves_with_few_pieces():
     waves = waves_of(("periodic",) * 2, (2, 2))
     recorder = Recorder(1e-9)
-    state = waves.forward(np.cos(np.pi * waves.coordinates[0]))[None]
+    state = waves.forward(np.broadcast_to(np.cos(np.pi * waves.coordinates[0]), waves.shape))[None]
     for t in np.linspace(0, 2, 201):
         recorder.add(t, np.cos(3 * t) * state, waves)
     form = recorder.form()

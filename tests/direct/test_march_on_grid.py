@@ -52,7 +52,7 @@ def burgers():
         sp.Eq(f.diff(t) + u * f.diff(x) + v * f.diff(y), (f.diff(x, 2) + f.diff(y, 2)) / 20) for f in (u, v)
     ]
     conditions = [c for f, e in exact.items() for c in (start(f, e), *walls(f, e))]
-    return Problem(flow, on={**SQUARE, t: (0, sp.Rational(1, 2))}, where=conditions, exact=exact)
+    return Problem(flow, domain={**SQUARE, t: (0, sp.Rational(1, 2))}, conditions=conditions, exact=exact)
 
 
 def taylor_green():
@@ -70,8 +70,8 @@ def taylor_green():
     ]
     return Problem(
         [*momentum, sp.Eq(u.diff(x) + v.diff(y), 0)],
-        on={x: (0, 2 * sp.pi), y: (0, 2 * sp.pi), t: (0, 1)},
-        where=[start(u, exact[u]), start(v, exact[v]), *periods(u, v, p)],
+        domain={x: (0, 2 * sp.pi), y: (0, 2 * sp.pi), t: (0, 1)},
+        conditions=[start(u, exact[u]), start(v, exact[v]), *periods(u, v, p)],
         exact=exact,
     )
 
@@ -83,7 +83,7 @@ def sine_gordon():
     sides += [sp.Eq(at(u.diff(y) + 2 * u, y, c), at(exact.diff(y) + 2 * exact, y, c)) for c in (0, 1)]
     begin = sp.Eq(at(u.diff(t), t, 0), at(exact.diff(t), t, 0))
     equation = sp.Eq(u.diff(t, 2), u.diff(x, 2) + u.diff(y, 2) - sp.sin(u))
-    return Problem(equation, on=SQUARE, where=[start(u, exact), begin, *sides], exact={u: exact})
+    return Problem(equation, domain=SQUARE, conditions=[start(u, exact), begin, *sides], exact={u: exact})
 
 
 def transport():
@@ -92,7 +92,7 @@ def transport():
     source = exact.diff(t) + exact * exact.diff(x) + exact.diff(y)
     inflow = [sp.Eq(at(u, a, 0), at(exact, a, 0)) for a in (x, y)]
     equation = sp.Eq(u.diff(t) + u * u.diff(x) + u.diff(y), source)
-    return Problem(equation, on=SQUARE, where=[start(u, exact), *inflow], exact={u: exact})
+    return Problem(equation, domain=SQUARE, conditions=[start(u, exact), *inflow], exact={u: exact})
 
 
 PROBLEMS = {
@@ -155,7 +155,7 @@ def test_a_linear_slab_is_one_newton_step_and_a_little():
     equation = sp.Eq(u.diff(t), a * (u.diff(x, 2) + u.diff(y, 2)))
     first = sp.sin(sp.pi * x) * sp.sin(sp.pi * y)
     sides = [sp.Eq(at(u, axis, c), 0) for axis in (x, y) for c in (0, 1)]
-    problem = Problem(equation, on=SQUARE, where=[sp.Eq(at(u, t, 0), first), *sides])
+    problem = Problem(equation, domain=SQUARE, conditions=[sp.Eq(at(u, t, 0), first), *sides])
     rows = TensorRows(problem, [15, 15], 6, (0.0, 0.05), beginning(problem))
     result = newton(rows, rows.guess(), linear=False)
     assert result.converged
@@ -210,8 +210,8 @@ def test_a_pressure_is_what_it_is_said_to_be_at_a_point():
     problem = taylor_green()
     pinned = Problem(
         [equation.statement for equation in problem.equations],
-        on={x: (0, 2 * sp.pi), y: (0, 2 * sp.pi), t: (0, 1)},
-        where=[*(c.statement for c in problem.conditions), sp.Eq(at(at(p, x, 1), y, 2), 5 + t)],
+        domain={x: (0, 2 * sp.pi), y: (0, 2 * sp.pi), t: (0, 1)},
+        conditions=[*(c.statement for c in problem.conditions), sp.Eq(at(at(p, x, 1), y, 2), 5 + t)],
     )
     network = solved(pinned, MarchOnGrid(tail=1e-4)).field
     times = np.linspace(0, 1, 7)
@@ -236,7 +236,7 @@ def test_what_does_not_fix_the_values_axis_by_axis_is_said(change, said):
     problem = burgers()
     conditions = [condition.statement for condition in problem.conditions]
     equations = [equation.statement for equation in problem.equations]
-    changed = Problem(equations, on={x: (0, 1), y: (0, 1), t: (0, 1)}, where=change(conditions))
+    changed = Problem(equations, domain={x: (0, 1), y: (0, 1), t: (0, 1)}, conditions=change(conditions))
     assert said in MarchOnGrid().obstacle(changed)
 
 
@@ -245,7 +245,7 @@ def test_a_source_that_breaks_in_space_is_left_to_cells():
     source = sp.Piecewise((1, x < sp.Rational(1, 2)), (0, True))
     equation = sp.Eq(u.diff(t), (u.diff(x, 2) + u.diff(y, 2)) / 10 + source - u**3)
     sides = [sp.Eq(at(u, a, c), 0) for a in (x, y) for c in (0, 1)]
-    problem = Problem(equation, on=SQUARE, where=[sp.Eq(at(u, t, 0), 0), *sides])
+    problem = Problem(equation, domain=SQUARE, conditions=[sp.Eq(at(u, t, 0), 0), *sides])
     assert MarchOnGrid().obstacle(problem) == "its formulas break at x = 0.5"
 
 
@@ -254,7 +254,7 @@ def test_what_blows_up_is_said_to():
     equation = sp.Eq(u.diff(t), (u.diff(x, 2) + u.diff(y, 2)) / 10 + u**2)
     sides = [sp.Eq(at(u.diff(a), a, c), 0) for a in (x, y) for c in (0, 1)]
     first = 3 + sp.cos(sp.pi * x) * sp.cos(sp.pi * y)
-    problem = Problem(equation, on=SQUARE, where=[sp.Eq(at(u, t, 0), first), *sides])
+    problem = Problem(equation, domain=SQUARE, conditions=[sp.Eq(at(u, t, 0), first), *sides])
     *_, state = MarchOnGrid(tail=1e-4, shortest=1e-3).run(problem, Monitor(), Budget())
     assert state.final
     assert "blow up" in state.reason

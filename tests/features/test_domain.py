@@ -17,19 +17,21 @@ U, V = u(x, t), u(x, y, t)
 
 HEAT2D = Problem(
     Eq(V.diff(t), V.diff(x, 2) / (500 * pi) ** 2 + V.diff(y, 2) / pi**2),
-    on={x: (0, 1), y: (0, 1), t: (0, 5)},
-    where=[Eq(V.subs(axis, face), 0) for axis in (x, y) for face in (0, 1)]
+    domain={x: (0, 1), y: (0, 1), t: (0, 5)},
+    conditions=[Eq(V.subs(axis, face), 0) for axis in (x, y) for face in (0, 1)]
     + [Eq(u(x, y, 0), sin(20 * pi * x) * sin(pi * y))],
 )
 INLET = Problem(
     u(x, y).diff(x, 2) + u(x, y).diff(y, 2),
-    on={x: (0, 4), y: (0, 1)},
-    where=[Eq(u(0, y), 4 * y * (1 - y)), Eq(u(x, 0), 0), Eq(u(x, 1), 0)],
+    domain={x: (0, 4), y: (0, 1)},
+    conditions=[Eq(u(0, y), 4 * y * (1 - y)), Eq(u(x, 0), 0), Eq(u(x, 1), 0)],
 )
 
 
 def diffusing(start):
-    return Problem(Eq(U.diff(t), U.diff(x, 2)), on={x: (0, 1), t: (0, 1)}, where=[Eq(u(x, 0), start)])
+    return Problem(
+        Eq(U.diff(t), U.diff(x, 2)), domain={x: (0, 1), t: (0, 1)}, conditions=[Eq(u(x, 0), start)]
+    )
 
 
 def same_up_to_factors(found, expected):
@@ -89,8 +91,8 @@ def test_the_exact_solution_is_not_read():
     wave = library.wave()
     blind = Problem(
         [equation.statement for equation in wave.equations],
-        on=wave.bounds,
-        where=[condition.statement for condition in wave.conditions],
+        domain=wave.bounds,
+        conditions=[condition.statement for condition in wave.conditions],
         parameters=wave.parameters,
     )
     assert blind.exact is None

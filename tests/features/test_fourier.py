@@ -27,8 +27,8 @@ def plate(width, height):
     U = u(x, y, t)
     return Problem(
         Eq(U.diff(t), U.diff(x, 2) + U.diff(y, 2)),
-        on={x: (-1, -1 + width), y: (0, height), t: (0, 1)},
-        where=[
+        domain={x: (-1, -1 + width), y: (0, height), t: (0, 1)},
+        conditions=[
             *(Eq(U.subs(x, face), 0) for face in (-1, -1 + width)),
             *(Eq(U.subs(y, face), 0) for face in (0, height)),
             Eq(u(x, y, 0), 1),
@@ -107,6 +107,11 @@ def test_k_is_the_papers_rule_or_forced_to_1_or_l(problem, auto, long):
     for k, length in (("auto", auto), ("1", 1.0), ("L", long)):
         features = fourier_products(problem, 32, "harmonic", "unit", k, key=KEY, dtype=jnp.float64)
         np.testing.assert_allclose(features.omega[0], math.pi / length, rtol=1e-15)
+
+
+def test_k_of_an_axis_is_its_own_length():
+    features = fourier_products(plate(3, 2), 32, "harmonic", "unit", "axis", key=KEY, dtype=jnp.float64)
+    np.testing.assert_allclose(features.omega[1], [2 * math.pi / 3, math.pi, 2 * math.pi], rtol=1e-15)
 
 
 def test_box_frequencies_fit_each_axis_and_start_at_its_lower_end():
@@ -208,8 +213,8 @@ def many_dimensions(count):
     laplacian = " + ".join(f"u_{name}{name}" for name in names)
     return sn.Problem(
         f"{laplacian} = 1",
-        on=dict.fromkeys(names, (0, 1)),
-        where=["u = 0 on walls"],
+        domain=dict.fromkeys(names, (0, 1)),
+        conditions=["u = 0 on walls"],
         pieces={"walls": "rest"},
         unknowns=["u"],
     )

@@ -1,5 +1,6 @@
 """`+` joins feature maps; coordinates are scaled to [−1, 1]; normalisations equal their printed formulas."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import mpmath
@@ -113,6 +114,15 @@ def test_batch_normalisation_is_the_printed_formula_over_a_sample_of_the_box():
     np.testing.assert_allclose(features(jnp.array([2.0, 0.3])), expected, rtol=1e-12, atol=1e-14)
 
 
+def test_global_normalisation_has_one_mean_and_one_norm_for_the_whole_sample():
+    inner = fourier() + domain_features(WAVE)
+    features = normalised(inner, "global", WAVE, jnp.float64, 50)
+    batch = np.asarray(jax.vmap(inner)(features.sample.array))
+    centred = batch - batch.mean()
+    expected = (np.asarray(inner(POINT)) - batch.mean()) / (np.sqrt((centred**2).sum()) + 1e-3)
+    np.testing.assert_allclose(features(POINT), expected, rtol=1e-12, atol=1e-15)
+
+
 def test_batch_normalised_features_have_mean_zero_and_norm_one_on_their_sample():
     features = normalised(fourier(), "batch", WAVE, jnp.float64, 64)
     values = np.asarray(jax.vmap(features)(features.sample.array))
@@ -124,10 +134,10 @@ def test_batch_normalised_features_have_mean_zero_and_norm_one_on_their_sample()
 
 def test_a_constant_feature_is_normalised_to_zero_with_a_finite_gradient():
     still = jax.tree.map(jnp.zeros_like, fourier())  # all features are 0 everywhere
-    for how in ("point", "batch"):
+    for how in ("point", "batch", "global"):
         features = normalised(still, how, WAVE, jnp.float64, 16)
-        gradient = jax.grad(lambda features: jnp.sum(features(POINT)))(features)
-        assert not np.any(features(POINT))
+        gradient = eqx.filter_jit(jax.grad(lambda features: jnp.sum(features(POINT))))(features)
+        assert not np.any(eqx.filter_jit(features)(POINT))
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
 
 

@@ -43,7 +43,7 @@ def test_frequencies_have_the_deviation_of_their_axis():
     assert (np.abs(B.mean(axis=0)) < 5 * B.std(axis=0) / np.sqrt(4096)).all()
 
 
-@pytest.mark.parametrize("name", ["rff", "rff-tuned"])
+@pytest.mark.parametrize("name", ["rff", pytest.param("rff-tuned", marks=pytest.mark.slow)])
 def test_the_matrix_does_not_move_while_the_layers_do(name):
     wave = library.wave()
     network = build(wave, METHODS[name], key=KEY)

@@ -1,10 +1,11 @@
-"""examples/tables: a permeability that jumps, against finite volumes."""
+"""examples/tables: a permeability that jumps, against finite volumes; a wave speed, against leapfrog."""
 
 import runpy
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import safenet as sn
 
@@ -53,3 +54,21 @@ def test_a_table_of_128_times_128():
     sol, gap = pressures(128, 3)
     assert gap < 1e-2
     assert sol.result.outcome == "solved"
+
+
+@pytest.mark.slow
+def test_a_wave_speed_from_a_table_is_that_of_leapfrog():
+    columns = MADE["layers"]()
+    problem = example("layers", sn.Table(columns, name="c", of=("x",)))
+    sol = sn.solve(problem)
+    x, u = MADE["line_wave"](
+        CubicSpline(columns["x"], columns["c"]), lambda x: np.exp(-200 * (x - 0.3) ** 2), 0.5, 2000
+    )
+    assert np.linalg.norm(sol(x=x, t=0.5) - u) < 1e-4 * np.linalg.norm(u)
+    assert sol.result.outcome == "solved"
+    assert sol.result.estimate < 1e-4
+    assert "spline through a table" in sol.result.reasons[0]
+
+
+def test_every_table_has_its_script():
+    assert {path.stem for path in EXAMPLES.glob("*.toml")} == {f.__name__ for f in MADE["TABLES"]}

@@ -26,10 +26,10 @@ u = sp.Function("u")(x, y)
 def disc(exact):
     return Problem(
         sp.Eq(u.diff(x, 2) + u.diff(y, 2), exact.diff(x, 2) + exact.diff(y, 2)),
-        on={x: (-1, 1), y: (-1, 1)},
+        domain={x: (-1, 1), y: (-1, 1)},
         shape=Disc((0, 0), 1),
         pieces={"rim": "rest"},
-        where=[On("rim", sp.Eq(u, exact))],
+        conditions=[On("rim", sp.Eq(u, exact))],
         exact=exact,
     )
 

@@ -35,6 +35,8 @@ ONCE = [
     (name, PAPER[i % len(PAPER)], PRECISIONS[(i + i // len(PAPER)) % 2]) for i, name in enumerate(METHODS)
 ]
 
+LARGE = ("piratenet", "pinnsformer")  # hundreds of thousands of parameters: a minute to compile and train
+
 
 def loss_of(problem, chosen, precision, key):
     network = build(problem, chosen, key=key, dtype=jnp.dtype(precision))
@@ -84,7 +86,17 @@ def test_every_method_is_traced_on_every_problem(name):
         assert here.gradient.size > 6000
 
 
-@pytest.mark.parametrize(("name", "problem", "precision"), ONCE)
+# A variant of a method that is run is traced each time, and run by `make test-all`.
+VARIANTS = {"safe-net-literal", "fls-pinn", "rbf-p", "rff-tuned", "w-pinn-grid"}
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "precision"),
+    [
+        pytest.param(*case, marks=pytest.mark.slow if case[0] in VARIANTS | set(LARGE) else ())
+        for case in ONCE
+    ],
+)
 def test_every_method_trains(name, problem, precision):
     train_a_little(method(name, depth=min(METHODS[name].depth, 2)), problem, precision)
 

@@ -15,7 +15,7 @@ from safenet.errors import SafeNetError
 from safenet.features.fourier import AMPLITUDES, FREQUENCIES
 from safenet.fields.saved import field_skeleton
 from safenet.networks import METHODS, AxisBasis, LinearForm, Method, Piecewise, build, method
-from safenet.networks.methods import DESCRIPTIONS
+from safenet.networks.methods import DESCRIPTIONS, settled
 from safenet.networks.perceptron import trainable
 from safenet.networks.saved import network_spec, skeleton
 from safenet.run.checkpoint import fill, leaves
@@ -73,7 +73,20 @@ def test_a_plan_of_an_earlier_version_is_read_as_what_it_was():
     first = ("features", "frequencies", "amplitudes", "normalise", "domain", "width", "depth", "activation")
     for name in ("safe-net", "safe-net-literal", "pinn"):
         whole = dataclasses.asdict(METHODS[name])
-        assert Method(**{field: whole[field] for field in first}) == METHODS[name]
+        # k has been changed since: a plan that does not name it means the printed rule.
+        assert Method(**{field: whole[field] for field in first}) == dataclasses.replace(
+            METHODS[name], k="auto"
+        )
+
+
+def test_one_network_has_one_name():
+    literal = METHODS["safe-net-literal"]
+    assert settled(WAVE, literal).k == settled(WAVE, dataclasses.replace(literal, k="axis")).k == "auto"
+    reaction = library.problem("reaction")
+    assert [settled(reaction, dataclasses.replace(literal, k=k)).k for k in ("auto", "1", "L", "axis")] == [
+        *("auto", "auto", "L", "axis"),
+    ]
+    assert settled(reaction, METHODS["pinn"]) is METHODS["pinn"]
 
 
 def test_a_fixed_scale_is_no_parameter():

@@ -23,9 +23,24 @@ def built(problem, **options):
     return eqx.combine(moved, network)
 
 
-@pytest.mark.parametrize("name", ["wave", "heat2d", "backstep", "allen-cahn"])
+SKIP, ALL = {"skip": True}, {"carriers": True, "skip": True, "depth": 2, "seams": True}
+
+
 @pytest.mark.parametrize(
-    "options", [{"skip": True}, {"carriers": True, "skip": True, "depth": 2, "seams": True}]
+    ("name", "options"),
+    [
+        *(("wave", SKIP), ("backstep", SKIP), ("allen-cahn", ALL)),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [
+                ("heat2d", SKIP),
+                ("allen-cahn", SKIP),
+                ("wave", ALL),
+                ("heat2d", ALL),
+                ("backstep", ALL),
+            ]
+        ),
+    ],
 )
 def test_derivatives_on_a_batch_are_those_at_a_point(name, options):
     problem = library.problem(name)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from safenet import paper
+from safenet import METHODS, library, paper
 from safenet.bench.store import FAILED
+from safenet.networks.methods import settled
 from safenet.run.result import Outcome, Result
 
 HOME = Path(__file__).parents[2]
@@ -20,6 +21,20 @@ def test_every_kept_row_has_an_outcome_of_the_closed_set(path):
     for row in rows:
         assert row["outcome"] in {*Outcome, FAILED}
         assert Result.from_json(row["result"]).outcome == row["outcome"]
+
+
+def test_rows_are_filed_by_the_network_they_had_and_not_by_its_name_then():
+    found = paper.read(ROWS)
+    filed = 0
+    for (problem, method, recipe, options, _), rows in found.groups.items():
+        if method != "safe-net-literal" or "frequencies" in dict(options):
+            continue
+        usual = settled(library.problem(problem), METHODS[method]).k
+        for row in rows:
+            k = row.configuration["plan"]["network"]["k"]
+            assert dict(options).get("k", json.dumps(usual)) == json.dumps(k), (problem, recipe)
+            filed += 1
+    assert filed
 
 
 def test_the_tables_of_the_docs_are_those_of_the_kept_rows(tmp_path):

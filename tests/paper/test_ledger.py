@@ -89,7 +89,10 @@ def test_every_claim_has_a_judge_and_no_judge_is_without_a_claim():
 
 def test_without_rows_nothing_is_measured_but_what_needs_none():
     entries = ledger(Evidence([]))
-    assert {entry.name for entry in entries if entry.verdict != UNMEASURED} == {"condition-one"}
+    assert {entry.name for entry in entries if entry.verdict != UNMEASURED} == {
+        "condition-one",
+        "heat-scored",
+    }
     assert all(entry.ours == "–" for entry in entries if entry.verdict == UNMEASURED)
     assert all(entry.command.startswith(("safenet ", "python ")) for entry in entries)
 
@@ -346,3 +349,71 @@ def test_stores_exports_and_spectra_are_read_together(tmp_path):
         read([tmp_path / "nowhere"])
     with pytest.raises(SafeNetError, match="nothing to report"):
         read([])
+
+
+# ---- further claims
+
+
+def test_other_splits_of_schedule_1_are_compared_on_problems_that_have_all():
+    errors = {"paper-1": 1e-3, "paper-3a": 2e-3, "paper-3b": 3e-3}
+    rows = [row(name, OURS, recipe, error) for name in PROBLEMS for recipe, error in errors.items()]
+    assert judged(rows, "adam-30k").ours == "Schedule 1 is best on 8 of 8"
+    assert judged(rows, "adam-30k").verdict == REPRODUCED
+    worse = [*rows[:-1], row("backstep", OURS, "paper-3b", 1e-4)]
+    assert judged(worse, "adam-30k").ours == "Schedule 1 is best on 7 of 8; 3b on Navier–Stokes"
+    assert judged(worse, "adam-30k").verdict == PARTLY
+
+
+def test_the_papers_own_tables_contradict_three_of_its_sentences():
+    printed = {entry.name: entry.printed for entry in ledger(Evidence([]))}
+    assert "RFF diverges" in printed["rff-burgers"].ours  # and is ranked in the text
+    assert "3d on Reaction" in printed["schedule-2-best"].ours
+    assert printed["adam-30k"].verdict == REPRODUCED
+    assert printed["third"].verdict == REPRODUCED
+
+
+def test_the_place_on_two_problems_counts_with_those_ahead():
+    ahead = {"rba-pinn": 1e-5, "rbf-p": 2e-5, OURS: 1e-4}
+    rows = [
+        row(name, method, "paper-1", ahead.get(method, 1e-2))
+        for name in ("allen-cahn", "burgers")
+        for method in (OURS, *BASELINES)
+    ]
+    assert judged(rows, "third").verdict == REPRODUCED
+    swapped = [
+        *rows,
+        row("burgers", "pinn", "paper-1", 1e-9, seed=1),
+        row("burgers", "pinn", "paper-1", 1e-9, seed=2),
+    ]
+    assert judged(swapped, "third").ours == "place 3 on Allen–Cahn, place 4 on Burgers"
+    assert judged(swapped, "third").verdict == PARTLY
+
+
+def test_terms_of_the_loss_are_compared_one_by_one():
+    rows = [
+        row(name, method, "paper-2", 1e-3)
+        for name in ("diffusion", "allen-cahn")
+        for method in (OURS, "pinn")
+    ]
+    assert judged(rows, "loss-components").ours.startswith("0 of 8 terms are smaller")  # they are equal
+    assert judged(rows, "loss-components").verdict == NOT
+    assert judged(rows[:2], "loss-components").verdict == NOT  # one problem of two: enough for a no
+    assert judged(rows[:1], "loss-components").verdict == UNMEASURED
+
+
+def test_an_eigenvalue_near_one_is_within_a_decade():
+    look = Look("wave", OURS, staged(PAPER, 0.03), 10.0, None, 0.6)
+    assert judged([], "near-one", [look]).verdict == REPRODUCED
+    assert judged([], "near-one", [replace(look, near_one=0.4)]).ours == "40% of them"
+    assert judged([], "near-one", [replace(look, near_one=0.4)]).verdict == NOT
+    found = {"spectrum": {"lambda_max": 10.0}}
+    seen = Evidence([row("wave", OURS, "paper-4", 1e-3, scale=0.03, spectrum=(2, 20), result=found)])
+    assert 0 < seen.looks[0].near_one < 1
+
+
+def test_the_printed_rule_is_judged_beside_the_reading_that_trains():
+    rows = [row("reaction", OURS, "paper-1", 1e-2), row("reaction", OURS, "paper-1", 0.4, k="auto")]
+    rows += [row("wave", OURS, "paper-1", 1.2e-3)]
+    entry = judged(rows, "errors-paper-main-safe-net")
+    assert entry.ours.startswith("2 of 2 as printed")
+    assert entry.otherwise.ours.startswith("1 of 2 as printed, 0 better, 1 worse")  # wave is the same network

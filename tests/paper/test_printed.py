@@ -6,6 +6,7 @@ from functools import cache
 import pytest
 
 from safenet import METHODS, RECIPES, bench, library, paper
+from safenet.networks.methods import settled
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 
@@ -86,6 +87,7 @@ def test_every_printed_error_has_its_case_in_the_suite():
         }
         for cell in table.cells:
             network = dataclasses.replace(METHODS[cell.method], **cell.options)
+            network = settled(library.problem(cell.problem), network)
             assert (cell.problem, cell.method, cell.recipe, network) in found, (table.label, cell)
 
 

@@ -139,7 +139,7 @@ def test_initial_values_that_a_face_does_not_have(conditions, gaps):
         "[domain]\nx = [0, 1]\nt = [0, 1]\n[parameters]\nk = 3\n"
     )
     assert {clash.face.text: clash.gap for clash in clashes(problem)} == pytest.approx(gaps)
-    assert any("do not meet" in doubt for doubt in doubts(problem)) is bool(gaps)
+    assert any("disagree with" in doubt for doubt in doubts(problem)) is bool(gaps)
 
 
 @pytest.mark.parametrize(

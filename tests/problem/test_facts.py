@@ -172,3 +172,27 @@ def test_what_keeps_a_problem_from_being_marched_in_time(old, new, says):
 def test_a_steady_problem_has_no_time_to_march_in():
     assert time_obstacle(library.problem("helmholtz")) == "it has no time axis"
     assert time_obstacle(library.problem("four-holes")) == "its domain is not a box"
+
+
+@pytest.mark.parametrize(
+    ("equation", "needed"),
+    [
+        ("r*u_rr + u_r = 1", False),  # bounded: 1/4 (r² − 1); the other solution is log r
+        ("u_rr + 2*u_r/r = 1", False),
+        ("-u_rr - u_r/r = 1", False),
+        ("r*u_rr - u_r = 1", True),  # c r² + d is bounded for every d
+        ("r*u_rr + u = 1", True),
+        ("u_rr + u_r = 1", True),
+    ],
+)
+def test_a_face_where_the_equation_degenerates_needs_a_condition_only_by_ficheras_sign(equation, needed):
+    problem = sn.Problem(equation, domain={"r": (0, 1)}, conditions=["u(1) = 0"])
+    assert any("r = 0 has no condition" in text for text in doubts(problem)) == needed
+
+
+def test_a_disc_in_polar_coordinates_asks_for_nothing_at_its_centre():
+    equation = "r**2*u_rr + r*u_r + u_qq = 0"
+    disc = sn.Problem(
+        equation, domain={"r": (0, 1), "q": (0, "2*pi")}, conditions=["u(1, q) = cos(q)"], periodic=["q"]
+    )
+    assert doubts(disc) == ()

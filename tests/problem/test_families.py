@@ -43,8 +43,8 @@ def test_python_states_the_same(heat):
     u = sp.Function("u")(x, t)
     same = sn.Problem(
         sp.Eq(u.diff(t), 2 * nu * u.diff(x, 2)),
-        on={x: (0, 1), t: (0, 1)},
-        where=[
+        domain={x: (0, 1), t: (0, 1)},
+        conditions=[
             sp.Eq(u.subs(x, 0), 0),
             sp.Eq(u.diff(x).subs(x, 1), 0),
             sp.Eq(u.subs(t, 0), sp.sin(sp.pi * x / 2)),

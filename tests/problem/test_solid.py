@@ -181,7 +181,9 @@ def test_a_problem_on_a_surface_is_saved_with_its_file(tmp_path, suffix):
     write_stl(tmp_path / "part.stl", (6, 9))
     part = sn.Surface(tmp_path / "part.stl")
     object.__setattr__(part, "file", f"part{suffix}")
-    problem = sn.Problem("u_xx + u_yy + u_zz = 0", on=part, where=["u = x on skin"], pieces={"skin": "rest"})
+    problem = sn.Problem(
+        "u_xx + u_yy + u_zz = 0", domain=part, conditions=["u = x on skin"], pieces={"skin": "rest"}
+    )
     (tmp_path / "there").mkdir()
     from safenet.problem import write
 

@@ -75,8 +75,8 @@ def test_a_table_is_differentiated_and_placed_in_equations():
     u = u(x, t)
     written = sn.Problem(
         sp.Eq(u.diff(t), (K(x) * u.diff(x)).diff(x)),
-        on={x: (0, 1), t: (0, 1)},
-        where=[
+        domain={x: (0, 1), t: (0, 1)},
+        conditions=[
             sp.Eq(u.subs(x, 0), K(0) - 1),
             sp.Eq(u.subs(x, 1), 0),
             sp.Eq(u.subs(t, 0), sp.sin(sp.pi * x)),
@@ -140,7 +140,7 @@ def test_kinks_and_jumps_are_facts():
             "the slope of a jump",
         ),
         (lambda: heat(Table(k, x=(0, 0.5))), "from 0 to 0.5"),
-        (lambda: heat(Table(k, y=(0, 1))), "no axis of the domain"),
+        (lambda: heat(Table(k, y=(0, 1))), "not an axis of the domain"),
         (lambda: heat(Table([1, np.nan], x=[0, 1])), "not finite"),
         (lambda: heat(Table([1, 2, 3], x=[0, 1])), "(3,) values for (2,) ticks"),
         (lambda: Table(k, x=(0, 1), interpolation="cubic"), "no interpolation"),
@@ -166,3 +166,11 @@ def test_a_solution_with_a_table_is_that_with_its_formula():
     table = sn.solve(heat(Table(k, x=(0, 1)), text), sn.March())
     x = np.linspace(0, 1, 21)
     np.testing.assert_allclose(table(x=x, t=0.1), formula(x=x, t=0.1), atol=1e-6)
+
+
+def test_a_python_function_has_the_axes_that_its_arguments_name():
+    on = {"x": (0, 2), "y": (0, 1)}
+    tables = {"k": lambda y: 1 + y**2}
+    problem = sn.Problem("diff(k*u_x, x) + u_yy = 0", domain=on, conditions=["u(0, y) = 0"], tables=tables)
+    assert problem.tables["k"].of == ("y",)
+    assert problem.tables["k"].spline([0.5], (0,)) == pytest.approx(1.25)

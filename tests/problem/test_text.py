@@ -306,7 +306,7 @@ def test_what_is_parsed_is_what_a_problem_understands() -> None:
     ]
     where = [parse_relation(text, NAMES, text) for text in texts]
     equation = parse_relation("u_t + diff(u^2/2, x) = 0.01/pi*u_xx", NAMES, "")
-    problem = Problem(equation, on={x: (0, 2 * sp.pi), t: (0, 1)}, where=where, parameters={c: 1})
+    problem = Problem(equation, domain={x: (0, 2 * sp.pi), t: (0, 1)}, conditions=where, parameters={c: 1})
     assert [condition.kind for condition in problem.conditions] == [
         "periodic",
         "periodic",

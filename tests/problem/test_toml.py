@@ -57,8 +57,8 @@ def sympy_wave() -> Problem:
     u = Function("u")
     return Problem(
         Eq(u(x, t).diff(t, 2), 4 * u(x, t).diff(x, 2)),
-        on={x: (0, 1), t: (0, 1)},
-        where=[
+        domain={x: (0, 1), t: (0, 1)},
+        conditions=[
             Eq(u(0, t), 0),
             Eq(u(1, t), 0),
             Eq(u(x, 0), sin(pi * x) + sin(4 * pi * x) / 2),
@@ -197,7 +197,7 @@ def test_a_quantity_named_e_and_the_number_e_stay_apart() -> None:
 def test_a_quantity_named_pi_beside_the_number_cannot_be_written() -> None:
     x = symbols("x")
     u, named = Function("u")(x), sp.Symbol("pi")
-    problem = Problem(Eq(u.diff(x), sp.pi * named), on={x: (0, 1)}, parameters={named: 2})
+    problem = Problem(Eq(u.diff(x), sp.pi * named), domain={x: (0, 1)}, parameters={named: 2})
     with pytest.raises(SafeNetError, match="another problem"):
         dumps(problem)
 
@@ -205,12 +205,12 @@ def test_a_quantity_named_pi_beside_the_number_cannot_be_written() -> None:
 def test_names_that_are_not_words_are_refused_when_written() -> None:
     x = sp.Symbol("x y")
     with pytest.raises(SafeNetError, match="'x y' is not a name"):
-        dumps(Problem(Function("u")(x).diff(x) - 1, on={x: (0, 1)}))
+        dumps(Problem(Function("u")(x).diff(x) - 1, domain={x: (0, 1)}))
 
 
 def test_greek_names_and_quotes_survive() -> None:
     x = sp.Symbol("ξ")
-    problem = Problem(Function("φ")(x).diff(x) - 1, on={x: (0, 1)}, name="φ-é_1", title='→ "b"\\é')
+    problem = Problem(Function("φ")(x).diff(x) - 1, domain={x: (0, 1)}, name="φ-é_1", title='→ "b"\\é')
     again = loads(dumps(problem))
     assert (again, again.name, again.title) == (problem, problem.name, problem.title)
 
@@ -218,7 +218,7 @@ def test_greek_names_and_quotes_survive() -> None:
 def test_a_lone_surrogate_is_no_name() -> None:
     x = sp.Symbol("x")
     with pytest.raises(SafeNetError, match="not a name"):
-        Problem(Function("u")(x).diff(x) - 1, on={x: (0, 1)}, name="\ud800")
+        Problem(Function("u")(x).diff(x) - 1, domain={x: (0, 1)}, name="\ud800")
 
 
 # ---- round trips of made-up problems
@@ -276,7 +276,9 @@ def problems(draw: st.DrawFn) -> Problem:
     for function in functions.values():
         for order in range(5 if names[-1] == "t" else 0):
             where.append(Eq(function.diff(axes[-1], order).subs(axes[-1], 0), order))
-    return Problem(equations, on=on, where=where, parameters={c: draw(numbers), energy: 2}, unknowns=fields)
+    return Problem(
+        equations, domain=on, conditions=where, parameters={c: draw(numbers), energy: 2}, unknowns=fields
+    )
 
 
 @seed(1)
@@ -401,7 +403,7 @@ def test_the_place_does_not_depend_on_the_words_of_the_message() -> None:
 def test_a_place_is_known_without_a_file() -> None:
     x, u = symbols("x"), Function("u")
     with pytest.raises(SafeNetError) as caught:
-        Problem(Eq(u(x).diff(x), 1), on={x: (0, 1)}, where=[Eq(u(0), 0), Eq(u(2), 0)])
+        Problem(Eq(u(x).diff(x), 1), domain={x: (0, 1)}, conditions=[Eq(u(0), 0), Eq(u(2), 0)])
     assert caught.value.where == Place(("conditions", 1))
 
 

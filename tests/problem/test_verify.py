@@ -18,27 +18,27 @@ UNIT = {x: (0, 1), t: (0, 1)}
 
 WAVE = Problem(
     Eq(U.diff(t, 2), c**2 * U.diff(x, 2)),
-    on=UNIT,
-    where=[Eq(u(0, t), 0), Eq(u(1, t), 0), Eq(u(x, 0), sin(pi * x)), Eq(U.diff(t).subs(t, 0), 0)],
+    domain=UNIT,
+    conditions=[Eq(u(0, t), 0), Eq(u(1, t), 0), Eq(u(x, 0), sin(pi * x)), Eq(U.diff(t).subs(t, 0), 0)],
     parameters={c: 2},
     exact=sin(pi * x) * cos(c * pi * t),
 )
 SOLITON = Problem(  # Korteweg–de Vries, third order and nonlinear
     Eq(U.diff(t) + 6 * U * U.diff(x) + U.diff(x, 3), 0),
-    on={x: (-5, 5), t: (0, 1)},
-    where=[Eq(u(x, 0), 2 * sech(x) ** 2)],
+    domain={x: (-5, 5), t: (0, 1)},
+    conditions=[Eq(u(x, 0), 2 * sech(x) ** 2)],
     exact=2 * sech(x - 4 * t) ** 2,
 )
 ROTATION = Problem(
     [Eq(u(t).diff(t), v(t)), Eq(v(t).diff(t), -u(t))],
-    on={t: (0, 1)},
-    where=[Eq(u(0), 0), Eq(v(0), 1)],
+    domain={t: (0, 1)},
+    conditions=[Eq(u(0), 0), Eq(v(0), 1)],
     exact={u: sin(t), v: cos(t)},
 )
 BEAM = Problem(
     Eq(u(x).diff(x, 4), 24),
-    on={x: (0, 1)},
-    where=[Eq(u(0), u(1)), Eq(u(x).diff(x, 2).subs(x, 0), 2)],
+    domain={x: (0, 1)},
+    conditions=[Eq(u(0), u(1)), Eq(u(x).diff(x, 2).subs(x, 0), 2)],
     exact=x**2 * (x - 1) ** 2,
 )
 
@@ -50,7 +50,7 @@ def test_small_examples_are_proven(problem: Problem) -> None:
 
 def test_proven_is_not_fooled_by_numbers() -> None:
     # 1e-9·x passes the numerical test (its tolerance is 1e-8) and is no solution.
-    almost = Problem(Eq(u(x).diff(x), 1), on={x: (0, 1)}, exact=x + sp.Rational(1, 10**9) * x)
+    almost = Problem(Eq(u(x).diff(x), 1), domain={x: (0, 1)}, exact=x + sp.Rational(1, 10**9) * x)
     assert not proven(almost)
 
 
@@ -72,7 +72,7 @@ def test_a_wrong_solution_is_caught_at_the_relation_it_fails(exact: sp.Expr, rel
 
 def test_the_terms_of_a_product_of_sums_are_named_one_by_one() -> None:
     with pytest.raises(SafeNetError) as caught:
-        Problem((u(x).diff(x) - 1) * (u(x) + 2), on={x: (1, 2)}, exact=2 * x)
+        Problem((u(x).diff(x) - 1) * (u(x) + 2), domain={x: (1, 2)}, exact=2 * x)
     for term in ("u*u_x →", "-u →", "2*u_x →", "-2 →"):
         assert term in caught.value.remedy
 
@@ -82,7 +82,7 @@ def test_a_product_of_many_sums_is_not_multiplied_out() -> None:
     parameters = {symbols(f"k{i}"): 1 for i in range(40)}
     equation = (u(x).diff(x) - 1) * sp.Mul(*factors)
     assert MAX_TERMS < 2**41
-    assert Problem(equation, on={x: (0, 1)}, parameters=parameters, exact=x).exact is not None
+    assert Problem(equation, domain={x: (0, 1)}, parameters=parameters, exact=x).exact is not None
 
 
 @pytest.mark.parametrize(
@@ -97,13 +97,17 @@ def test_a_product_of_many_sums_is_not_multiplied_out() -> None:
 )
 def test_nan_and_infinity_never_pass(equation: sp.Expr, where: list[Eq], exact: sp.Expr) -> None:
     with pytest.raises(SafeNetError, match="does not satisfy"):
-        Problem(equation, on={x: (0, 1)}, where=where, exact=exact)
+        Problem(equation, domain={x: (0, 1)}, conditions=where, exact=exact)
 
 
 def test_parameters_are_numbers_in_the_check() -> None:
     assert WAVE.with_parameters(c=3).exact is not None
     decay = Problem(
-        Eq(u(t).diff(t), -k * u(t)), on={t: (0, 1)}, where=[Eq(u(0), 1)], exact=exp(-3 * t), parameters={k: 3}
+        Eq(u(t).diff(t), -k * u(t)),
+        domain={t: (0, 1)},
+        conditions=[Eq(u(0), 1)],
+        exact=exp(-3 * t),
+        parameters={k: 3},
     )
     with pytest.raises(SafeNetError, match="does not satisfy equation 1"):
         decay.with_parameters(k=2)
@@ -122,4 +126,4 @@ def test_terms_that_come_up_twice_are_counted_twice():
     exact = sp.log((x - 2) ** 2 + (y - 2) ** 2)
     source = sp.diff(exact, x, 2) + sp.diff(exact, y, 2)
     v = sp.Function("v")(x, y)
-    Problem(sp.Eq(v.diff(x, 2) + v.diff(y, 2), source), on={x: (0, 1), y: (0, 1)}, exact={"v": exact})
+    Problem(sp.Eq(v.diff(x, 2) + v.diff(y, 2), source), domain={x: (0, 1), y: (0, 1)}, exact={"v": exact})

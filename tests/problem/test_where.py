@@ -90,8 +90,8 @@ def test_a_problem_with_it_as_coefficient_and_data_is_written_and_read(name: str
     formula = symbolic.xreplace({x: X})
     stated = Problem(
         Eq(u(X, T).diff(T), formula * u(X, T).diff(X, 2)),
-        on={X: (-1, 1), T: (0, 1)},
-        where=[Eq(u(X, 0), formula)],
+        domain={X: (-1, 1), T: (0, 1)},
+        conditions=[Eq(u(X, 0), formula)],
     )
     assert loads(stated.toml()) == stated
     assert stated.linear
@@ -138,7 +138,7 @@ def test_a_jump_is_not_forgotten_by_its_derivative(text: str) -> None:
     u, X = Function("u"), symbols("x")
     flux = read(text).xreplace({x: X, t: 1}) * u(X).diff(X)
     with pytest.raises(SafeNetError, match="cannot compute DiracDelta") as caught:
-        Problem(Eq(sp.Derivative(flux, X), 0), on={X: (-1, 1)})
+        Problem(Eq(sp.Derivative(flux, X), 0), domain={X: (-1, 1)})
     assert "a jump has no slope" in caught.value.remedy
 
 
@@ -175,7 +175,7 @@ def test_a_kink_in_the_unknown_is_a_nonlinear_equation(formula: str) -> None:
 def test_pieces_that_say_too_little_are_refused(formula: sp.Expr, message: str) -> None:
     u = Function("u")
     with pytest.raises(SafeNetError, match=message) as caught:
-        Problem(Eq(u(x, t).diff(t), formula), on={x: (0, 1), t: (0, 1)}, where=[Eq(u(x, 0), 0)])
+        Problem(Eq(u(x, t).diff(t), formula), domain={x: (0, 1), t: (0, 1)}, conditions=[Eq(u(x, 0), 0)])
     assert "(value, True)" in caught.value.remedy
 
 

@@ -55,6 +55,7 @@ def test_the_reference_agrees_with_an_independent_solver_within_its_stated_accur
     assert relative_l2(reference(x=x, t=t[:, None]), runge_kutta_fourier(t)) <= reference.accuracy
 
 
+@pytest.mark.slow  # the data do not change by themselves
 def test_refinement_moves_the_solution_by_less_than_the_stated_accuracy() -> None:
     # Half the modes and twice the step of the shipped solution, so its own margin is wider still.
     for what, moved in refinement_study(modes=1024, step=1e-3, rows=20).items():

@@ -101,7 +101,7 @@ def test_a_budget_may_end_between_the_solution_and_its_estimate(monkeypatch: pyt
     )
     result = sn.solve(LINEAR, budget=300, monitor=clock).result
     assert (result.outcome, result.estimate) == (Outcome.OUT_OF_TIME, None)
-    assert "The budget is spent: the error was not estimated" in result.stop_reason
+    assert "the budget is spent, and the error was not estimated" in result.stop_reason
     assert result.residual < 1e-10
 
 
@@ -116,9 +116,38 @@ def test_nothing_is_over_before_there_is_something_to_keep() -> None:
     assert watch.over()
 
 
+def test_a_few_seconds_and_a_tenth_are_all_that_waits_for_something_to_keep() -> None:
+    late = Budget(total=1.0, began=time.monotonic() - 1.01 * budget.FLOOR)
+    assert late.over()
+    assert not Budget(total=100.0, began=time.monotonic() - 105).over()
+    assert Budget(total=100.0, began=time.monotonic() - 111).over()
+
+
+def test_an_estimate_ends_with_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not behind the last of its slabs."""
+    clock = Clock("estimating the error", 1)
+    monkeypatch.setattr(budget, "time", clock)
+    result = sn.solve(sn.loads(FISHER), "march", budget=300, monitor=clock).result
+    assert (result.outcome, result.estimate) == (Outcome.OUT_OF_TIME, None)
+    assert result.residual < 1e-3
+
+
+def test_an_error_that_a_solver_knows_needs_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, measured = Clock("measured", 1), door.errors
+    monkeypatch.setattr(budget, "time", clock)
+    monkeypatch.setattr(
+        door, "errors", lambda *given, **more: (measured(*given, **more), clock.phase("measured"))[0]
+    )
+    decay = (
+        'unknowns = ["u"]\nequations = ["u_t = -u**2"]\nconditions = ["u(0) = 1"]\ndomain = { t = [0, 1] }\n'
+    )
+    result = sn.solve(sn.loads(decay), "integrate", budget=300, monitor=clock).result
+    assert (result.outcome, result.estimate < 1e-8) == (Outcome.SOLVED, True)
+
+
 def test_a_part_that_would_end_too_late_is_not_begun() -> None:
     watch = Budget(total=10.0, found=True)
-    assert not watch.over(ahead=11.5)  # a fifth late is in time
+    assert not watch.over(ahead=10.9)  # a tenth late is in time
     assert watch.over(ahead=13.0)
     assert not Budget(found=True).over(ahead=1e9)  # without a limit there is no late
 

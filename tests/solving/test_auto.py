@@ -39,8 +39,8 @@ def kinds(passes):
 def renamed(problem, name):
     return Problem(
         [equation.statement for equation in problem.equations],
-        on=problem.bounds,
-        where=[condition.statement for condition in problem.conditions],
+        domain=problem.bounds,
+        conditions=[condition.statement for condition in problem.conditions],
         parameters=problem.parameters,
         name=name,
     )

@@ -10,7 +10,7 @@ import safenet as sn
 from safenet.direct.plan import DirectPlan
 from safenet.errors import SafeNetError
 from safenet.run.result import Ending, Outcome, PhaseRecord, Result
-from safenet.solving.plans import NAMES, plan_for, solver_named
+from safenet.solving.plans import DATA_ONLY, NAMES, plan_for, solver_named
 from safenet.train.plan import Plan
 
 FISHER = sn.loads("""
@@ -83,7 +83,7 @@ SUITED = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "fit"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in DATA_ONLY])
 def test_every_solver_has_a_name_and_a_plan_that_survives_json(name):
     problem = {**SUITED, "integrate": DECAY, "fourier": FISHER}.get(name, sn.library.problem("wave"))
     plan = plan_for(problem, name)

@@ -41,6 +41,10 @@ def test_the_papers_schedules_are_as_printed():
     }
     printed = {
         "paper-1": [(Adam, 30_000), (LBFGS, 10_000)],
+        "paper-1-torch": [
+            (Adam, 30_000),
+            (LBFGS, 10_000 * 20),
+        ],  # a call of torch's `step` is up to 20 iterations
         "paper-2": [(Adam, 3_000), (LBFGS, 10_000), (Adam, 24_000), (LBFGS, 3_000)],
         "paper-3a": [(Adam, 20_000), (LBFGS, 20_000)],
         "paper-3b": [(Adam, 10_000), (LBFGS, 30_000)],

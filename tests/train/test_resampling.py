@@ -11,12 +11,14 @@ from carrying import train
 from jaxtyping import Array
 
 import safenet as sn
+from safenet import library
 from safenet.measure.points import sample
 from safenet.train import run as training
 from safenet.train.objective import physics_loss
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
 from safenet.train.optimisers.ssbroyden import SSBroyden
 from safenet.train.resampling import adaptive_points, even_points, inclusion
+from safenet.train.run import Run
 from safenet.train.solver import Train
 
 GROWTH = sn.loads("""
@@ -176,3 +178,38 @@ def test_a_dense_inverse_hessian_survives_new_points():
     assert np.array_equal(fresh.H.matrix, state.H.matrix)
     np.testing.assert_allclose(fresh.direction, -fresh.H.matrix @ fresh.gradient)
     assert not np.allclose(fresh.gradient, state.gradient)
+
+
+def test_fresh_points_are_uniform_in_the_box_and_others_at_every_iteration():
+    problem = library.problem("convection")
+    run = Run(
+        problem,
+        sn.Train("pinn", "paper-4", sampler="fresh", width=2, depth=1).plan(problem),
+        sn.Monitor(),
+        None,
+    )
+    loss, _ = run.loss_and_theta()
+    first, again, second = (np.asarray(loss.renewed(jnp.asarray(i)).terms[0].points) for i in (1, 1, 2))
+    assert first.shape == (20_000, 2)
+    np.testing.assert_array_equal(first, again)
+    assert not np.isin(first[:, 0], second[:, 0]).mean() > 0.01  # float32 has doubles among so many
+    box = np.array([2 * np.pi, 1.0])
+    # Of 20,000 numbers the mean is within 4 standard errors, and the extremes are near the ends.
+    np.testing.assert_allclose(first.mean(axis=0), box / 2, atol=4 * box.max() / np.sqrt(12 * 20_000))
+    assert (first.min(axis=0) >= 0).all()
+    assert (first.max(axis=0) <= box * (1 + 1e-7)).all()
+    assert (np.ptp(first, axis=0) > 0.999 * box).all()
+    # Conditions keep theirs, and a usual run has one set of points for all iterations.
+    for before, after in zip(loss.terms[1:], loss.renewed(jnp.asarray(2)).terms[1:], strict=True):
+        assert before.points is after.points
+    usual, _ = Run(
+        problem, sn.Train("pinn", "paper-4", width=2).plan(problem), sn.Monitor(), None
+    ).loss_and_theta()
+    assert usual.renewed(jnp.asarray(2)) is usual
+
+
+def test_fresh_points_are_refused_where_they_have_no_meaning():
+    with pytest.raises(sn.SafeNetError, match="in a box"):
+        sn.Train("pinn", "paper-4", sampler="fresh").plan(library.problem("backstep"))
+    with pytest.raises(sn.SafeNetError, match="points that stay"):
+        sn.Train("rba-pinn", "paper-4", sampler="fresh").plan(library.problem("wave"))

@@ -127,6 +127,7 @@ def test_on_hard_conditions_the_second_network_is_hard_too_and_brings_no_data_of
     assert max(held_out(problem, loss.field(theta + 0.1), 64).conditions) < 1e-12
 
 
+@pytest.mark.slow
 def test_an_interruption_at_any_moment_changes_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "CHUNK_SECONDS", 0.0)  # a look after every step
     stages = plan(STEADY, LevenbergMarquardt(3), Stage(3, features=8, width=4))

@@ -111,6 +111,7 @@ def test_the_last_layer_is_found_in_a_network_of_any_depth(depth):
     np.testing.assert_allclose(unravel(theta.at[where].multiply(2.0))(point), 2 * network(point), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_frequencies_that_train_beat_frozen_ones_and_splitting_the_run_changes_no_bit():
     network = build(OSCILLATOR, method("safe-net", features=4, depth=0, domain=False), key=jax.random.key(0))
     loss, theta = physics_loss(OSCILLATOR, network, sample(OSCILLATOR, 60, 1, "sobol", 0))

@@ -36,7 +36,7 @@ def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
 
 def test_python_refuses_the_same_names() -> None:
     with pytest.raises(SafeNetError, match="letters, digits"):
-        sn.Problem(sn.loads(HEAT).equations[0].statement, on={"t": (0, 1)}, name="../x")
+        sn.Problem(sn.loads(HEAT).equations[0].statement, domain={"t": (0, 1)}, name="../x")
 
 
 @pytest.mark.parametrize("title", ["a\\u001b[31mred", "left\\u202eright", "two\\nlines", "x" * 301])

@@ -18,22 +18,22 @@ ON = {"x": (0, 1), "t": (0, 1)}
 
 @pytest.fixture(scope="module")
 def heat():
-    return sn.solve(sn.Problem("u_t = u_xx/10", on=ON, where=WHERE, name="heat"))
+    return sn.solve(sn.Problem("u_t = u_xx/10", domain=ON, conditions=WHERE, name="heat"))
 
 
 # ---- problems as text
 
 
 def test_a_problem_of_text_is_that_of_its_file():
-    text = sn.Problem("u_t = nu*u_xx", on=ON, where=WHERE, parameters={"nu": "1/10"}, name="heat")
+    text = sn.Problem("u_t = nu*u_xx", domain=ON, conditions=WHERE, parameters={"nu": "1/10"}, name="heat")
     assert text == sn.loads(text.toml())
-    assert text == sn.Problem("u_t = u_xx/10", on=ON, where=WHERE)
+    assert text == sn.Problem("u_t = u_xx/10", domain=ON, conditions=WHERE)
     assert text.unknowns == ("u",)
 
 
 def test_unknowns_are_those_that_the_texts_differentiate_in_their_order():
     lotka = sn.Problem(
-        ["a_t = a - a*b", "diff(b, t) = a*b - b"], on={"t": (0, 1)}, where=["a(0) = 1", "b(0) = 2"]
+        ["a_t = a - a*b", "diff(b, t) = a*b - b"], domain={"t": (0, 1)}, conditions=["a(0) = 1", "b(0) = 2"]
     )
     assert lotka.unknowns == ("a", "b")
 
@@ -44,14 +44,14 @@ def test_text_and_sympy_go_together():
     x, t = sp.symbols("x t")
     u = sp.Function("u")
     mixed = sp.Eq(u(x, t).diff(t), u(x, t).diff(x, 2) / 10)
-    assert sn.Problem(mixed, on={x: (0, 1), t: (0, 1)}, where=WHERE) == sn.Problem(
-        "u_t = u_xx/10", on=ON, where=WHERE
+    assert sn.Problem(mixed, domain={x: (0, 1), t: (0, 1)}, conditions=WHERE) == sn.Problem(
+        "u_t = u_xx/10", domain=ON, conditions=WHERE
     )
 
 
 def test_a_condition_on_a_piece_may_be_text():
     disc = sn.Disc((0, 0), 1)
-    stated = sn.Problem("u_xx + u_yy = -1", on=disc, where=["u_n = 0 on rim", sn.On("lid", "u = 0")],
+    stated = sn.Problem("u_xx + u_yy = -1", domain=disc, conditions=["u_n = 0 on rim", sn.On("lid", "u = 0")],
                         pieces={"lid": "y > 1/2", "rim": "rest"})  # fmt: skip
     assert [condition.piece for condition in stated.conditions] == ["rim", "lid"]
     assert sn.loads(stated.toml()) == stated
@@ -67,7 +67,7 @@ def test_a_condition_on_a_piece_may_be_text():
 )
 def test_what_is_wrong_in_a_text_is_said_with_its_place(equation, said):
     with pytest.raises(SafeNetError) as caught:
-        sn.Problem(equation, on=ON, where=[])
+        sn.Problem(equation, domain=ON, conditions=[])
     assert said in caught.value.message
 
 
@@ -92,7 +92,7 @@ def test_a_problem_is_shown_as_latex():
 
 
 def test_pieces_and_long_names_have_their_latex():
-    problem = sn.Problem("rho_t = Re*rho_xx + where(x > 1/2, 1, 0)", on=ON, where=["rho(x, 0) = 0"],
+    problem = sn.Problem("rho_t = Re*rho_xx + where(x > 1/2, 1, 0)", domain=ON, conditions=["rho(x, 0) = 0"],
                          parameters={"Re": 3})  # fmt: skip
     text = problem.latex()
     assert r"\rho_{t} &= \mathrm{Re} \rho_{xx} + \begin{cases} 1 &" in text
@@ -102,13 +102,13 @@ def test_an_unknown_function_and_a_periodic_axis_have_their_latex():
     x = np.linspace(0, 1, 9)
     beam = sn.Problem(
         "diff(a*u_x, x) = -1",
-        on={"x": (0, 1)},
-        where=["u(0) = 0", "u(1) = 0"],
+        domain={"x": (0, 1)},
+        conditions=["u(0) = 0", "u(1) = 0"],
         unknown={"a": {"of": ["x"], "start": 1, "above": 0}},
         data=sn.Data(x=x, u=x * (1 - x) / 2, sigma=0.01),
     )
     assert r"u_{x} a_{x}(x) + u_{xx} a(x) &= -1" in beam.latex()
-    ring = sn.Problem("u_t + u_x = 0", on=ON, where=["u(x, 0) = sin(2*pi*x)"], periodic=["x"])
+    ring = sn.Problem("u_t + u_x = 0", domain=ON, conditions=["u(x, 0) = sin(2*pi*x)"], periodic=["x"])
     assert r"\text{periodic in } x" in ring.latex()
 
 
@@ -157,9 +157,10 @@ def executed(path, folder):
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=[pytest.mark.slow] * (i > 0)) for i, path in enumerate(NOTEBOOKS)],
+    NOTEBOOKS,
     ids=lambda path: path.stem,
 )
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the kernel's machinery
 def test_the_tutorial_runs_in_a_fresh_kernel_and_shows_its_pictures(path, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(sn.__file__).parents[1]))

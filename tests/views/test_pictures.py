@@ -12,7 +12,7 @@ from PIL import Image
 import safenet as sn
 from safenet.errors import SafeNetError
 from safenet.views.explore import Explorer
-from safenet.views.look import STYLES, error_range, error_title, number
+from safenet.views.look import STYLES, error_colours, error_range, error_title, number
 from test_cli import run
 
 CIRCLE = """
@@ -29,8 +29,8 @@ def heat():
     return sn.solve(
         sn.Problem(
             "u_t = u_xx/10",
-            on={"x": (0, 1), "t": (0, 1)},
-            where=["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"],
+            domain={"x": (0, 1), "t": (0, 1)},
+            conditions=["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"],
             name="heat",
         )
     )
@@ -132,6 +132,9 @@ def test_an_error_of_rounding_is_said_to_be_one():
     assert error_title("u", 1e-15 * ones, ones) == "error $|u - u^*|$ (rounding)"
     assert error_title("u", 1e-12 * ones, ones) == "error $|u - u^*|$"
     assert error_title("u", 1e-12 * ones, 1e6 * ones) == "error $|u - u^*|$ (rounding)"
+    # On a logarithmic scale rounding would be stripes from black to white.
+    assert error_colours(1e-16 * ones, ones)["vmax"] > 1e-14
+    assert error_colours(1e-12 * ones, ones)["norm"].vmax == pytest.approx(1e-12)
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -199,7 +202,7 @@ def test_a_film_is_of_something_that_moves(circle, heat, tmp_path):
 
 
 def test_two_solutions_are_compared_on_one_grid(heat):
-    twice = sn.solve(heat.problem._copy(where=["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = 2*sin(pi*x)"]))
+    twice = sn.solve(heat.problem._copy(conditions=["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = 2*sin(pi*x)"]))
     compared = twice.compare(heat)
     assert compared.difference["u"] == pytest.approx(1, rel=1e-9)
     assert len(drawn(compared.figure)) == 3

@@ -28,8 +28,8 @@ HEAT = Statement(
 def test_boxes_are_the_problem_of_the_same_file():
     stated = sn.Problem(
         "u_t = u_xx/10",
-        on={"x": (0, 1), "t": (0, 1)},
-        where=["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"],
+        domain={"x": (0, 1), "t": (0, 1)},
+        conditions=["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(pi*x)"],
     )
     assert read(HEAT) == stated
 
@@ -82,6 +82,25 @@ def test_the_script_does_what_the_page_did(tmp_path, monkeypatch):
     assert "sn.solve(problem, 'modes', out='runs/heat')" in program
 
 
+def test_a_problem_from_the_gallery_replaces_what_was_typed(tmp_path):
+    pytest.importorskip("panel")
+    from safenet.ui.page import Page
+
+    page = Page(tmp_path)
+    page.boxes["equations"].value_input = "u_t = u_xx/5"
+    page._picked("burgers")
+    assert page.problem.equations == sn.library.problem("burgers").equations
+    page._picked("")
+    assert page.problem == read(HEAT)
+
+
+def test_every_problem_of_the_library_has_a_picture():
+    from safenet import listed
+
+    folder = SOURCE / "safenet" / "ui" / "thumbnails"
+    assert {path.stem for path in folder.glob("*.png")} == set(listed.PROBLEMS)
+
+
 # ---- in a browser
 
 
@@ -106,12 +125,14 @@ def served(tmp_path_factory):
     ]
     server = subprocess.Popen(command, cwd=place, env={**os.environ, "PYTHONPATH": str(SOURCE)})
     address = f"http://127.0.0.1:{port}/"
-    for _ in range(300):
+    began = time.monotonic()
+    while True:
         try:
             urllib.request.urlopen(address + "favicon.ico")
             break
         except OSError:
             assert server.poll() is None, "the server ended"
+            assert time.monotonic() - began < 120, "the server does not answer"
             time.sleep(0.1)
     yield address, place
     server.terminate()
@@ -188,7 +209,7 @@ def test_from_an_equation_of_ones_own_to_its_solution(browser, served):
 def test_a_solve_is_stopped_and_what_it_has_is_kept(browser, served):
     address, place = served
     tab, _ = opened(browser, address)
-    tab.get_by_label("Gallery").select_option(label="Allen–Cahn phase separation, periodic")
+    tab.get_by_role("button", name="allen-cahn").click()
     tab.get_by_text("Newton on cells").first.wait_for()
     tab.get_by_role("button", name="Solve").click()
     tab.get_by_text("marching on cells: t").wait_for()

@@ -22,7 +22,6 @@ from jaxtyping import Array, Float
 
 from ..measure.heldout import HeldOut
 from ..train.objective import PhysicsLoss
-from ..train.phases import DOUBLE
 from ..train.plan import Plan
 from .gram import fourier_products_of, perceptron_of
 from .kernel import ITERATIONS, Kernel
@@ -150,7 +149,7 @@ def _stiff_equation(
     ratio = stiff[1] / soft[1]
     quantity = "λ_max of the equations / λ_max of the conditions"
     fact = (
-        f"«{stiff[0]}» is {ratio:.0f} times as stiff as any condition («{soft[0]}» is next) and sets the step; "
+        f"“{stiff[0]}” is {ratio:.0f} times as stiff as any condition (“{soft[0]}” is next) and sets the step; "
         f"{starved:.0%} of what is left of the loss is in the conditions"
     )
     if frequencies is not None and frequencies.needless > HIGH:
@@ -200,7 +199,7 @@ def _weight(quantity: str, ratio: float, threshold: float, sentence: str, weight
 
 
 def _optimiser(kernel: Kernel | None, plan: Plan) -> list[Advice]:
-    if kernel is None or any(isinstance(phase, DOUBLE) for phase in plan.phases):
+    if kernel is None or any(phase.double for phase in plan.phases):
         return []
     if not kernel.remaining() > LAGGING:
         return []

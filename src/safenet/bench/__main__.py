@@ -16,7 +16,7 @@ from .session import session
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser("python -m safenet.bench", description="Carry out a suite.")
+    parser = argparse.ArgumentParser("python -m safenet.bench", description="Run a suite.")
     parser.add_argument("name", metavar="SUITE", help=f"a .toml file, or one of {', '.join(names())}")
     parser.add_argument("--out", type=Path, default=Path("runs/bench"), help="the folder of the store")
     parser.add_argument("--scale", choices=SCALES, default="full")
@@ -24,8 +24,8 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, help="processes (default: by cores or GPUs, and memory)")
     parser.add_argument("--minutes", type=float, help="stop after this time; the rest can be continued")
     parser.add_argument("--retry", action="store_true", help="failed cases once more")
-    parser.add_argument("--dry-run", action="store_true", help="list cells and their time, do nothing")
-    first = "first take over rows of stores or .jsonl files"
+    parser.add_argument("--dry-run", action="store_true", help="list the cases and their time, run nothing")
+    first = "first copy rows from stores or .jsonl files"
     parser.add_argument("--merge", nargs="+", action="extend", type=Path, default=[], help=first)
     parser.add_argument("--export", type=Path, help="afterwards, write all rows to this .jsonl or .csv")
     parser.add_argument("--json", dest="as_json", action="store_true", help="print the summary as JSON")

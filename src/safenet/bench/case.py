@@ -26,6 +26,7 @@ PROTOCOL = 1
 SEARCH_PROTOCOL = 2  # of plans with variants: one seed chooses for all
 
 
+STARTS = ("k", "frequencies", "amplitudes")  # options of a method that set numbers and no structure
 RENAMED = {"interior": "points", "condition": "condition_points"}  # as older suites say
 
 
@@ -88,6 +89,16 @@ class Case:
     def group(self) -> str:
         """The same for all seeds of a configuration: they can run as one program."""
         return content_id(self._essence(None))
+
+    @cached_property
+    def program(self) -> str:
+        """The same for cases that differ only in where a network starts: they may run as one program, too."""
+        essence = self._essence(None)
+        plan = essence["plan"]
+        if not self.plan.trains or plan.get("variants"):
+            return self.group
+        network = {name: value for name, value in plan["network"].items() if name not in STARTS}
+        return content_id(essence | {"plan": plan | {"network": network}})
 
     def _essence(self, seed: int | None) -> dict[str, Any]:
         """The configuration without what is as ever: an option that a later version adds renames no earlier case."""

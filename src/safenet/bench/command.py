@@ -51,8 +51,9 @@ def bench(
     list_suites: Annotated[bool, typer.Option("--list", help="name the built-in suites")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print the summary, or the list, as JSON")] = False,
 ) -> None:
-    """Run the unfinished cases of a suite; safe to interrupt and rerun.
+    """Run the unfinished cases of a suite.
 
+    It is safe to interrupt; the same command continues.
     Several processes may share one --out. The exit status is 1 where cases failed.
 
     \b
@@ -114,7 +115,9 @@ def export_store(
         bool, typer.Option("--history/--no-history", help="loss and error curves, in .jsonl")
     ] = True,
 ) -> None:
-    """All rows as a file: .jsonl is complete and can be merged, .csv and .parquet are a table.
+    """Write all rows into a file.
+
+    .jsonl is complete and can be merged; .csv and .parquet are a table.
 
     The table has a column for each option and each parameter that any row has: option.width, parameter.beta.
 
@@ -136,7 +139,9 @@ def merge_stores(
         list[Path], typer.Argument(metavar="FROM…", help="other folders, .db or .jsonl files")
     ],
 ) -> None:
-    """Copy rows that are missing here from other stores; rows that are here stay as they are.
+    """Copy rows that are missing here from other stores.
+
+    Rows that are here stay as they are.
 
     \b
     safenet store merge runs/all runs/mine other-machine.db mine.jsonl

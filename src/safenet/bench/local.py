@@ -58,7 +58,7 @@ class Worker:
         if not line.endswith(b"\n"):
             code = self.process.wait()
             how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-            raise WorkerDeathError(f"the process ended {how}; its words are in {self.log}")
+            raise WorkerDeathError(f"the process ended {how}; its output is in {self.log}")
         return json.loads(line)
 
     def ask(self, task: dict[str, Any]) -> Any:

@@ -17,7 +17,10 @@ from .store import FAILED, Row
 
 
 def line(cases: Sequence[Case], rows: Sequence[Row], seconds: float) -> str:
-    """solved      1.21e-03    41 s  wave · pinn · paper-1 · seed 0, or the median of 5 seeds"""
+    """solved      1.21e-03    41 s  wave · pinn · paper-1 · seed 0, or the median of 5 seeds; a line for each cell"""
+    if len({case.group for case in cases}) > 1:
+        parts = [(case, [row for row in rows if row.id == case.id]) for case in cases]
+        return "\n".join(line([case], own, seconds) for case, own in parts if own)
     errors = [row.l2re for row in rows if row.l2re is not None]
     floor = rows[0].result.get("reference_accuracy")
     error = l2re_text(statistics.median(errors) if errors else None, floor).split(" (")[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from .projection import Paces
 from .store import FAILED, FullDiskError, Row, Store, of_a_full_disk
 
 BEAT = 10.0  # seconds between two renewals of the leases
+MOST_TOGETHER = 8  # runs of several configurations in one task: more would only end later, all at once
 ENGINES = ("local", "dask")
 
 
@@ -141,6 +142,20 @@ def start(
     raise SafeNetError(f"there is no engine {name!r}", nearest(name, ENGINES))
 
 
+def _joined(groups: Mapping[str, list[str]], programs: Mapping[str, str]) -> list[list[str]]:
+    """The groups, those of one program together: it is compiled once, and a GPU that one run does not fill is."""
+    found: list[list[str]] = []
+    last: dict[str, list[str]] = {}
+    for name, ids in groups.items():
+        program = programs.get(name, name)
+        if program in last and len(last[program]) + len(ids) <= MOST_TOGETHER:
+            last[program] += ids
+        else:
+            last[program] = [*ids]
+            found.append(last[program])
+    return found
+
+
 def _silent(event: Event) -> None:
     pass
 
@@ -194,15 +209,17 @@ class _Loop:
 
     def _claim(self, together: bool) -> dict[str, int]:
         groups: dict[str, list[str]] = {}
+        programs: dict[str, str] = {}  # the group of each that can take more cases
         missing = dict.fromkeys(self.missing())
         for id in missing:
             case = self.cases[id]
             if together and case.plan.batches:
                 groups.setdefault(case.group, []).append(id)
+                programs[case.group] = case.program
             # What is chosen among variants is known when the seed that tries them is done.
             elif case.plan.scouts or case.seeded(SCOUT).id not in missing:
                 groups[id] = [id]
-        claimed = self.store.claim(groups.values(), self.retry)
+        claimed = self.store.claim(_joined(groups, programs), self.retry)
         self.tried |= claimed.keys()
         return claimed
 
@@ -220,7 +237,9 @@ class _Loop:
         except SafeNetError:
             raise  # no worker could be had: not the fault of a case
         except CancelledError:
-            raise SafeNetError("the cluster dropped its tasks", "see its scheduler; then go on") from None
+            raise SafeNetError(
+                "the cluster has dropped the tasks", "look at its scheduler, then run it again"
+            ) from None
         except Exception as error:
             if of_a_full_disk(error):
                 raise

@@ -23,7 +23,7 @@ def session(name: str, out: Path, progress: Callable[[], Lines], **options: Any)
     except KeyboardInterrupt as stop:
         known = stop.summary if isinstance(stop, Stopped) else None
         stand = f", {known.done} of {known.cases} cases are in {out}" if known else ""
-        print(f"stopped{stand}; the same command goes on", file=sys.stderr)
+        print(f"stopped{stand}; the same command continues", file=sys.stderr)
         return 130
 
 
@@ -63,7 +63,7 @@ def _session(
     else:
         again = ": --retry tries them once more" if summary.failed else ""
         diverged = f"; {summary.diverged} diverged, which is a result" if summary.diverged else ""
-        rest = "" if summary.complete else "; the same command goes on"
+        rest = "" if summary.complete else "; the same command continues"
         print(
             f"{summary.done} of {summary.cases} cases are in {out}, "
             f"{summary.failed} of them failed{again}{diverged}{rest}"

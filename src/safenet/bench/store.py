@@ -54,7 +54,7 @@ class FullDiskError(SafeNetError):
 
     @classmethod
     def at(cls, place: str | Path, obstacle: str = os.strerror(errno.ENOSPC)) -> FullDiskError:
-        return cls(f"cannot write {place}: {obstacle}", "free space there; the same command goes on")
+        return cls(f"cannot write {place}: {obstacle}", "free space there; the same command continues")
 
 
 def of_a_full_disk(error: BaseException | None) -> bool:

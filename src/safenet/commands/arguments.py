@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,8 +48,10 @@ MethodOption = Annotated[
 ]
 
 
-def problem_named(name: str, settings: list[str] | None = None) -> Problem:
-    """A library name, or a file if it looks like one or exists."""
+def problem_named(
+    name: str, settings: list[str] | None = None, data: Sequence[Path] | None = None
+) -> Problem:
+    """A library name, or a file if it looks like one or exists; with more data."""
     from .. import library
 
     values = {}
@@ -57,7 +60,7 @@ def problem_named(name: str, settings: list[str] | None = None) -> Problem:
         if not equals:
             raise SafeNetError(f"--set {setting} is not of the form NAME=VALUE", "e.g. --set beta=30")
         values[parameter.strip()] = number(value, f"--set {setting}")
-    return library.named(name, **values)
+    return library.named(name, tuple(data or ()), **values)
 
 
 def method_options(given: list[str]) -> dict[str, Any]:

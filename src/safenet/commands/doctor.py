@@ -26,7 +26,10 @@ OPTIONAL = (
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Versions, devices and caches, and what is missing. Paste it into a bug report."""
+    """Print versions, devices, caches and what is missing.
+
+    Paste it into a bug report.
+    """
     facts = _facts()
     if as_json:
         print(json.dumps(facts))

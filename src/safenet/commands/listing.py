@@ -19,7 +19,7 @@ SOLVERS = {
 
 
 def list_(as_json: AsJson = False) -> None:
-    """What there is: problems, solvers, methods of networks, recipes, suites."""
+    """List problems, solvers, networks, recipes and suites."""
     kinds = {
         "problems": listed.titles(listed.problems()),
         "solvers": SOLVERS,
@@ -49,7 +49,9 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Equations, conditions, detected structure, and what `safenet solve` would do and why.
+    """Show how a problem is understood and what would be done.
+
+    Equations, conditions, detected structure, warnings, and which solver `safenet solve` would choose and why.
 
     \b
     safenet show reaction

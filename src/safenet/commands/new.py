@@ -17,7 +17,9 @@ def new(
         str | None, typer.Option(metavar="P", help="start from this problem of the library (safenet list)")
     ] = None,
 ) -> None:
-    """Write a commented problem file: the heat equation, ready to be changed. No file is overwritten.
+    """Write a commented problem file to start from.
+
+    It is the heat equation, ready to be changed. No file is overwritten.
 
     \b
     safenet new mine.toml

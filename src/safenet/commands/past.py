@@ -28,7 +28,9 @@ def past(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Past runs, the newest first; or two runs side by side, and how far apart their solutions are.
+    """List past runs, or compare two of them.
+
+    The newest run comes first. Of two runs, also how far apart their solutions are.
 
     \b
     safenet runs
@@ -78,7 +80,7 @@ def _result(run: Path) -> dict[str, Any]:
     try:
         found = json.loads((run / RESULT).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise SafeNetError(f"{run} has no {RESULT}: it is no finished run", "see `safenet runs`") from None
+        raise SafeNetError(f"{run} has no {RESULT}: the run is not finished", "see `safenet runs`") from None
     except (OSError, ValueError, RecursionError):
         found = None
     return found if isinstance(found, dict) else {"outcome": "damaged"}

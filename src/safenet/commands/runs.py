@@ -35,7 +35,9 @@ def evaluate(
     diff: Annotated[str | None, typer.Option(metavar="AXES", help="a derivative, e.g. x or xx or xt")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Values of a solved run at points (`safenet export`: at all points of a grid, into a file).
+    """Print the values of a run at given points.
+
+    `safenet export` writes them on a whole grid, into a file.
 
     Points outside the domain have no value, and are named; if all are, that is an error.
     """
@@ -109,7 +111,9 @@ def export(
         str, typer.Option("--with", metavar="u_x,u_t", help="derivatives beside the fields")
     ] = "",
 ) -> None:
-    """Values of a solved run on a grid, in a file; the extension chooses the format.
+    """Write the values of a run on a grid into a file.
+
+    The extension chooses the format.
 
     \b
     .csv   a line for each point in the domain: x,t,u
@@ -171,7 +175,7 @@ def plot(
     style: Annotated[str, typer.Option(help="light, dark or transparent")] = "light",
     frames: Annotated[int, typer.Option(min=2, max=2000, help="pictures of a film")] = 60,
 ) -> None:
-    """A picture of a solved run, or a film of it.
+    """Draw a picture or a film of a run.
 
     Fields with their reference and error where one is known; a field of
     x, y and t at several times; a system of ordinary equations with its
@@ -232,7 +236,9 @@ def spectrum(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Why does a network train, or not? Eigenvalues of the curvature of the loss, tangent kernels, advice.
+    """Say why a network trains or does not.
+
+    Eigenvalues of the curvature of the loss, tangent kernels, and advice in words.
 
     On a CPU large networks are sampled coarsely; --points, --probes and --steps ask for more.
     """

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from .arguments import A_PROBLEM, AsJson, MethodOption, method_options, problem_
 
 if TYPE_CHECKING:
     from ..problem import Problem
+    from ..run.budget import Budget
     from ..run.progress import Monitor
     from ..run.result import Outcome
     from ..solution import Solution
@@ -147,7 +149,7 @@ def train(
     ] = None,
     domain: Annotated[
         bool | None,
-        _layers("--domain/--no-domain", help="features read off the conditions", show_default=METHODS_OWN),
+        _layers("--domain/--no-domain", help="features taken from the conditions", show_default=METHODS_OWN),
     ] = None,
     more: MethodOption = None,
     settings: Parameter = None,
@@ -216,7 +218,8 @@ def _carry_out(
     data: list[Path] | None,
     find: list[str] | None,
 ) -> None:
-    """What both commands do, whichever solver is chosen."""
+    """What both commands do, whichever solver is chosen. A budget counts from here on: loading JAX is part of it."""
+    began = time.monotonic()
     if resume is not None:
         _only_resume(ctx)
     elif name is None:
@@ -236,9 +239,9 @@ def _carry_out(
     if resume is not None:
         folder, solution = resume, _resumed(resume, sink)
     else:
-        problem = problem_named(str(name), settings).finding(*find or ()).with_data(*data or ())
+        problem = problem_named(str(name), settings, data).finding(*find or ())
         folder = out if out is not None else _free_folder(problem.name, force)
-        solution = _solved(problem, chosen(), folder, force, budget, sink)
+        solution = _solved(problem, chosen(), folder, force, _clock(budget, began), sink)
     if sink is not None:
         sink.close(solution.result.to_json())
     if as_json:
@@ -264,8 +267,14 @@ def _coloured(verdict: str, outcome: Outcome) -> str:
     return typer.style(verdict, fg=colour, bold=True)
 
 
+def _clock(budget: str | None, began: float) -> Budget | None:
+    from ..run.budget import Budget, seconds
+
+    return None if budget is None else Budget(seconds(budget), began)
+
+
 def _solved(
-    problem: Problem, solver: Any, folder: Path, force: bool, budget: str | None, sink: Any
+    problem: Problem, solver: Any, folder: Path, force: bool, budget: Budget | None, sink: Any
 ) -> Solution:
     from ..solving.door import solve
     from ..views.console import ConsoleMonitor
@@ -289,6 +298,11 @@ def _free_folder(name: str, force: bool) -> Path:
     while folder.exists() and not force:
         count += 1
         folder = Path("runs") / f"{name}-{count}"
+    if count > 1:
+        said = (
+            f"runs/{name} holds an earlier run: this one goes to {folder} (--force overwrites, --out chooses)"
+        )
+        typer.echo(said, err=True)
     return folder
 
 

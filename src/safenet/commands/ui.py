@@ -13,7 +13,7 @@ def ui(
     runs: Annotated[Path, typer.Option(metavar="DIR", help="where runs are kept")] = Path("runs"),
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
 ) -> None:
-    """A page to state a problem, solve it and look at it.
+    """Open a page in the browser to state and solve problems.
 
     It is served on this machine alone, at http://localhost:5007, until Ctrl-C.
     Runs are kept as those of `safenet solve`. Needs: pip install 'safenet[ui]'.

@@ -39,6 +39,7 @@ from .thresholds import (
     LATER_STEPS,
     LEAST_SPLIT,
     POOR,
+    RESIDUAL_SHARE,
     ROUGH_AXIS,
     UNSOLVED,
     WORSE,
@@ -70,6 +71,9 @@ class Cells:
         if len(problem.axes) > 3:
             return f"cells of {len(problem.axes)} axes would have too many coefficients"
         return None
+
+    def aimed(self, tol: float) -> Cells:
+        return replace(self, tolerance=max(self.tolerance, RESIDUAL_SHARE * tol))
 
     def passes(self, problem: Problem) -> tuple[Cells, ...]:
         return (replace(self, degree=self._degree(problem)),)

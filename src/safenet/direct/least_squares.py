@@ -26,6 +26,7 @@ from .thresholds import (
     LEAST_SQUARES_SHARE,
     LEAST_SQUARES_SIZES,
     POOR,
+    RESIDUAL_SHARE,
     UNSOLVED,
 )
 
@@ -60,6 +61,9 @@ class LeastSquares:
 
     def _too_large(self, size: int, first: bool) -> bool:
         return size > self.unknowns * (FIRST_LEVEL if first else 1)
+
+    def aimed(self, tol: float) -> LeastSquares:
+        return replace(self, tolerance=max(self.tolerance, RESIDUAL_SHARE * tol))
 
     def passes(self, problem: Problem) -> tuple[LeastSquares, ...]:
         return (replace(self, general=self._basis(problem)),)

@@ -67,6 +67,9 @@ class March:
         found = [MARCHES[kind][0].obstacle(problem) for kind in kinds]
         return None if None in found else found[-1]
 
+    def aimed(self, tol: float) -> March:
+        return replace(self, tail=tol)
+
     def kind(self, problem: Problem) -> str | None:
         """What is marched on: cells, grid or series; None if nothing suits."""
         kinds = (self.on,) if self.on else tuple(MARCHES)

@@ -8,7 +8,7 @@ on the faces, one dimension less than the problem, and a least-squares solve.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy
@@ -21,6 +21,7 @@ from ..problem import Condition, Problem
 from ..problem.evaluate import evaluate
 from ..problem.facts.structure import axis_kinds
 from ..problem.facts.waves import Family, open_axes
+from ..problem.relation import Relation
 from .thresholds import HIGH, NODES, ROUNDING, SINGULAR
 
 
@@ -62,11 +63,11 @@ def _kinds(problem: Problem, condition: Condition) -> set[tuple[str, ...]]:
 
 def coefficients_of(family: Family) -> int:
     """Real numbers to be found: one for a real mode, two for another, none for the conjugate of one."""
-    kept = _kept(family)
+    kept = distinct(family)
     return int(np.sum(kept) + np.sum(kept & ~family.real))
 
 
-def _kept(family: Family) -> np.ndarray:
+def distinct(family: Family) -> np.ndarray:
     """Of two standing waves with conjugate exponents the one of positive frequency: the other is the same function."""
     return ~family.standing | (family.exponents[:, family.along].imag >= 0)
 
@@ -82,8 +83,8 @@ def wave_by_wave(
         if by_symmetry(problem, condition):
             continue
         (kinds,) = _kinds(problem, condition)
-        points, weights = _nodes(problem, condition, counts)
-        spectrum = _missing(problem, condition, known, points).reshape([len(w) for w in weights])
+        points, weights = nodes(problem, condition, counts)
+        spectrum = missing(problem, condition, known, points).reshape([len(w) for w in weights])
         for i in space:
             spectrum = _projected(spectrum, kinds[i], i, family.lattice[i])
         data.append(spectrum)
@@ -99,7 +100,7 @@ def wave_by_wave(
     coefficients = _small_systems(matrix, right)[family.wave, order]
     # u is a real part: k stands for −k, too, and s for its conjugate.
     both = ~family.standing | (family.exponents[:, family.along].imag > 0)
-    coefficients = np.where(both, 2, 1) * np.where(_kept(family), coefficients, 0)
+    coefficients = np.where(both, 2, 1) * np.where(distinct(family), coefficients, 0)
     sizes = np.abs(coefficients) * np.abs(family.coefficients).max(axis=(1, 2), initial=0)
     smallest = np.argsort(sizes, kind="stable")
     dropped = smallest[np.cumsum(sizes[smallest]) <= ROUNDING * sizes.max(initial=0)]
@@ -110,7 +111,7 @@ def wave_by_wave(
     return [waves(family.take(kept, coefficients))], tails
 
 
-def _nodes(
+def nodes(
     problem: Problem, condition: Condition, counts: Sequence[int]
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """A tensor grid of the condition's free axes, (points, axes), and the weights along each axis."""
@@ -136,18 +137,20 @@ def _at(problem: Problem, points: np.ndarray, place: Sequence[sp.Expr | None]) -
     return np.stack(columns, axis=1)
 
 
-def _missing(
-    problem: Problem, condition: Condition, known: ModalForm | None, points: np.ndarray
+def missing(
+    problem: Problem,
+    relation: Relation,
+    known: ModalForm | None,
+    points: np.ndarray,
+    more: Mapping[sp.Symbol, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """What a condition's data lack when the `known` part of the solution is in."""
-    values = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)}
-    for symbol, jet in condition.jets.items():
+    """What a relation's data lack when the `known` part of the solution is in; `more` are values of other symbols."""
+    values = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)} | dict(more or {})
+    for symbol, jet in relation.jets.items():
         at = _at(problem, points, jet.place)
         jets = None if known is None else known.jets(at, [jet.orders])[jet.orders]
         values[symbol] = np.zeros(len(at)) if jets is None else jets[:, problem.unknowns.index(jet.field)]
-    return -np.broadcast_to(evaluate(problem.value(condition.residual), values, np), len(points)).astype(
-        float
-    )
+    return -np.broadcast_to(evaluate(problem.value(relation.residual), values, np), len(points)).astype(float)
 
 
 def _projected(data: np.ndarray, kind: str, axis: int, harmonics: np.ndarray) -> np.ndarray:
@@ -200,27 +203,44 @@ def all_together(
     problem: Problem, found: Sequence[Family], known: ModalForm | None, counts: Sequence[int]
 ) -> tuple[list[Waves], list[float]]:
     """min_a ‖conditions(Σ a_n φ_n) − data‖ in L² of the faces; which axis it is that lacks waves is not told."""
-    blocks, data = [], []
-    lengths = np.array([axis.length for axis in problem.axes])
-    for condition in problem.conditions:
-        points, weights = _nodes(problem, condition, counts)
-        highest = np.max([jet.orders for jet in condition.jets.values()], axis=0)
-        scale = np.prod(lengths**highest) * np.sqrt(_outer(weights))
-        columns = np.hstack([_columns(problem, condition, family, points) for family in found])
-        blocks.append(scale[:, None] * columns)
-        data.append(scale * _missing(problem, condition, known, points))
-    solution, _ = least_squares(np.asfortranarray(np.vstack(blocks)), -np.concatenate(data), orthogonal=False)
+    rows, data = condition_rows(problem, problem.conditions, found, known, counts)
+    solution, _ = least_squares(np.asfortranarray(rows), -data, orthogonal=False)
     parts, start = [], 0
     for family in found:
-        single = np.flatnonzero(_kept(family))
-        double = np.flatnonzero(_kept(family) & ~family.real)
-        coefficients = np.zeros(len(family.wave), complex)
-        coefficients[single] = solution[start : start + len(single)]
-        start += len(single)
-        coefficients[double] += 1j * solution[start : start + len(double)]
-        start += len(double)
-        parts.append(waves(family.take(single, coefficients)))
+        stop = start + coefficients_of(family)
+        parts.append(weighted(family, solution[start:stop]))
+        start = stop
     return parts, [1.0] * len(counts)
+
+
+def condition_rows(
+    problem: Problem,
+    conditions: Sequence[Condition],
+    found: Sequence[Family],
+    known: ModalForm | None,
+    counts: Sequence[int],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each condition at nodes of its face, weighed so that sums of squares are integrals: rows, and their data."""
+    blocks, data = [np.empty((0, sum(map(coefficients_of, found))))], [np.empty(0)]
+    lengths = np.array([axis.length for axis in problem.axes])
+    for condition in conditions:
+        points, weights = nodes(problem, condition, counts)
+        highest = np.max([jet.orders for jet in condition.jets.values()], axis=0)
+        scale = np.prod(lengths**highest) * np.sqrt(_outer(weights))
+        columns = np.hstack([table_of(problem, condition, family, points) for family in found])
+        blocks.append(scale[:, None] * columns)
+        data.append(scale * missing(problem, condition, known, points))
+    return np.vstack(blocks), np.concatenate(data)
+
+
+def weighted(family: Family, solution: np.ndarray) -> Waves:
+    """The modes of a family with real coefficients in the order of `table_of`."""
+    single = np.flatnonzero(distinct(family))
+    double = np.flatnonzero(distinct(family) & ~family.real)
+    coefficients = np.zeros(len(family.wave), complex)
+    coefficients[single] = solution[: len(single)]
+    coefficients[double] += 1j * solution[len(single) :]
+    return waves(family.take(single, coefficients))
 
 
 def _outer(weights: Sequence[np.ndarray]) -> np.ndarray:
@@ -230,14 +250,14 @@ def _outer(weights: Sequence[np.ndarray]) -> np.ndarray:
     return product
 
 
-def _columns(problem: Problem, condition: Condition, family: Family, points: np.ndarray) -> np.ndarray:
-    """Re φ of every mode under the condition, then −Im φ of those that are not real: Re (a + ib)φ = a Re φ − b Im φ."""
-    kept = _kept(family)
+def table_of(problem: Problem, relation: Relation, family: Family, points: np.ndarray) -> np.ndarray:
+    """Re φ of every mode under the relation, then −Im φ of those that are not real: Re (a + ib)φ = a Re φ − b Im φ."""
+    kept = distinct(family)
     modes = waves(family.take(kept))
     values = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)}
     table = np.zeros((len(points), int(kept.sum())), complex)
-    for symbol, jet in condition.jets.items():
-        coefficient = evaluate(problem.value(condition.coefficient(symbol)), values, np)
+    for symbol, jet in relation.jets.items():
+        coefficient = evaluate(problem.value(relation.coefficient(symbol)), values, np)
         jets = modes.derivative(jet.orders).table(
             _at(problem, points, jet.place), problem.unknowns.index(jet.field)
         )

@@ -74,6 +74,9 @@ class Solver(Protocol):
     def obstacle(self, problem: Problem) -> str | None:
         """Why it does not suit a problem, or None if it does."""
 
+    def aimed(self, tol: float) -> Solver:
+        """With what stops it set for a relative error of `tol`."""
+
     def passes(self, problem: Problem) -> tuple[Pass, ...]:
         """What is run, from rough to fine."""
 

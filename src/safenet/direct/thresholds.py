@@ -13,6 +13,10 @@ from ..run.result import SOLVED_BELOW
 UNSOLVED = SOLVED_BELOW  # a held-out residual above this: nothing is resolved yet
 HOPELESS = 0.3  # and in the shortest of slabs: least squares settled on something, not on a solution
 
+# ---- a tolerance that was asked for
+RESIDUAL_SHARE = 1e-2  # of it: where residuals stop least squares and cells, which count derivatives
+ASKED_FOR = 10.0  # times the work: what its digits may cost on a Fourier grid
+
 # ---- levels: least squares, modes, cells
 HALVED = 0.5  # a level that does not lower the residual by this factor is a poor one
 LEVELS_GROW = 4.0  # times the seconds of the level before, at most: so long is the next expected to take
@@ -120,7 +124,12 @@ MISSED, MISSED_MORE = (
 FOURIER_TAIL = 0.1  # of the tolerance: the highest quarter of the modes kept may have this share
 FOURIER_MORE, FOURIER_WIDER = 1.5, 1.25  # times as many modes: for the initial values, and on the way
 FIRST_LEVEL_OF_STEPS, LAST_LEVEL_OF_STEPS = 4, 30  # steps T/2^j: never longer, and never shorter
-FOURIER_SAFER = 64.0  # a step twice as long has 32 times the error
+FOURIER_LOOSE = (
+    8.0  # times the tolerance: the error of a step of the first run, which the second divides by 64
+)
+FOURIER_SAFER = 128.0  # a step twice as long has 64 times the error
+FOURIER_LOOK = 8  # every so many steps stability is looked after
+FOURIER_PATIENCE = 80  # steps without an error too large, at most, before a longer one is tried
 FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance
 SNAPSHOTS = 48  # states of a run that are compared with the next one's
 EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
@@ -166,11 +175,12 @@ EVOLVE_POINTS = 2048  # where two levels are compared
 EVOLVE_DEARER = 5.0  # times what a level takes, the next one does
 EVOLVE_GAIN = 4.0  # of two levels: quadratic triangles gain eight where u is smooth
 EVOLVE_RATES = 2.0, 6.0  # by how much the difference of two levels falls to the next: at worst, and at best
-NEWTON_MOST, NEWTON_LEAST, NEWTON_SETTLED = (
-    40,
-    1e-3,
-    1e-10,
-)  # steps to a steady flow; the shortest share; the last step
+NEWTON_MOST = (
+    12  # steps to a steady flow: from a guess that is near, or with most of the flow known, six are usual
+)
+NEWTON_LEAST = 1e-3  # the shortest share of a step, and of the nonlinear terms
+NEWTON_SETTLED = 1e-10  # of the flow: the last step
+NEWTON_SHARE = 0.1  # of the nonlinear terms are added first
 
 # ---- many dimensions
 SPARSE_GROWTH, SPARSE_LEAST = 1.5, 20  # times as many products on the next level, and so many more at least

@@ -1,4 +1,4 @@
-"""Point → features: Fourier products, random waves, radial functions, series, features read off the conditions."""
+"""Point → features: Fourier products, random waves, radial functions, series, features taken from the conditions."""
 
 from .base import Coordinates, Features, Frozen, Joined, UnitBox, Unscaled, box
 from .domain import DomainFeatures, domain_expressions, domain_features

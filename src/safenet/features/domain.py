@@ -1,4 +1,4 @@
-"""u₀ = Σ_k a_k f_k  ⟹  ψ = {f_k}, and for a product f·g also f and g: features read off the conditions.
+"""u₀ = Σ_k a_k f_k  ⟹  ψ = {f_k}, and for a product f·g also f and g: features taken from the conditions.
 
 The paper lists these sets for its problems by hand; here they are derived from the conditions' expressions, up to
 constant factors. Nothing else is read: not the exact solution, not the reference.

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -29,7 +29,7 @@ from .sincos import sin_cos
 MOST = 3  # axes: with more, products of all of them would be 2^d for each frequency set
 FREQUENCIES = ("harmonic", "gaussian", "uniform", "box")
 AMPLITUDES = ("unit", "gaussian", "uniform", "xavier", "decay")
-LENGTHS = ("auto", "1", "L")
+LENGTHS = ("auto", "1", "L", "axis")
 
 
 def sine_patterns(axes: int) -> list[tuple[bool, ...]]:
@@ -106,6 +106,10 @@ class FourierProducts(Features):
                 factors = (doubled[i][not is_sine] for i, is_sine in enumerate(kind) if is_sine is not None)
                 tables.setdefault(kind, math.prod(factors, start=jnp.ones((), x.dtype)))
                 rows[alpha][kind] = sign * 2 ** sum(alpha) * self._power(alpha) * A
+        if (
+            jax.default_backend() != "cpu"
+        ):  # the tables stay where they are computed, and are not written down
+            return {alpha: _sum_of_products(row, tables, x.shape[1]) for alpha, row in rows.items()}
         shape = self.omega.shape[0], x.shape[1]
         beside = jnp.concatenate([jnp.broadcast_to(value, shape) for value in tables.values()])
         nothing = jnp.zeros_like(self.omega[:, 0])
@@ -141,6 +145,15 @@ class FourierProducts(Features):
         """ω^α"""
         factors = (self.omega[:, i] for i, n in enumerate(alpha) for _ in range(n))
         return math.prod(factors, start=jnp.ones_like(self.omega[:, 0]))
+
+
+def _sum_of_products(
+    weights: Mapping[Any, Float[Array, " sets"]], tables: Mapping[Any, Array], points: int
+) -> Float[Array, "1 points"]:
+    """Σ_kinds Σ_sets w T"""
+    terms = [weight[:, None] * tables[kind] for kind, weight in weights.items()]
+    total = jnp.sum(sum(terms[1:], start=terms[0]), axis=0, keepdims=True)
+    return jnp.broadcast_to(total, (1, points))
 
 
 def fourier_products(
@@ -226,7 +239,8 @@ def _products(
         index = np.arange(1, sets + 1)[:, None] * np.ones((1, axes))
         origin = (0.0,) * axes
         if frequencies == "harmonic":  # ω = ℓπ/k
-            omega = index * np.pi / harmonic_length(problem, k)
+            length = np.broadcast_to(harmonic_length(problem, k), len(problem.axes))
+            omega = index * np.pi / length[list(among)]
         elif frequencies == "gaussian":  # ω ~ N(0, π²)
             omega = np.pi * jax.random.normal(frequency_key, (sets, axes), dtype)
         else:  # ω ~ U(0, 2π)
@@ -247,15 +261,23 @@ def _products(
     return FourierProducts(jnp.asarray(omega, dtype), amplitude, origin)
 
 
-def harmonic_length(problem: Problem, k: str = "auto") -> float:
+def harmonic_length(problem: Problem, k: str = "auto") -> float | np.ndarray:
     """k of ω = ℓπ/k: `auto` is the paper's, L for homogeneous Dirichlet conditions on [0, L] and otherwise 1.
 
-    `1` and `L` force either. Where no axis has such conditions, L is the length of the first one.
+    `1` and `L` force either. Where no axis has such conditions, L is the length of the first one. `axis` gives every
+    axis its own length.
     """
+    if k == "axis":
+        return np.array([axis.length for axis in problem.axes])
     lengths = [axis.length for i, axis in enumerate(problem.axes) if _vanishes_on_faces(problem, i)]
     if k == "L":
         return [*lengths, problem.axes[0].length][0]
     return lengths[0] if lengths and k == "auto" else 1.0
+
+
+def named_length(problem: Problem, k: str) -> str:
+    """`auto` where k gives the same frequencies as that: one network has one name."""
+    return "auto" if np.all(harmonic_length(problem, k) == harmonic_length(problem)) else k
 
 
 def _vanishes_on_faces(problem: Problem, index: int) -> bool:

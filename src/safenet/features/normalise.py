@@ -1,7 +1,8 @@
 """φ ↦ (φ − mean φ)/(‖φ − mean φ‖ + ε), or a fixed scale: what stands between features and network.
 
 The paper does not say over which axis its mean and norm are taken. `point` takes them over the features of one
-point, `batch` over a sample of points for each feature; both are maps of one point, so derivatives mean what they say.
+point, `batch` over a sample of points for each feature, `global` over all features of all points in it. Each is
+a map of one point, so derivatives mean what they say.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +22,7 @@ from ..fields.derivatives import Jets, Orders, added, by_rule, composed, element
 from ..problem import Problem
 from .base import Features, Frozen, Joined, image, table
 
-NORMALISATIONS = ("point", "batch", "fixed", "none")
+NORMALISATIONS = ("point", "batch", "global", "fixed", "none")
 EPSILON = 1e-3
 WAVES = 32  # Fourier products whose values at one point are surely not all alike
 
@@ -93,6 +95,7 @@ class BatchNormalised(Features):
 
     inner: Features
     sample: Frozen
+    whole: bool = eqx.field(static=True, default=False)  # one mean and one norm for all features together
     operators: ClassVar[tuple[str, ...]] = ("image",)
 
     @property
@@ -100,17 +103,24 @@ class BatchNormalised(Features):
         return self.inner.size
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
-        batch = jax.vmap(self.inner)(self.sample.value)
-        mean = jnp.mean(batch, axis=0)
-        return (self.inner(point) - mean) / (_norm(batch - mean) + EPSILON)
+        mean, norm = self._statistics(jax.vmap(self.inner)(self.sample.value))
+        return (self.inner(point) - mean) / (norm + EPSILON)
+
+    def _statistics(self, batch: Float[Array, "points features"]) -> tuple[Array, Array]:
+        """The mean and the norm of what is left without it, for each feature; all alike if they are of the whole."""
+        if not self.whole:
+            mean = jnp.mean(batch, axis=0)
+            return mean, _norm(batch - mean)
+        mean = jnp.full(self.size, jnp.mean(batch))
+        return mean, jnp.full(self.size, _norm(jnp.ravel(batch - mean)))
 
     def image(
         self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
     ) -> Jets:
         zero = (0,) * x.shape[0]
         batch = table(self.inner, self.sample.value.T, [zero])[zero].T
-        mean = jnp.mean(batch, axis=0)
-        scaled = W / (_norm(batch - mean) + EPSILON)
+        mean, norm = self._statistics(batch)
+        scaled = W / (norm + EPSILON)
         return added(image(self.inner, scaled, x, orders), {zero: -(scaled @ mean)[:, None]})
 
 
@@ -148,14 +158,14 @@ class Scaled(Features):
 def normalised(
     features: Features, how: str, problem: Problem, dtype: DTypeLike, batch: int = 512
 ) -> Features:
-    """`point`, `batch`: the paper's, over either axis; `fixed`: s = root mean square of ‖φ‖ at the start; `none`."""
+    """`point`, `batch`, `global`: the paper's, over either axis or both; `fixed`: s² = mean ‖φ‖² at first; `none`."""
     if how == "point":
         return PointNormalised(features)
     if how == "none":
         return features
     sample = jnp.asarray(_spread(problem, batch), dtype)
-    if how == "batch":
-        return BatchNormalised(features, Frozen(sample))
+    if how in ("batch", "global"):
+        return BatchNormalised(features, Frozen(sample), how == "global")
     values = jax.vmap(features)(sample)
     return Scaled(features, Frozen(jnp.sqrt(jnp.mean(jnp.sum(values**2, axis=1)))))
 

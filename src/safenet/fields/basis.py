@@ -10,6 +10,7 @@ chebyshev   T_k(2s − 1)
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
@@ -80,6 +81,22 @@ class AxisBasis:
         first, second = (xp.cos(cosine), xp.sin(sine)) if order % 2 == 0 else (xp.sin(cosine), xp.cos(sine))
         signs = ((1, 1), (-1, 1), (-1, -1), (1, -1))[order % 4]
         return xp.concatenate([signs[0] * first, signs[1] * second], axis=-1) * omega**order
+
+    def tables(self, x: np.ndarray, orders: Iterable[int]) -> dict[int, np.ndarray]:
+        """{order: ∂^order φ at x}, (points, size): one row for all where x is the same at all of them."""
+        if len(x) and (x == x[0]).all():
+            return {k: np.broadcast_to(self(x[:1], k), (len(x), self.size)) for k in orders}
+        if self.kind != "periodic" or self.parity:
+            return {k: self(x, k) for k in orders}
+        # Derivatives of all orders are made of the same cosines and sines.
+        k = np.arange(self.modes + 1)
+        phase = 2 * math.pi / self.length * k * (x - self.lower)[:, None]
+        cosine, sine = np.cos(phase), np.sin(phase)
+        turned = (cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine)
+        omega = 2 * math.pi / self.length * self.frequencies
+        return {
+            n: np.concatenate([turned[n % 4][0], turned[n % 4][1][:, 1:]], axis=1) * omega**n for n in orders
+        }
 
     def _chebyshev(self, x: Any, order: int, xp: ModuleType) -> Any:
         """T_{k+1}^(m) = 2z T_k^(m) + 2m T_k^(m−1) − T_{k−1}^(m), with dz/dx = 2/length."""

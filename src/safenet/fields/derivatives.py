@@ -32,6 +32,7 @@ from .field import along as along
 PointFunction = Callable[[Float[Array, " axes"]], Float[Array, " fields"]]
 Jets = dict[Orders, Any]
 
+SINGLE = lax.DotAlgorithmPreset.TF32_TF32_F32_X3  # how tensor cores multiply float32 (benchmarks/gpu_ways.py)
 NARROW = 8  # rows or columns that are rather summed than multiplied by an accelerator's matrix unit
 # Points come to an accelerator in multiples of this: where a sum over them does not divide, XLA copies what it sums.
 ALIGNED = 256
@@ -314,9 +315,7 @@ def matmul(a: Float[Array, "m k"], b: Float[Array, "k n"]) -> Float[Array, "m n"
     Measured on an H200 for five seeds of a 4 × 50 network: 2.5 ms an iteration instead of 3.5, and gradients to 7e-7.
     """
     single = a.dtype == b.dtype == jnp.float32
-    return jnp.matmul(
-        a, b, precision=lax.DotAlgorithmPreset.TF32_TF32_F32_X3 if single and _has_tf32() else None
-    )
+    return jnp.matmul(a, b, precision=SINGLE if single and _has_tf32() else None)
 
 
 @cache

@@ -94,15 +94,24 @@ class Waves(Tree):
         for i, factor in enumerate(self.factors[field]):
             # On faces and grids coordinates repeat: a sine for each tick, not for each point.
             ticks, which = np.unique(points[:, i], return_inverse=True)
-            z = ticks[:, None] - anchors[:, i]
-            value = wave_factor(factor, exponents[:, i], z, np)
+            kappa, anchor, own = _distinct(exponents[:, i], anchors[:, i])
+            value = np.take(wave_factor(factor, kappa, ticks[:, None] - anchor, np), own, axis=1)
             if i == self.along:
-                value = value * polynomial(np.asarray(self.coefficients)[:, field], z)
+                value = value * polynomial(
+                    np.asarray(self.coefficients)[:, field], ticks[:, None] - anchors[:, i]
+                )
             if factor == "exp":
                 travelling = travelling * value[which]
             else:
                 standing *= value[which]
         return travelling, standing
+
+
+def _distinct(kappa: np.ndarray, anchor: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The different (κ, anchor) along an axis, and which of them each mode has: products of few waves are many."""
+    pairs = np.stack([kappa.real, kappa.imag, anchor], axis=1)
+    few, own = np.unique(pairs, axis=0, return_inverse=True)
+    return few[:, 0] + 1j * few[:, 1], few[:, 2], own
 
 
 class ModalForm(Tree):

@@ -88,8 +88,11 @@ class TimePieces(Tree):
         if not bases:
             return {order: np.einsum("pk,pk->p", own[which], times[order[-1]]) for order in orders}
         found = {order: np.empty(len(points)) for order in orders}
-        needed = {(i, order[i]) for order in orders for i in range(len(bases))}
-        tables = {(i, k): bases[i](points[:, i], k) for i, k in needed}
+        tables = {
+            (i, k): table
+            for i, basis in enumerate(bases)
+            for k, table in basis.tables(points[:, i], {order[i] for order in orders}).items()
+        }
         for piece in np.unique(which):
             here = np.flatnonzero(which == piece)
             first = {

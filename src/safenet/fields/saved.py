@@ -14,6 +14,7 @@ from .averages import averages_skeleton
 from .basis import AxisBasis
 from .cells import cell_skeleton, element_skeleton
 from .field import jets
+from .gaussian import gaussian_skeleton
 from .modes import modal_skeleton
 from .pieces import pieces_skeleton
 from .series import LinearForm, Piecewise
@@ -45,6 +46,7 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "cells": lambda problem, spec: cell_skeleton(len(problem.unknowns), spec),
     "elements": lambda problem, spec: element_skeleton(len(problem.unknowns), spec),
     "modes": lambda problem, spec: modal_skeleton(len(problem.axes), spec),
+    "gaussian": lambda problem, spec: gaussian_skeleton(len(problem.axes), len(problem.unknowns), spec),
     "time-pieces": lambda problem, spec: pieces_skeleton(spec),
     "averages": lambda problem, spec: averages_skeleton(spec),
     "sparse": sparse_skeleton,

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.spatial import KDTree
+import scipy
 
 from ..trees import Tree
 from .field import Orders
@@ -167,7 +166,8 @@ def located(nodes: np.ndarray, cells: np.ndarray, points: np.ndarray) -> tuple[n
     d = nodes.shape[1]
     corners = nodes[cells[:, : d + 1]]
     near = min(NEAR[d], len(cells))
-    candidates = KDTree(corners.mean(axis=1)).query(points, k=near)[1].reshape(len(points), near)
+    tree = scipy.spatial.KDTree(corners.mean(axis=1))
+    candidates = tree.query(points, k=near)[1].reshape(len(points), near)
     best, home, place = np.full(len(points), np.inf), np.zeros(len(points), int), np.zeros((len(points), d))
     left = np.arange(len(points))
     for k in range(near):
@@ -195,7 +195,7 @@ def _coordinates(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
     return xi
 
 
-def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> csr_matrix:
+def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> scipy.sparse.csr_matrix:
     """The slopes along an axis at the nodes, the mean over the triangles around each: (size, size)."""
     d = nodes.shape[1]
     few = d + 1 if size < len(nodes) else cells.shape[1]
@@ -211,4 +211,6 @@ def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> csr_
         entries.append(gradient.ravel())
     around = np.bincount(cells[:, :few].ravel(), minlength=size)
     row = np.concatenate(rows)
-    return csr_matrix((np.concatenate(entries) / around[row], (row, np.concatenate(columns))), (size, size))
+    return scipy.sparse.csr_matrix(
+        (np.concatenate(entries) / around[row], (row, np.concatenate(columns))), (size, size)
+    )

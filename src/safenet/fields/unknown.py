@@ -14,7 +14,7 @@ from .field import Orders
 class Unknown(Tree):
     """No value anywhere, of so many fields."""
 
-    in_parts: ClassVar[str] = "nothing: the solver was given up before it had anything"
+    in_parts: ClassVar[str] = "nothing: the solve was given up before there was a solution"
 
     fields: int = static()
 

@@ -92,6 +92,7 @@ class Fitting:
         self.rough = len(inner.passes) > 1
         self.best: Modelled | None = None
         self.J = np.empty((0, self.count))
+        self.searched = False  # the numbers are found, if not to the last digit
 
     # ---- the model
 
@@ -177,7 +178,7 @@ class Fitting:
             interrupted=ended.interrupted,
             stopped=stopped,
             winner=0,
-            found=self._found() if complete else Found(self.values(self.best.z)),
+            found=self._found() if complete or self.searched else Found(self.values(self.best.z)),
         )
 
     def _fit(self) -> None:
@@ -196,6 +197,7 @@ class Fitting:
         self.best = start
         if self.names:
             self._search()
+        self.searched = True
         if self.rough:
             self._refine()
         self.record.stop_reason = (

@@ -47,9 +47,9 @@ def found_numbers(
         if b
     ]
     relative = [n.slope(x) / (v or 1.0) for n, x, v in zip(numbers, z, values.values(), strict=True)]
-    said += [_combination(names, d / np.where(blind, np.inf, lengths) * relative) for d in open_ones]
+    said += [combination(names, d / np.where(blind, np.inf, lengths) * relative) for d in open_ones]
     said += [
-        f"the data hardly determine {name}: its standard error is as large as itself"
+        f"the data hardly determine {name}: its standard error is as large as its value"
         for i, name in enumerate(names)
         if not unseen[i] and sd[i] > LOOSE
     ]
@@ -121,7 +121,7 @@ def _recoverable(problem: Problem, name: str, curve: Curve, count: float, singul
     sizes = ", ".join(f"{axis.length / along:.2g} in {axis.name}" for axis in axes)
     return [
         f"finding {name} is ill-posed: the data determine about {count:.0f} of its {curve.size} coefficients, details "
-        f"coarser than about {sizes}; what is finer leaves no trace in them and is as smooth as may be"
+        f"coarser than about {sizes}; finer details are not in the data, and there it is as smooth as possible"
     ]
 
 
@@ -141,7 +141,7 @@ def _spread(r: np.ndarray, numbers: int, known: bool) -> float:
     return inflated
 
 
-def _combination(names: tuple[str, ...], direction: np.ndarray) -> str:
+def combination(names: tuple[str, ...], direction: np.ndarray) -> str:
     """changing a by +1 % and b by −1 % together changes none of the values"""
     direction = direction / direction[np.argmax(np.abs(direction))]
     parts = [

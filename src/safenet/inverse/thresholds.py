@@ -29,3 +29,26 @@ SETTLED = 1.6  # a strength that changes by less has settled
 TINY = 1e-10  # of a coefficient, beside its second differences: what nothing tells stays at the start
 ILL_POSED = 1e6  # ratio of singular values above which fine details of a function leave no trace in the data
 NEARER = 0.03  # a step in z after which a longer part of time follows
+STARTS = 9  # along each parameter of a family
+
+# ---- the Gaussian posterior
+COEFFICIENTS = (
+    320  # of exact solutions: more are not told apart by noisy data, and a trial costs their third power
+)
+MOST_WAVES = 64  # along an axis
+LENGTHS = 2.0 ** np.arange(-5, 1.51, 0.5)  # of correlation, relative to an axis
+SMOOTH = (1.5, 2.5, np.inf)  # Matérn's ν of the prior: once, twice, and infinitely often differentiable
+RATIOS = 10.0 ** np.arange(-14, 4.01, 0.25)  # of the variance of the noise to that of the prior
+HELD = 1e-8  # of the prior: by so much conditions may be missed
+NEGLIGIBLE = 1e-4  # a direction, or a trial, with a smaller share does not count
+SWEEPS = 2  # over the axes, each with its own length of correlation
+RESOLVED = 2.0  # ℓk of the highest wave: priors that ask for higher ones are not tried
+FIRST_STEP = 0.5  # in z: the first simplex of a search for the likeliest numbers
+CLOSE_BY = 1e-5  # in z, and in log p: the simplex is small enough
+MOST_TRIED = 120  # values of each number
+MOST_PRIORS = 4  # times that the prior is chosen anew for other numbers
+CURVED = 1e-4  # second derivative of log p in z below which nothing is determined
+FLAT = 1e-2  # of that, with a diagonal of ones: differences do not tell a smaller one from zero
+RISE = (
+    0.02  # of −log p over a step of a second difference: a fifth of a standard error, and far above rounding
+)

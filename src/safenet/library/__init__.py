@@ -6,7 +6,7 @@ library.wave()   library.convection(beta=30)   library.allen_cahn()   library.pr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -85,13 +85,13 @@ def problem(name: str, **parameters: Any) -> Problem:
     return stated if reference is None else stated.with_reference(reference)
 
 
-def named(text: str, **parameters: Any) -> Problem:
-    """A problem of the library by its name, or that of a file, if `text` looks like a file or is one."""
+def named(text: str, data: Sequence[Any] = (), /, **parameters: Any) -> Problem:
+    """A problem of the library by its name, or that of a file, if `text` looks like a file or is one, with `data`."""
     if text.endswith(".toml") or "/" in text or (Path(text).is_file() and text not in ORDER):
-        stated = read(Path(text))
+        stated = read(Path(text), data)
         # The parameters first: a reference belongs to their values.
         return with_library_reference(stated.with_parameters(**parameters) if parameters else stated)
-    return problem(_listed(text, "; a file must end in .toml"), **parameters)
+    return problem(_listed(text, "; a file must end in .toml"), **parameters).with_data(*data)
 
 
 def _listed(name: str, hint: str = "") -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from functools import cache
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,11 @@ LONGEST_POWER = 64  # an integer power below this is a product: exact for negati
 
 
 def compiled(
-    expressions: Sequence[sp.Expr], symbols: Sequence[sp.Symbol], scalar: bool = False
+    expressions: Sequence[sp.Expr], symbols: Sequence[sp.Symbol], xp: ModuleType = np, scalar: bool = False
 ) -> Callable[..., tuple[Any, ...]]:
-    """A function of the symbols' values that returns all expressions, for arrays or, faster, for Python floats.
+    """A function of the symbols' values that returns all expressions: for arrays of `xp`, or for Python floats.
 
-    Of floats, what has no value is nan and nothing is raised.
+    `scalar`: floats, which is faster for few numbers. Of floats, what has no value is nan and nothing is raised.
     """
     lines: list[str] = []
     known: dict[sp.Basic, str] = {symbol: f"x{i}" for i, symbol in enumerate(symbols)}
@@ -34,16 +35,16 @@ def compiled(
     results = [_written(expression, known, lines, tables) for expression in expressions]
     arguments = ", ".join(f"x{i}" for i in range(len(symbols)))
     body = [f"def function({arguments}):", *lines, f"    return ({', '.join(results)},)"]
-    names: dict[str, Any] = {"f": SCALARS if scalar else ARRAYS, "nan": math.nan, "__builtins__": {}}
-    names |= {name: _looked_up(node, scalar) for name, node in tables.items()}
+    names: dict[str, Any] = {"f": SCALARS if scalar else _arrays(xp), "nan": math.nan, "__builtins__": {}}
+    names |= {name: _looked_up(node, scalar, xp) for name, node in tables.items()}
     exec("\n".join(body), names)
     function: Callable[..., tuple[Any, ...]] = names["function"]
     return function
 
 
-def _looked_up(node: Tabulated, scalar: bool) -> Callable[..., Any]:
+def _looked_up(node: Tabulated, scalar: bool, xp: ModuleType) -> Callable[..., Any]:
     def value(*at: Any) -> Any:
-        found = node.computed([np.asarray(x, float) for x in at], np)
+        found = node.computed([xp.asarray(x, float) for x in at], xp)
         return float(found) if scalar else found
 
     return value
@@ -147,15 +148,19 @@ SCALARS = SimpleNamespace(
     heaviside=lambda z, middle: middle if z == 0 else float(z > 0),
     where=lambda g, a, b: a if g > 0 else b,
 )
-ARRAYS = SimpleNamespace(
-    **{name: getattr(np, name) for name in UNARY.values()},
-    **_composed(np),
-    sqrt=np.sqrt,
-    power=np.power,
-    inverse=lambda z: 1 / z,
-    arctan2=np.arctan2,
-    maximum=np.maximum,
-    minimum=np.minimum,
-    heaviside=np.heaviside,
-    where=lambda g, a, b: np.where(g > 0, a, b),
-)
+
+
+@cache
+def _arrays(xp: ModuleType) -> SimpleNamespace:
+    return SimpleNamespace(
+        **{name: getattr(xp, name) for name in UNARY.values()},
+        **_composed(xp),
+        sqrt=xp.sqrt,
+        power=xp.power,
+        inverse=lambda z: 1 / z,
+        arctan2=xp.arctan2,
+        maximum=xp.maximum,
+        minimum=xp.minimum,
+        heaviside=xp.heaviside,
+        where=lambda g, a, b: xp.where(g > 0, a, b),
+    )

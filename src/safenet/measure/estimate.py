@@ -25,10 +25,11 @@ from ..problem.evaluate import evaluate
 from ..problem.facts.agreement import clashes
 from ..problem.facts.evolution import time_obstacle
 from ..problem.facts.structure import breaks
+from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
-from .growth import amplified_rounding
+from .growth import followed
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
 from .rows.cells import CellRows
 from .rows.grid import Start, TensorRows, beginning, continued
@@ -106,22 +107,35 @@ def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None
     return None if found is None or found.lost else found.error
 
 
-def estimated(problem: Problem, field: Any, monitor: Monitor | None = None) -> Estimate | None:
-    """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell."""
-    if (known := _known(problem, field)) is not None:
+def estimated(
+    problem: Problem,
+    field: Any,
+    monitor: Monitor | None = None,
+    clock: Budget | None = None,
+    residual: float | None = None,
+) -> Estimate | None:
+    """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell.
+
+    `residual` is the held-out one, where it has been measured already. Raises SpentError when the time of the `clock`
+    is over.
+    """
+    clock = clock or Budget()
+    if (known := _known(problem, field, residual)) is not None:
         return known
     (monitor or Monitor()).phase("estimating the error")
-    corrected = correction(field, problem)
+    corrected = correction(field, problem, clock)
     if corrected is None:
         return None
+    clock.insist()
     better, since = corrected.field, corrected.since
     points = interior_points(problem, 1024)
     points = points if since is None else points[points[:, -1] >= since]
     value = (0,) * len(problem.axes)
     own, other = (np.asarray(jets(form, points, [value])[value]) for form in (field, better))
     error = float(np.linalg.norm(other - own) / max(float(np.linalg.norm(own)), 1e-300))
-    data = missed_data(problem, field)
-    error = error if data is None else max(error, min(data.missed, 1.0))
+    # Beside a solution that has grown far beyond its data, what they are missed by counts as it is.
+    data = dwarfed(problem, field) if problem.linear else None
+    error = error if data is None or data.times < DWARFED else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
         return Estimate(np.nan, 1.0, lost=NO_SLOPE)
     counted = None if since is None else (since, problem.axes[-1].hi)
@@ -164,7 +178,7 @@ def _moved(field: Any, points: np.ndarray, own: np.ndarray) -> float:
     return float(np.finfo(float).eps) * size if np.isfinite(size) else 0.0
 
 
-def _known(problem: Problem, field: Any) -> Estimate | None:
+def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | None:
     """What a solver found out about its own error, from a tighter run: a field carries it.
 
     Two runs that are both wrong do not tell: what rounding grows to is followed besides.
@@ -176,17 +190,19 @@ def _known(problem: Problem, field: Any) -> Estimate | None:
     points = interior_points(problem, 1024)
     value = (0,) * len(problem.axes)
     own = np.asarray(jets(field, points, [value])[value])
-    residual = held_out(problem, field).worst
+    residual = held_out(problem, field).worst if residual is None else residual
     # Of elements the residual is the error of second derivatives, two orders of the mesh above that of values.
     rough = getattr(field, "rough", False)
     if residual > BLIND and together < BLIND * residual and not rough:
         return _stepped_over(residual)
     noise = _moved(field, points, own) if together < MOVED_BELOW else 0.0
-    if isinstance(field, TimePieces):
-        noise = max(noise, AMPLE * amplified_rounding(problem, field))
-    return Estimate(
-        max(together, noise), 0.0, None, tuple(max(each, min(noise, 1.0)) for each in fields), noise
-    )
+    grown = followed(problem, field) if isinstance(field, TimePieces) else None
+    if grown is not None:
+        noise = max(noise, AMPLE * grown.rounding)
+        if np.isfinite(grown.defect).all():
+            *fields, together = np.maximum([*fields, together], grown.defect).tolist()
+    fields = [max(each, min(noise, 1.0)) for each in fields]
+    return Estimate(max(together, noise), 0.0, None, tuple(fields), noise)
 
 
 def by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
@@ -196,24 +212,24 @@ def by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
 
 
 @singledispatch
-def correction(field: Any, problem: Problem) -> Corrected | None:
+def correction(field: Any, problem: Problem, clock: Budget) -> Corrected | None:
     """u + e in a space richer than the field's; a kind of field that knows a better one registers it here."""
     if problem.region is not None or len(problem.axes) not in UNIFORM:
         return None
-    return _on_a_grid(problem, field)
+    return _on_a_grid(problem, field, clock)
 
 
 @correction.register
-def _(field: CellForm, problem: Problem) -> Corrected | None:
-    return replace(_on_its_cells(problem, field), since=_settled(problem))
+def _(field: CellForm, problem: Problem, clock: Budget) -> Corrected | None:
+    return replace(_on_its_cells(problem, field, clock), since=_settled(problem))
 
 
 @correction.register
-def _(field: Piecewise, problem: Problem) -> Corrected | None:
+def _(field: Piecewise, problem: Problem, clock: Budget) -> Corrected | None:
     if _on_grids(problem, field):
         with one_thread():
-            return replace(_on_its_grid(problem, field), since=_settled(problem))
-    found = correction.dispatch(object)(field, problem)
+            return replace(_on_its_grid(problem, field, clock), since=_settled(problem))
+    found = correction.dispatch(object)(field, problem, clock)
     return None if found is None else replace(found, since=_settled(problem))
 
 
@@ -263,10 +279,10 @@ def adrift(problem: Problem, field: Any) -> bool:
     return True
 
 
-def _on_its_cells(problem: Problem, form: CellForm) -> Corrected:
+def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
     degrees = tuple(degree + RICHER for degree in form.degrees)
     start = np.pad(np.asarray(form.coefficients), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
-    shaking = chained(problem, form.cells, degrees, start)
+    shaking = chained(problem, form.cells, degrees, start, clock)
     e, d = (CellForm(part, form.cells, degrees) for part in (shaking.step, shaking.noise))
     return Corrected(Sum(form, e), noise=d, seen=shaking.seen)
 
@@ -277,12 +293,13 @@ def _on_grids(problem: Problem, field: Piecewise) -> bool:
     return finished and (time_obstacle(problem) or tensor_obstacle(problem)) is None
 
 
-def _on_its_grid(problem: Problem, field: Piecewise) -> Corrected:
+def _on_its_grid(problem: Problem, field: Piecewise, clock: Budget) -> Corrected:
     """Where that is cheap, once more from a start that is a little off: what becomes of it is linear in it."""
     start = beginning(problem)
     shaken = _off(start, len(problem.axes) == 1) if field.parameters < SHAKEN_BELOW else None
     pieces, moves = [], []
     for piece, span in zip(field.pieces, itertools.pairwise(field.breaks), strict=True):
+        clock.insist()
         counts = [count + 2 * RICHER for count in node_counts(problem, piece)]
         stages = max(bases[-1].modes for bases in piece.bases) + RICHER
 
@@ -325,7 +342,7 @@ def _difference(moved: LinearForm, other: LinearForm) -> LinearForm:
     return LinearForm(tuple((np.asarray(a) - np.asarray(b)) * share for a, b in pairs), other.bases)
 
 
-def _on_a_grid(problem: Problem, field: Any) -> Corrected:
+def _on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
     count, degree = UNIFORM[len(problem.axes)]
     ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
     cells: tuple[Cell, ...] = tuple(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
@@ -334,11 +351,11 @@ def _on_a_grid(problem: Problem, field: Any) -> Corrected:
     step, noise = rows.form(shaking.step), rows.form(shaking.noise)
     if time_obstacle(problem) is None:
         # All at once, least squares would rather miss the start by a little than follow what grows from it.
-        noise = _grown(problem, ticks, GROWN_DEGREE[len(problem.axes)], field)
+        noise = _grown(problem, ticks, GROWN_DEGREE[len(problem.axes)], field, clock)
     return Corrected(Sum(field, step), None, noise, shaking.seen)
 
 
-def _grown(problem: Problem, ticks: list[list[float]], degree: int, field: Any) -> CellForm:
+def _grown(problem: Problem, ticks: list[list[float]], degree: int, field: Any, clock: Budget) -> CellForm:
     """What rounding grows to in the course of time: in slabs so short that their rows see where they begin."""
     degrees = (degree,) * len(problem.axes)
     for _ in range(REFINED[min(len(problem.axes), 2)]):
@@ -346,7 +363,7 @@ def _grown(problem: Problem, ticks: list[list[float]], degree: int, field: Any) 
             itertools.product(*(list(itertools.pairwise(line)) for line in ticks))
         )
         shape = (len(cells), len(problem.unknowns), *(degree + 1 for degree in degrees))
-        grown = chained(problem, cells, degrees, np.zeros(shape), field)
+        grown = chained(problem, cells, degrees, np.zeros(shape), clock, field)
         if grown.seen > BARELY:
             break
         times = np.array(ticks[-1])

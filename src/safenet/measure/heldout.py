@@ -20,7 +20,7 @@ from ..problem.evaluate import evaluate
 from ..problem.facts.fact import fact
 from ..problem.facts.jumping import jumping
 from ..problem.facts.narrow import narrow
-from ..problem.jets import Jet, coordinate
+from ..problem.jets import Jet, Place, coordinate
 from .boxes import box_balances
 from .fluxes import imbalance
 from .points import inside, on_condition
@@ -71,8 +71,9 @@ def held_out(
     if getattr(field, "weak", False):
         return HeldOut(*balances(problem, field))
     if jumping(problem):
-        sizes = _sizes(problem, field, inner := interior_points(problem, count))
-        met = (_relative(problem, field, condition, inner, sizes, inner) for condition in problem.conditions)
+        inner = interior_points(problem, count)
+        sizes, scales = _sizes(problem, field, inner), _scales(problem, field, inner)
+        met = (_relative(problem, field, condition, inner, sizes, scales) for condition in problem.conditions)
         return HeldOut((imbalance(problem, field),), tuple(met))
     points = _interior_points(problem, count).copy()
     started, features = True, _features(problem)
@@ -84,7 +85,7 @@ def held_out(
         times = features[:, problem.time]
         features = features[(span[0] <= times) & (times <= span[1])]
     points = np.concatenate([points, features])
-    sizes = _sizes(problem, field, points)
+    sizes, scales = _sizes(problem, field, points), _scales(problem, field, points)
     if getattr(field, "balanced", False):
         equations = box_balances(problem, field)
     else:
@@ -94,7 +95,7 @@ def held_out(
         if not started and condition.initial:
             continue
         at = on_condition(problem, condition, len(points), scattered) if condition.piece else points
-        conditions.append(_relative(problem, field, condition, at, sizes, points))
+        conditions.append(_relative(problem, field, condition, at, sizes, scales))
     return HeldOut(equations, tuple(conditions), jumps(problem, field, points, sizes))
 
 
@@ -102,6 +103,13 @@ def _sizes(problem: Problem, field: Any, points: np.ndarray) -> np.ndarray:
     """The size of each field, which equations, conditions and jumps are measured by."""
     values = (0,) * len(problem.axes)
     return np.asarray(np.sqrt(np.mean(np.square(np.asarray(jets(field, points, [values])[values])), axis=0)))
+
+
+def _scales(problem: Problem, field: Any, points: np.ndarray) -> dict[Orders, np.ndarray]:
+    """The size over the points of each derivative that a condition contains, of all fields."""
+    orders = list({jet.orders for condition in problem.conditions for jet in condition.jets.values()})
+    found = jets(field, points, orders) if orders else {}
+    return {order: np.array([_rms(one) for one in np.asarray(found[order]).T]) for order in orders}
 
 
 @dataclass(frozen=True)
@@ -204,19 +212,16 @@ def _relative(
     relation: Relation,
     points: np.ndarray,
     fields: np.ndarray,
-    interior: np.ndarray | None = None,
+    scales: dict[Orders, np.ndarray] | None = None,
 ) -> float:
-    """The measure of one relation at the points; of a condition against the jets over the `interior` too."""
+    """The measure of one relation at the points; of a condition against the `scales` of its jets, too."""
     values = jets_at(problem, field, relation, points)
-    sizes = []
-    if interior is not None:
-        for jet in relation.jets.values():
-            sizes.append(_rms(_jet(field, interior, jet.orders, problem.unknowns.index(jet.field))))
     # A residual that is not finite is a finding, not a warning: np.max keeps the nan that max() would drop.
     with np.errstate(all="ignore"):
         summands = sp.Add.make_args(sp.expand_mul(problem.value(relation.residual)))
         terms = [evaluate(term, values, np) for term in summands]
-        if interior is not None:
+        if scales is not None:
+            sizes = [scales[jet.orders][problem.unknowns.index(jet.field)] for jet in relation.jets.values()]
             least = TRIVIAL * _expected(problem, relation, values, np.full_like(fields, fields.max()))
             scale = float(np.max([*sizes, *(_rms(term) for term in terms), least]))
             return _rms(sum(terms)) / scale if scale != 0 else 0.0
@@ -227,16 +232,26 @@ def _relative(
 def jets_at(problem: Problem, field: Any, relation: Relation, points: np.ndarray) -> dict[sp.Symbol, Any]:
     """The coordinates of points, and the jets of a relation there, each at its place."""
     values = coordinates(problem, points)
-    return values | {symbol: jet_at(problem, field, jet, points) for symbol, jet in relation.jets.items()}
+    for place in dict.fromkeys(jet.place for jet in relation.jets.values()):
+        here = {symbol: jet for symbol, jet in relation.jets.items() if jet.place == place}
+        found = jets(field, _moved(problem, points, place), list({jet.orders for jet in here.values()}))
+        for symbol, jet in here.items():
+            values[symbol] = np.asarray(found[jet.orders])[:, problem.unknowns.index(jet.field)]
+    return values
 
 
 def jet_at(problem: Problem, field: Any, jet: Jet, points: np.ndarray) -> np.ndarray:
     """A jet at points, moved to its place."""
+    found = jets(field, _moved(problem, points, jet.place), [jet.orders])[jet.orders]
+    return np.asarray(found)[:, problem.unknowns.index(jet.field)]
+
+
+def _moved(problem: Problem, points: np.ndarray, place: Place) -> np.ndarray:
     at = points[:, : len(problem.axes)].copy()
-    for i, place in enumerate(jet.place):
-        if place is not None:
-            at[:, i] = float(problem.value(place))
-    return _jet(field, at, jet.orders, problem.unknowns.index(jet.field))
+    for i, fixed in enumerate(place):
+        if fixed is not None:
+            at[:, i] = float(problem.value(fixed))
+    return at
 
 
 def coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
@@ -274,10 +289,6 @@ def local_size(sizes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarr
     """
     # The mean, not the median: where most of the box is empty the median is, too, and would count emptiness as size.
     return np.asarray(np.maximum(sizes, max(float(np.average(sizes, weights=weights)), 1e-300)))
-
-
-def _jet(field: Any, points: np.ndarray, orders: Orders, index: int) -> np.ndarray:
-    return np.asarray(jets(field, points, [orders])[orders])[:, index]
 
 
 def _rms(values: Any) -> float:

@@ -14,7 +14,7 @@ from ..problem.data import VALUE, Measured
 from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
 from .heldout import jets_at
-from .thresholds import FAR, OTHER_UNITS, UNLIKELY
+from .thresholds import FAR, MUCH_LESS, OTHER_UNITS, UNLIKELY
 
 
 def misfit(problem: Problem, field: Any) -> list[np.ndarray]:
@@ -62,9 +62,14 @@ def complaints(problem: Problem, field: Any) -> list[str]:
     for measured, gap in zip(problem.measured, misfit(problem, field), strict=True):
         units = _units(measured, gap)
         noise = _noise(gap) if measured.sigma is None else measured.sigma
-        said += units or [*_outliers(problem, measured, gap, noise), *_too_large(measured, gap)]
+        said += units or [*_outliers(problem, measured, gap, noise), *_beyond_chance(measured, gap)]
         said += _contradictions(problem, measured, noise)
     return said
+
+
+def in_other_units(problem: Problem, field: Any) -> bool:
+    """Whether values and solution differ by so large a factor that nothing was fitted."""
+    return any(_units(m, gap) for m, gap in zip(problem.measured, misfit(problem, field), strict=True))
 
 
 def _noise(gap: np.ndarray) -> np.ndarray:
@@ -97,15 +102,21 @@ def _outliers(problem: Problem, measured: Measured, gap: np.ndarray, noise: np.n
     )
     more = f", {len(far)} in all" if len(far) > len(worst) else ""
     return [
-        f"values of {measured.name} far from the fit, more than {FAR:g} standard deviations: {listing}{more}"
+        f"values of {measured.name} far from the fit, more than {FAR:g} standard deviations: {listing}{more}; leave "
+        "them out if they are wrong, they draw the fit"
     ]
 
 
-def _too_large(measured: Measured, gap: np.ndarray) -> list[str]:
-    """χ² beyond what chance allows: the model, or σ, is wrong."""
+def _beyond_chance(measured: Measured, gap: np.ndarray) -> list[str]:
+    """χ² beyond what chance allows: the model, or σ, is wrong; or far below it: σ is."""
     if measured.sigma is None:
         return []
     chi2, count = float(np.sum((gap / measured.sigma) ** 2)), len(gap)
+    if chi2 < count and scipy.stats.chi2.cdf(chi2, count) < UNLIKELY and chi2 < count / MUCH_LESS**2:
+        return [
+            f"the residuals of {measured.name} are only {np.sqrt(chi2 / count):.1g} times sigma: sigma is too large, "
+            "and so are the standard errors"
+        ]
     if scipy.stats.chi2.sf(chi2, count) > UNLIKELY:
         return []
     return [

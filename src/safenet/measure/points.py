@@ -16,8 +16,10 @@ from ..problem.geometry.body import points_inside, points_on
 Sampler = Callable[[int, int, np.random.Generator], np.ndarray]
 Draw = Callable[[int, int], np.ndarray]
 
+FRESH = "fresh"  # uniform, and drawn anew for the equations at every step of Adam
 SAMPLERS: dict[str, Sampler] = {
     "uniform": lambda count, axes, random: random.random((count, axes)),
+    FRESH: lambda count, axes, random: random.random((count, axes)),
     "latin": lambda count, axes, random: _latin(count, axes, random),
     "sobol": lambda count, axes, random: _sobol(count, axes, random),
 }

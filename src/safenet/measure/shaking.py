@@ -16,6 +16,7 @@ from ..fields.cells import Cell, CellForm
 from ..fields.field import Orders, jets
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
+from ..run.budget import Budget
 from ..run.threads import one_thread
 from .rows.cells import CellRows
 from .rows.relation import handed_over, oversampling
@@ -32,13 +33,19 @@ class Shaking:
 
 
 def chained(
-    problem: Problem, cells: tuple[Cell, ...], degrees: Sequence[int], start: np.ndarray, base: Any = None
+    problem: Problem,
+    cells: tuple[Cell, ...],
+    degrees: Sequence[int],
+    start: np.ndarray,
+    clock: Budget,
+    base: Any = None,
 ) -> Shaking:
     """Slab after slab, each behind the one before and what that was shaken by; all at once where time is no axis."""
     steps, noise, seen = np.zeros_like(start), np.zeros_like(start), 1.0
     before: Any = None
     shaken: Any = None
     for span, indices in _slabs(problem, cells):
+        clock.insist()
         here, own = [cells[i] for i in indices], start[indices]
         density = oversampling(problem) if span is None else ROWS_BEYOND
         behind = None if before is None else handed_over(before)

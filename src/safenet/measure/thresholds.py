@@ -61,3 +61,4 @@ DEGENERATE = 1e-12  # a mode that no equation sees, as the mean of a pressure: i
 FAR = 5.0  # standard deviations beyond which a measured value is named
 OTHER_UNITS = 100.0  # values so many times larger, or smaller, than the solution are in other units
 UNLIKELY = 1e-4  # a χ² that chance exceeds more rarely than this is no chance
+MUCH_LESS = 5.0  # times: residuals so far below σ say that σ is wrong

@@ -32,13 +32,15 @@ from ..features import (
     seam_flow,
     series,
 )
-from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS
+from ..features.fourier import AMPLITUDES, FREQUENCIES, LENGTHS, named_length
 from ..features.normalise import NORMALISATIONS
 from ..problem import Problem
 from .constrained import Constrained, constrained
+from .former import Former, former
 from .frozen import FrozenFeatures, FrozenMap
 from .modulated import Modulated
 from .perceptron import ACTIVATIONS, Perceptron, perceptron
+from .pirate import Pirate, pirate
 
 WEIGHTINGS = ("fixed", "ntk", "rba")
 
@@ -60,7 +62,7 @@ class Method:
     frequencies: str = "harmonic"  # of the Fourier products
     amplitudes: str = "unit"
     normalise: str = "point"
-    domain: bool = True  # features read off the conditions
+    domain: bool = True  # features taken from the conditions
     seams: bool = False  # whether the flow of a kink at a periodic seam joins those
     train_features: bool = True  # whether frequencies and amplitudes move with the layers
     # Layers.
@@ -71,6 +73,10 @@ class Method:
     skip: bool = False  # whether the features also go to the output directly: u = Σ a φ + what the layers add
     carriers: bool = False  # u = N₀ + Σ ψ N_ψ with the functions ψ of the conditions
     hard: bool = False  # u = g + d N: conditions hold by construction where they can
+    adaptive: bool = False  # whether each layer's activation has a trained slope: σ(10 a z)
+    layers: str = (
+        "dense"  # or `pirate`: `depth` gated blocks as wide as the features; `attention`: a PINNsFormer
+    )
     # More about the features.
     embedding: str = "fourier"
     k: str = "auto"  # of the harmonic frequencies ℓπ/k
@@ -140,13 +146,23 @@ def _operator(
     return operator_features(problem, chosen.features, dtype=dtype)
 
 
+def _hybrid(problem: Problem, chosen: Method, inputs: Coordinates, key: Array, dtype: DTypeLike) -> Features:
+    """Fourier products and radial functions, half of the features each: waves, and what is local."""
+    half = replace(chosen, features=chosen.features // 2)
+    keys = jax.random.split(key)
+    waves = _fourier(problem, half, inputs, keys[0], dtype)
+    return waves + _radial(problem, half, inputs, keys[1], dtype)
+
+
 EMBEDDINGS: dict[str, Callable[[Problem, Method, Coordinates, Array, DTypeLike], Features]] = {
     "fourier": _fourier,
     "random": _random,
     "radial": _radial,
     "series": _series,
     "operator": _operator,
+    "hybrid": _hybrid,
 }
+LAYERS = ("dense", "pirate", "attention")
 CHOICES: dict[str, tuple[str, ...]] = {
     "frequencies": FREQUENCIES,
     "amplitudes": AMPLITUDES,
@@ -155,6 +171,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "embedding": tuple(EMBEDDINGS),
     "k": LENGTHS,
     "weighting": WEIGHTINGS,
+    "layers": LAYERS,
 }
 LEAST = {
     **{"features": 0, "width": 1, "depth": 0, "degree": 0, "batch": 2},
@@ -167,7 +184,8 @@ EMBEDDED = replace(PINN, features=128)
 
 METHODS: dict[str, Method] = {
     "safe-net": Method(frequencies="box", amplitudes="decay", normalise="fixed"),
-    "safe-net-literal": Method(),
+    # k = L on every problem: with the printed k = 1 it does not train on longer axes (docs/reading-the-paper.md).
+    "safe-net-literal": Method(k="L"),
     "pinn": PINN,
     "fls-pinn": replace(PINN, omega_0=1.0),
     "w-pinn": replace(PINN, weighting="ntk"),
@@ -179,11 +197,17 @@ METHODS: dict[str, Method] = {
     "rff-tuned": replace(EMBEDDED, embedding="random"),
     "rbf": replace(EMBEDDED, embedding="radial"),
     "rbf-p": replace(EMBEDDED, embedding="radial", degree=2),
+    # As its authors have it: three blocks, 256 features of two cycles per box, 727k parameters.
+    "piratenet": replace(
+        EMBEDDED, embedding="random", features=256, layers="pirate", depth=3, sigma_space=2.0, sigma_time=2.0
+    ),
+    # As its authors have it: five steps of 1e-4, 454k parameters.
+    "pinnsformer": replace(PINN, layers="attention", width=512, scaled=False),
 }
 # What safe-net is where a dense inverse Hessian trains it: three layers on the features and the coordinates, the linear
 # form beside them, and an output for each function of the conditions. Chosen among some 25 variants, one seed each, on
 # the nine problems of the paper, by the worst ratio of an error to its goal: those nine are selection data, and other
-# problems and seeds are its test. results/network-default.json has what it reaches.
+# problems and seeds are its test. docs/networks.md has what it reaches.
 TRAINED_DENSELY: dict[str, Any] = {
     **{"features": 64, "width": 32, "depth": 3, "degree": 1},
     **{"skip": True, "carriers": True, "seams": True},
@@ -202,14 +226,25 @@ def method(name: str, **options: Any) -> Method:
     return replace(METHODS[name], **options)
 
 
+def settled(problem: Problem, chosen: Method) -> Method:
+    """The method with one name for one network: where its k is that of the printed rule, it is called so."""
+    harmonic = chosen.features and chosen.embedding == "fourier" and chosen.frequencies == "harmonic"
+    return replace(chosen, k=named_length(problem, chosen.k)) if harmonic and chosen.k != "auto" else chosen
+
+
 def build(
     problem: Problem, chosen: Method, *, key: Array, dtype: DTypeLike = jnp.float64
-) -> Perceptron | Modulated | Constrained:
+) -> Perceptron | Modulated | Constrained | Pirate | Former:
     """The network of a method for a problem, initialised by `key`."""
+    if chosen.layers == "attention":
+        return former(len(problem.axes), len(problem.unknowns), chosen.width, key=key, dtype=dtype)
     feature_key, layer_key = jax.random.split(key)
     features = normalised(
         _features(problem, chosen, feature_key, dtype), chosen.normalise, problem, dtype, chosen.batch
     )
+    if chosen.layers == "pirate":
+        fields = len(problem.unknowns)
+        return pirate(features, fields, chosen.depth, chosen.activation, key=layer_key, dtype=dtype)
     carriers = _of_conditions(problem, chosen)
     carried = chosen.carriers and carriers.size > 0
     layers = perceptron(
@@ -220,6 +255,7 @@ def build(
         chosen.activation,
         chosen.omega_0,
         chosen.skip,
+        chosen.adaptive,
         key=layer_key,
         dtype=dtype,
     )

@@ -32,6 +32,8 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "swish": jax.nn.swish,
 }
 
+STEEP = 10.0  # times the trained slopes: they then move as fast as the authors' do
+
 
 class Perceptron(eqx.Module):
     """Features, then layers W, b with the activation between them; `omega_0` > 0 makes the first a sine."""
@@ -42,13 +44,14 @@ class Perceptron(eqx.Module):
     activation: str = eqx.field(static=True)
     omega_0: float = eqx.field(static=True, default=0.0)
     skip: Float[Array, "fields features"] | None = None
+    slopes: Float[Array, " layers"] | None = None  # a of σ(10 a z), where they are trained
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
         sigma = ACTIVATIONS[self.activation]
         features = value = self.features(point)
         for layer, (weight, bias) in enumerate(zip(self.weights[:-1], self.biases[:-1], strict=True)):
-            value = weight @ value + bias
+            value = self._steeper(layer) * (weight @ value + bias)
             value = jnp.sin(self.omega_0 * value) if self.omega_0 and layer == 0 else sigma(value)
         value = self.weights[-1] @ value + self.biases[-1]
         return value if self.skip is None else value + self.skip @ features
@@ -63,11 +66,18 @@ class Perceptron(eqx.Module):
         jets = added({alpha: value[: len(weights[0])] for alpha, value in jets.items()}, {zero: biases[0]})
         for layer, (weight, bias) in enumerate(zip(weights[1:], biases[1:], strict=True)):
             activation = self.activation
+            if self.slopes is not None:
+                steeper = self._steeper(layer)
+                jets = {alpha: steeper * value for alpha, value in jets.items()}
             if self.omega_0 and layer == 0:
                 jets, activation = {alpha: self.omega_0 * value for alpha, value in jets.items()}, "sine"
             jets = composed(slopes(activation, jets[zero]), jets, orders)
             jets = added(linear(weight, jets), {zero: bias})
         return jets if self.skip is None else added(jets, past)
+
+    def _steeper(self, layer: int) -> Any:
+        """10 a of a layer, 1 at the start and where it is not trained (Jagtap, Kawaguchi and Karniadakis, 2020)."""
+        return 1 if self.slopes is None else STEEP * self.slopes[layer]
 
     @property
     def perceptron(self) -> Perceptron:
@@ -113,6 +123,7 @@ def perceptron(
     activation: str,
     omega_0: float = 0.0,
     skip: bool = False,
+    adaptive: bool = False,
     *,
     key: Array,
     dtype: DTypeLike,
@@ -128,7 +139,8 @@ def perceptron(
         weights[0] = jax.random.uniform(keys[0], shapes[0], dtype, -bound, bound)
     biases = tuple(jnp.zeros(rows, dtype) for rows, _ in shapes)
     past = jnp.zeros((fields, features.size), dtype) if skip else None
-    return Perceptron(features, tuple(weights), biases, activation, omega_0, past)
+    steep = jnp.full(depth, 1 / STEEP, dtype) if adaptive else None
+    return Perceptron(features, tuple(weights), biases, activation, omega_0, past, steep)
 
 
 def trainable(network: Any) -> Any:

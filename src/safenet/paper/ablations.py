@@ -14,8 +14,8 @@ from .. import library
 from ..analysis.gram import feature_grams
 from ..networks.methods import METHODS, build
 from ..report.words import factor, short
-from .evidence import View, staged
-from .judges import OURS, PROBLEMS, judge, mean, reduction
+from .evidence import OURS, View, staged
+from .judges import PROBLEMS, judge, mean, reduction
 from .names import lower, problem
 from .printed import Claim
 from .verdicts import GAINS, NOT, NOTHING, PARTLY, REPRODUCED, SHARES, Finding, at_least, by_share, on_every

@@ -26,8 +26,9 @@ def report(
         typer.Option("--paper/--no-paper", help="the paper's claims, tables and figures beside the runs"),
     ] = True,
 ) -> None:
-    """A page with every claim, table and figure of the paper beside what was measured.
+    """Write a page of benchmark results, beside the paper's.
 
+    It has every claim, table and figure of the paper beside what was measured.
     What has no rows yet says so, and names the suite to run. Runs of your own suites get a table of their own.
 
     \b

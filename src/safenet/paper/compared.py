@@ -16,8 +16,7 @@ from ..report.results import Summary
 from ..report.sheets import Cell, Sheet, detail, few, of_rows, slug
 from . import names
 from .ablations import lambda_max
-from .evidence import PAPER, Evidence, View
-from .judges import OURS
+from .evidence import OURS, PAPER, Evidence, View
 from .printed import Cell as Printed
 from .printed import Table, tables
 from .quotations import of_others

@@ -7,17 +7,22 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import library
 from ..bench.store import Row
 from ..errors import SafeNetError
+from ..networks.methods import METHODS, settled
 from ..report.results import Results, Scale, Summary, configuration_key, errors, gathered, scale_of
 from ..run.result import Outcome
 
 Configuration = tuple[str, str, str, Mapping[str, Any]]  # problem, method, recipe, options
+OURS = "safe-net-literal"  # the paper's SAFE-NET
+PRINTED_K = "auto"  # the rule as it is printed: k = 1 unless u = 0 on both faces
 PAPER = Scale(1.0, 20_000, 2_000, "float32")
 ADAM = 100_000  # iterations of schedule 4, after which spectra are compared, and after
 EARLY = 0.03  # of them
@@ -32,6 +37,7 @@ class Look:
     scale: Scale
     lambda_max: float
     density: np.ndarray | None = field(default=None, compare=False)
+    near_one: float | None = None  # the share of eigenvalues with 0.1 ≤ |λ| < 10
 
 
 class Evidence(Results):
@@ -46,7 +52,8 @@ class Evidence(Results):
         if not found or row.recipe != "paper-4" or row.method is None:
             return None
         density = row.curves.get("density")
-        return Look(self.problem(row), row.method, scale_of(row), found["lambda_max"], density)
+        near = None if density is None else _near_one(density)
+        return Look(self.problem(row), row.method, scale_of(row), found["lambda_max"], density, near)
 
     def at(self, scale: Scale) -> View:
         return View(self, scale)
@@ -117,8 +124,11 @@ class View:
 
     results: Evidence
     scale: Scale
+    k: str = ""  # another reading of the printed network's frequencies
 
     def rows(self, problem: str, method: str, recipe: str, **options: Any) -> list[Row]:
+        if self.k and method == OURS and not _alike(problem, self.k):
+            options = {"k": self.k, **options}
         key = (*configuration_key(problem, method, recipe, options), self.scale)
         return sorted(self.results.groups.get(key, ()), key=lambda row: row.seed)
 
@@ -138,6 +148,13 @@ class View:
         """(iteration, median over the seeds of the error so far)"""
         rows = [row for row in self.rows(problem, method, recipe, **options) if len(row.curves["error"])]
         return median_curve([row.curves["error"] for row in rows], [_afterwards(row) for row in rows])
+
+
+@cache
+def _alike(problem: str, k: str) -> bool:
+    """Whether another k makes the same network of a problem of the library."""
+    stated, usual = library.problem(problem), METHODS[OURS]
+    return settled(stated, replace(usual, k=k)) == settled(stated, usual)
 
 
 def _afterwards(row: Row) -> float:
@@ -180,6 +197,21 @@ def read(sources: Sequence[str | Path]) -> Evidence:
     return Evidence(rows, folders, looks)
 
 
+def _near_one(density: np.ndarray) -> float:
+    """Of the mass of a density over log₁₀|λ|."""
+    mass = density[:, 1] + density[:, 2]
+    return float(np.sum(mass[np.abs(density[:, 0]) < 1]) / np.sum(mass))
+
+
+def _counted(hessian: Mapping[str, Any]) -> float | None:
+    """Of eigenvalues counted by decades: {decade: [positive, negative]}."""
+    decades = hessian.get("decades")
+    if not decades:
+        return None
+    counts = {int(decade): sum(both) for decade, both in decades.items()}
+    return float((counts.get(-1, 0) + counts.get(0, 0)) / sum(counts.values()))
+
+
 def _looks(path: Path) -> list[Look]:
     """Of a file that benchmarks/spectra.py wrote: {"runs": {name: {problem, method, iterations, hessian: …}}}."""
     try:
@@ -190,6 +222,7 @@ def _looks(path: Path) -> list[Look]:
                 run["method"],
                 staged(PAPER, run["iterations"] / ADAM),
                 float(run["hessian"]["lambda_max"]),
+                near_one=_counted(run["hessian"]),
             )
             for run in runs
         ]

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..report.figures import ERROR, ITERATION, OUTSIDE, Figure, Panel, axes, bar, line
 from . import names
-from .evidence import PAPER, Configuration, Evidence, View
-from .judges import BASELINES, OURS, PROBLEMS, crossing, gains, mean, medians, rank
+from .evidence import OURS, PAPER, Configuration, Evidence, View
+from .judges import BASELINES, PROBLEMS, crossing, gains, mean, medians, rank
 from .printed import tables
 
 # Middle tones, which stand out from white and from black; SAFE-NET's is the page's accent.

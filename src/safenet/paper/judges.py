@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from ..report.words import percent
 from ..run.result import Ending
 from ..train.plan import SCOUT
-from .evidence import View
+from .evidence import OURS, View
 from .names import lower
 from .printed import Claim
 from .verdicts import GAINS, NOT, NOTHING, PARTLY, REPRODUCED, SHARES, Finding, at_least, by_share
 
-OURS = "safe-net-literal"  # the paper's SAFE-NET
 PLAIN = ("pinn", "fls-pinn", "w-pinn")
 # «Competing feature engineering methods»: with these the printed 53% comes out.
 FEATURED = ("rff", "rbf", "rbf-p")

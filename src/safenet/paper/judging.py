@@ -10,9 +10,9 @@ from typing import Any
 
 from ..report.results import Configured, Scale, Summary, configuration_key
 from ..report.words import NONE
-from . import ablations  # noqa: F401  (enters its judges)
-from .evidence import PAPER, Evidence, View
-from .judges import JUDGES, OURS
+from . import ablations, further  # noqa: F401  (enter their judges)
+from .evidence import OURS, PAPER, PRINTED_K, Evidence, View
+from .judges import JUDGES
 from .printed import Table, claims, tables
 from .verdicts import ALIKE, NOTHING, SHARES, TOO_FEW, UNMEASURED, Finding, better, by_share, same
 
@@ -31,7 +31,8 @@ ERRORS = (
 class Entry:
     """One line of the ledger. `scale` is set where there are only runs of another scale than the paper's.
 
-    `printed` is what the same rule finds in the paper's own tables, where they have the numbers.
+    `printed` is what the same rule finds in the paper's own tables, where they have the numbers. `short` is the claim
+    in a few words.
     """
 
     name: str
@@ -42,6 +43,10 @@ class Entry:
     command: str
     scale: Scale | None = None
     printed: Finding = NOTHING
+    otherwise: Finding = (
+        NOTHING  # with the printed rule for the frequencies, where that makes another network
+    )
+    short: str = ""
 
     @property
     def verdict(self) -> str:
@@ -91,7 +96,12 @@ def _errors(results: Evidence) -> Iterator[Entry]:
             finding = _agreement(table, results.at(PAPER), ours).limited
             name = f"errors-{table.suite}-{'safe-net' if ours else 'baselines'}"
             text = f"{whose} as printed ({table.title[0].lower()}{table.title[1:]})."
-            yield Entry(name, table.label, text, rule, finding, f"safenet bench {table.suite} --out DIR")
+            other = _agreement(table, View(results, PAPER, PRINTED_K), ours).limited
+            yield Entry(
+                *(name, table.label, text, rule, finding, f"safenet bench {table.suite} --out DIR"),
+                otherwise=_differing(other, finding),
+                short=text[0].lower() + text[1:-1] if not ours else text[:-1],
+            )
 
 
 def _agreement(table: Table, view: View, ours: bool) -> Finding:
@@ -113,10 +123,16 @@ def _sentences(results: Evidence) -> Iterator[Entry]:
     for claim in claims():
         judge = JUDGES[claim.name]
         finding, scale = _found(results, partial(judge.measure, claim))
-        theirs = PaperTables(Evidence([]), PAPER, claim.suite)
+        theirs = PaperTables(Evidence([]), PAPER, suite=claim.suite)
         printed = NOTHING if claim.name in ELSEWHERE else judge.measure(claim, theirs)
         command = ELSEWHERE.get(claim.name, f"safenet bench {claim.suite} --out DIR")
-        yield Entry(claim.name, claim.label, claim.text, judge.rule, finding, command, scale, printed)
+        other = NOTHING if scale else judge.measure(claim, View(results, PAPER, PRINTED_K)).limited
+        told = claim.name, claim.label, claim.text, judge.rule, finding, command, scale, printed
+        yield Entry(*told, _differing(other, finding), claim.short)
+
+
+def _differing(other: Finding, finding: Finding) -> Finding:
+    return NOTHING if other == finding else other
 
 
 def _found(results: Evidence, measure: Callable[[View], Finding]) -> tuple[Finding, Scale | None]:

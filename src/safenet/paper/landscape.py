@@ -10,9 +10,9 @@ from ..report.figures import ITERATION, SERIES, Figure, Panel, axes, bar, line, 
 from ..train.objective import term_names
 from . import names
 from .ablations import lambda_max
-from .evidence import ADAM, EARLY, PAPER, Evidence, Look, View, staged
+from .evidence import ADAM, EARLY, OURS, PAPER, Evidence, Look, View, staged
 from .figures import COLOURS, EVERYONE, bench, legend, present, scale_note
-from .judges import OURS, PROBLEMS
+from .judges import PROBLEMS
 
 PAIR = (OURS, "pinn")  # whom the paper compares
 STEEP = ("diffusion", "allen-cahn")  # and where

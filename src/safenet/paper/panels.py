@@ -9,7 +9,7 @@ from typing import Any
 from ..report.figures import ERROR, SERIES, Figure, Panel, axes, bar, line
 from . import names
 from .ablations import domain
-from .evidence import PAPER, Evidence, View
+from .evidence import OURS, PAPER, Evidence, View
 from .figures import (
     COLOURS,
     EVERYONE,
@@ -24,7 +24,7 @@ from .figures import (
     scale_note,
     top_three,
 )
-from .judges import OURS, PROBLEMS, paces
+from .judges import PROBLEMS, paces
 from .landscape import curvature, gradient_norms, loss_terms, spectral_density
 from .printed import tables
 

@@ -51,6 +51,7 @@ class Claim:
     """A sentence of the paper with the numbers in it, where it stands, and the suite that measures it."""
 
     name: str
+    short: str
     label: str
     suite: str
     text: str

@@ -19,8 +19,16 @@ def said(entry: Entry) -> str:
     return SCALE.format(scale=entry.scale) + entry.ours if entry.scale else entry.ours
 
 
+def otherwise(entry: Entry) -> str:
+    """By the printed rule, where that makes a difference."""
+    return f"With k = 1: {entry.otherwise.ours} ({entry.otherwise.verdict})" if entry.otherwise.ours else ""
+
+
 def _lines(entries: Sequence[Entry]) -> list[tuple[str, str, str, str]]:
-    return [(entry.text, said(entry), entry.verdict, entry.command) for entry in entries]
+    return [
+        (entry.text, ". ".join(filter(None, [said(entry), otherwise(entry)])), entry.verdict, entry.command)
+        for entry in entries
+    ]
 
 
 def markdown(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:

@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass, replace
 
 REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
-TOO_FEW, UNMEASURED = "too few runs", "not measured yet"
-VERDICTS = (REPRODUCED, PARTLY, NOT, TOO_FEW, UNMEASURED)
+UNDECIDABLE, TOO_FEW, UNMEASURED = "cannot be decided", "too few runs", "not measured yet"
+VERDICTS = (REPRODUCED, PARTLY, NOT, UNDECIDABLE, TOO_FEW, UNMEASURED)
 
 MOST, SOME = 0.75, 0.25  # of the cases: reproduced, partly
 NEARLY, HALF = 0.9, 0.5  # of a claimed gain: reproduced, partly

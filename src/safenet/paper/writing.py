@@ -11,15 +11,14 @@ from ..report import writing
 from ..report.fields import fields
 from ..report.sheets import Sheet
 from .compared import sheets
-from .evidence import Evidence, read
-from .judges import OURS
+from .evidence import OURS, Evidence, read
 from .judging import Entry, ledger
 from .names import NAMES
 from .panels import figures
 from .summary import sentences
 from .text import latex as as_latex
 from .text import markdown as as_markdown
-from .text import said
+from .text import otherwise, said
 from .verdicts import UNSOLVED, VERDICTS
 
 FOLDER = resources.files(__package__).joinpath("page")
@@ -54,10 +53,11 @@ def html(results: Evidence, entries: Sequence[Entry], tables: Sequence[Sheet]) -
         folders=[FOLDER],
         entries=entries,
         said=said,
+        otherwise=otherwise,
         unsolved=UNSOLVED,
         verdicts={verdict: found[verdict] for verdict in VERDICTS},
         compared=compared,
-        sentences=sentences(entries, compared),
+        sentences=sentences(entries),
         quoted=[sheet for sheet in tables if sheet.kind == "quoted"],
         diagram=writing.safe(writing.file_in([FOLDER], "architecture.svg") or ""),
     )

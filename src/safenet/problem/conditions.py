@@ -12,6 +12,7 @@ import sympy as sp
 from ..errors import SafeNetError, about
 from .equations import relation_of
 from .evaluate import constant
+from .geometry.body import REST
 from .jets import Place
 from .language.notation import written
 from .pieces import On, check_piece
@@ -35,8 +36,30 @@ def conditions_of(problem: Problem, given: Sequence[On]) -> tuple[tuple[Conditio
             found += [
                 replace(_condition(problem, at, label), number=index + 1) for at in placed(problem, one)
             ]
+    _check_rest(problem, given, found)
     more, said = ties(problem, found)
     return (*found, *(_condition(problem, one, "periodic") for one in more)), said
+
+
+def _check_rest(problem: Problem, given: Sequence[On], found: Sequence[Condition]) -> None:
+    """u(1, y) = 1 beside walls = "rest": x = 1 is one of the walls too, so that both would hold there."""
+    rest = [c for c in found if problem.pieces.get(given[c.number - 1].piece) == REST]
+    for own in (c for c in found if not given[c.number - 1].piece):
+        both = next((c for c in rest if c.places == own.places and _fields(c) & _fields(own)), None)
+        if both is None:
+            continue
+        piece = given[both.number - 1].piece
+        index = next(i for i in range(len(problem.axes)) if i not in own.free)
+        with about("conditions", own.number - 1):
+            raise SafeNetError(
+                f"condition {own.number} ({own.text}) holds on a side that also belongs to {piece}, the {REST}",
+                f'name the side: [pieces] side = "{problem.axes[index].name} = {own.places[0][index]}", and write the '
+                f"condition on side; {piece} is then what is left",
+            )
+
+
+def _fields(condition: Condition) -> set[str]:
+    return {jet.field for jet in condition.jets.values()}
 
 
 def _condition(problem: Problem, given: On, label: str) -> Condition:

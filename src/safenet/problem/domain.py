@@ -34,7 +34,7 @@ class Domain:
         if isinstance(on, Shape):
             shape, on = on, box_of(on)
         if not isinstance(on, Mapping):
-            raise SafeNetError(f"the domain is {on!r}", "state it as on={x: (0, 1), t: (0, 1)}")
+            raise SafeNetError(f"the domain is {on!r}", "state it as domain={x: (0, 1), t: (0, 1)}")
         self.parameters = {
             coordinate(name): _parameter(name, value) for name, value in _named("parameters", parameters)
         }
@@ -119,7 +119,7 @@ class Domain:
             arrays = np.broadcast_arrays(*(np.asarray(coordinates[name], dtype=float) for name in names))
         except (TypeError, ValueError) as error:
             raise SafeNetError(
-                f"the coordinates are no points: {error}", "give numbers, or arrays whose shapes go together"
+                f"the coordinates are not points: {error}", "give numbers, or arrays whose shapes go together"
             ) from None
         return dict(zip(names, arrays, strict=True))
 
@@ -138,7 +138,7 @@ def _parameter(name: str, value: Any) -> sp.Expr:
 
 def _check_axes(names: Sequence[str]) -> None:
     if not names:
-        raise SafeNetError("the domain has no axis", "state it as on={x: (0, 1), t: (0, 1)}")
+        raise SafeNetError("the domain has no axis", "state it as domain={x: (0, 1), t: (0, 1)}")
     if len(set(names)) < len(names):
         raise SafeNetError(f"an axis appears twice: {', '.join(names)}", "give each axis one interval")
     if TIME in names[:-1]:
@@ -159,7 +159,9 @@ def with_ranges(on: Any, parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
     if not ranges:
         return on, parameters, ()
     if isinstance(on, Shape) or not isinstance(on, Mapping):
-        raise SafeNetError("a parameter with a range needs a domain that is a box", "state on={x: (0, 1), …}")
+        raise SafeNetError(
+            "a parameter with a range needs a domain that is a box", "state domain={x: (0, 1), …}"
+        )
     for name, ends in ranges.items():
         if len(ends) != 2 or any(name == name_of(axis) for axis in on):
             raise SafeNetError(

@@ -8,6 +8,7 @@ sn.Table(lambda x, y: …, x=(0, 1), y=(0, 1))                a Python function,
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -114,16 +115,23 @@ class Table:
         return f"Table({self.name}({', '.join(self.of)}): {' × '.join(map(str, self.values.shape))})"
 
 
-def tables_of(given: Any) -> dict[str, Table]:
-    """`tables={"a": Table(…)}`, or what a Table is made from."""
+def tables_of(given: Any, domain: Domain | None = None) -> dict[str, Table]:
+    """`tables={"a": Table(…)}`, or what a Table is made from; a function has the axes of a domain by their names."""
     if not isinstance(given or {}, Mapping):
         raise SafeNetError(f"the tables are {given!r}", "state them by name: tables={'a': sn.Table(…)}")
     found = {}
     for name, one in (given or {}).items():
         with about("tables", str(name)):
-            table = one if isinstance(one, Table) else Table(one, name=str(name))
+            ends: dict[str, Any] = _ends(one, domain) if domain is not None and callable(one) else {}
+            table = one if isinstance(one, Table) else Table(one, name=str(name), **ends)
             found[str(name)] = table if table.name == name else table.named(str(name))
     return found
+
+
+def _ends(function: Callable[..., Any], domain: Domain) -> dict[str, Any]:
+    """The axes that a function takes, by the names of its arguments, with their ends."""
+    names = inspect.signature(function).parameters
+    return {axis.name: axis.bounds for axis in domain.axes if axis.name in names}
 
 
 def check_tables(domain: Domain, tables: Mapping[str, Table]) -> None:
@@ -133,7 +141,7 @@ def check_tables(domain: Domain, tables: Mapping[str, Table]) -> None:
             for axis_name, line in zip(table.of, table.spline.lines, strict=True):
                 if axis_name not in domain.axis_names:
                     raise SafeNetError(
-                        f"{name} depends on {axis_name}, which is no axis of the domain",
+                        f"{name} depends on {axis_name}, which is not an axis of the domain",
                         f"the axes are {', '.join(domain.axis_names)}",
                     )
                 axis = domain.axes[domain.axis_names.index(axis_name)]

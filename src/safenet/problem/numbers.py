@@ -229,7 +229,7 @@ def curves_of(problem: Domain, numbers: Mapping[str, Number]) -> dict[str, Table
                 for axis in number.of:
                     if axis not in problem.axis_names:
                         raise SafeNetError(
-                            f"the unknown {name} depends on {axis}, which is no axis of the domain",
+                            f"the unknown {name} depends on {axis}, which is not an axis of the domain",
                             f"the axes are {', '.join(problem.axis_names)}",
                         )
                 found[name] = number.table(name, problem)

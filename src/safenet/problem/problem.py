@@ -32,13 +32,13 @@ from .texts import read_texts
 
 
 class Problem(Domain):
-    """Equations with conditions: `Problem("u_t = u_xx", on={"x": (0, 1), "t": (0, 1)}, where=["u(0, t) = 0", …])`.
+    """Equations with conditions: `Problem("u_t = u_xx", domain={"x": (0, 1), …}, conditions=["u(0, t) = 0", …])`.
 
     `equations`   one equation, or a list of them: text as in a problem file, or SymPy's `Eq` (or an expression that is
                   zero)
-    `on`          axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time; for a steady
-                  problem also a shape: `on=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
-    `where`       conditions, each placed by its arguments: `"u(0, t) = 0"`, `Eq(u(0, t), u(1, t))`, …, or on a
+    `domain`      axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time; for a steady
+                  problem also a shape: `domain=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
+    `conditions`  each placed by its arguments: `"u(0, t) = 0"`, `Eq(u(0, t), u(1, t))`, …, or on a
                   named piece of the boundary: `"u = 0 on walls"`, `On("walls", Eq(u(x, y), 0))`
     `unknowns`    their names and order; left out, they are those that the equations differentiate
     `shape`       the region, where it is not the whole box: `Disc((0, 0), 1)`, `Ball((0, 0, 0), 1)`, sums, differences
@@ -48,7 +48,8 @@ class Problem(Domain):
     `parameters`  symbol → number; or (lower, upper): the solution is that of all values between, an axis more
     `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
                   at once, or with "of": ["x"] a function of some axes
-    `tables`      functions given by numbers: name → `Table(…)`, used as `sympy.Function(name)(x)`
+    `tables`      functions given by numbers: name → `Table(…)`, used as `sympy.Function(name)(x)`; or a Python function
+                  of axes, `lambda x: …`
     `data`        what was measured: `Data(…)`, a file's name, or several of them
     `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
     `reference`   a callable of coordinates by keyword, used only to score
@@ -59,8 +60,8 @@ class Problem(Domain):
         >>> u = Function("u")(x, t)
         >>> heat = sn.Problem(
         ...     Eq(u.diff(t), u.diff(x, 2) / 10),
-        ...     on={x: (0, 1), t: (0, 1)},
-        ...     where=[Eq(u.subs(x, 0), 0), Eq(u.subs(x, 1), 0), Eq(u.subs(t, 0), sin(pi * x))],
+        ...     domain={x: (0, 1), t: (0, 1)},
+        ...     conditions=[Eq(u.subs(x, 0), 0), Eq(u.subs(x, 1), 0), Eq(u.subs(t, 0), sin(pi * x))],
         ... )
         >>> heat.linear
         True
@@ -70,8 +71,8 @@ class Problem(Domain):
         self,
         equations: Any,
         *,
-        on: Mapping[Any, tuple[Any, Any]] | Shape,
-        where: Sequence[Any] = (),
+        domain: Mapping[Any, tuple[Any, Any]] | Shape,
+        conditions: Sequence[Any] = (),
         shape: Shape | None = None,
         remove: Sequence[Shape] | Shape = (),
         pieces: Mapping[str, Any] | None = None,
@@ -92,20 +93,20 @@ class Problem(Domain):
         self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out
         self._reference = reference
         self.unknown = numbers_of(unknown)
-        on, parameters, family = with_ranges(on, parameters)
-        super().__init__(on, shape, remove, pieces, with_unknown(parameters, self.unknown), periodic)
-        self.tables = tables_of(tables)
+        domain, parameters, family = with_ranges(domain, parameters)
+        super().__init__(domain, shape, remove, pieces, with_unknown(parameters, self.unknown), periodic)
+        self.tables = tables_of(tables, self)
         check_tables(self, self.tables)
         self.functions = self.tables | curves_of(self, self.unknown)
         parameters_named = [symbol.name for symbol in self.parameters]
         own_axes = [axis for axis in self.axis_names if axis not in family]
-        equations, where, unknowns = read_texts(
-            equations, where, unknowns, own_axes, [*parameters_named, *family], self.function_names
+        equations, conditions, unknowns = read_texts(
+            equations, conditions, unknowns, own_axes, [*parameters_named, *family], self.function_names
         )
         statements = [widened(one, family, self, self.functions) for one in equation_statements(equations)]
-        conditions = condition_statements(where)
         self.stated = tuple(
-            replace(one, statement=widened(one.statement, family, self, self.functions)) for one in conditions
+            replace(one, statement=widened(one.statement, family, self, self.functions))
+            for one in condition_statements(conditions)
         )
         self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements, self.functions)
         check_names(self.axis_names, self.unknowns, parameters_named, [*self.functions])
@@ -215,7 +216,7 @@ class Problem(Domain):
         end = axis.lo + share * axis.length
         early = [data.where(data.columns[axis.name] <= end) for data in self.data]
         bounds = {**self.bounds, axis.name: (self.bounds[axis.name][0], end)}
-        return self._copy(on=bounds, data=[data for data in early if data is not None], exact=None)
+        return self._copy(domain=bounds, data=[data for data in early if data is not None], exact=None)
 
     def found(self, values: Mapping[str, Any]) -> Problem:
         """The same statement, with the values that were found in the place of its unknown numbers."""
@@ -230,8 +231,8 @@ class Problem(Domain):
     def _copy(self, **changes: Any) -> Problem:
         """The statement with some of its parts changed, read anew; a reference is not part of it."""
         given: dict[str, Any] = {
-            "on": self.bounds,
-            "where": self.stated,
+            "domain": self.bounds,
+            "conditions": self.stated,
             "shape": self.shape,
             "remove": self.remove,
             "pieces": self.pieces,

@@ -51,7 +51,11 @@ def expression_of(value: Any, label: str, axes: Sequence[str] = (), parameters: 
     except sp.SympifyError:
         expression = None
     if not isinstance(expression, sp.Expr):
-        raise SafeNetError(f"{label} is {value!r}", "give a number or a SymPy expression")
+        remedy = "give a number or a SymPy expression"
+        if callable(value):
+            remedy += "; a Python function goes into tables: tables={name: sn.Table(function, x=(0, 1))}"
+        shown = f"a {type(value).__name__}" if callable(value) else repr(value)
+        raise SafeNetError(f"{label} is {shown}", remedy)
     return canonical(expression)
 
 
@@ -91,6 +95,13 @@ def statement_of(statement: Any, label: str) -> sp.Eq:
         if not isinstance(statement, (sp.Expr, int, float)):
             raise SafeNetError(f"{label} is not an equation: {statement!r}", "use sympy.Eq(left, right)")
         statement = sp.Eq(sp.sympify(statement, strict=True), 0, evaluate=False)
+    for one in statement.atoms(AppliedUndef):
+        if hasattr(one.func, "_imp_"):  # implemented_function(): SymPy knows its name alone
+            raise SafeNetError(
+                f"{label}: {one} is a Python function, which has no formula",
+                f'make it a table: k = sympy.Function("{one.func.__name__}"), tables={{"{one.func.__name__}": '
+                "sn.Table(function, x=(0, 1))}",
+            )
     lhs, rhs = canonical(statement.lhs), canonical(statement.rhs)
     if lhs - rhs == 0:
         raise SafeNetError(
@@ -139,6 +150,7 @@ def unknowns_of(statements: Sequence[sp.Eq], known: Container[str] = ()) -> tupl
     for statement in statements:
         for node in sp.preorder_traversal(statement):
             if isinstance(node, AppliedUndef) and node.func.__name__ not in known:
+                _check_symbolic(node)
                 found.setdefault(node.func.__name__)
     if not found:
         raise SafeNetError(
@@ -146,6 +158,16 @@ def unknowns_of(statements: Sequence[sp.Eq], known: Container[str] = ()) -> tupl
             "write the unknown with its arguments, e.g. u = Function('u'), Eq(u(x, t).diff(t), …)",
         )
     return tuple(found)
+
+
+def _check_symbolic(node: AppliedUndef) -> None:
+    """SymPy's implemented_function("k", f) looks like an unknown k, and is none."""
+    if hasattr(node.func, "_imp_"):
+        name, ends = node.func.__name__, ", ".join(f"{x}=(0, 1)" for x in node.args)
+        raise SafeNetError(
+            f"{name} is a function of numbers, of which no formula is known",
+            f'write {name} = Function("{name}") and give tables={{"{name}": sn.Table(f, {ends})}}',
+        )
 
 
 def exact_of(problem: Problem, given: Any) -> dict[str, sp.Expr]:

@@ -41,7 +41,7 @@ def periodic_axes(axes: Sequence[Axis], given: Any) -> tuple[str, ...]:
     for index, name in enumerate(found):
         if name not in names:
             remedy = nearest(str(name), names) if names else "time cannot be periodic"
-            raise SafeNetError(f"{name!r} is no axis of space", remedy, Place(("periodic", index)))
+            raise SafeNetError(f"{name!r} is not an axis of space", remedy, Place(("periodic", index)))
     return tuple(dict.fromkeys(found))
 
 

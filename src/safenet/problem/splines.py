@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import BSpline, PPoly, make_interp_spline
+import scipy
 
 DEGREES = {"constant": 0, "linear": 1, "spline": 3}
 
@@ -42,7 +42,9 @@ class Line:
         p, cells = self.degree, len(self.breaks) - 1
         found = np.zeros((cells, p + 1, p + 1))
         for i in range(self.size):
-            one = PPoly.from_spline(BSpline(self.knots, np.eye(self.size)[i], p)).c[::-1]
+            one = scipy.interpolate.PPoly.from_spline(
+                scipy.interpolate.BSpline(self.knots, np.eye(self.size)[i], p)
+            ).c[::-1]
             for cell in range(max(0, i - p), min(cells, i + 1)):
                 found[cell, i - cell] = one[:, cell + p]
         return found
@@ -132,7 +134,7 @@ def through(ticks: Sequence[np.ndarray], values: np.ndarray, degree: int) -> Spl
             knots = np.concatenate([[2 * line[0] - first], middle, [2 * line[-1] - last]])
         else:
             degree_here = degree_here if degree_here % 2 else degree_here - 1
-            spline = make_interp_spline(line, np.moveaxis(c, axis, 0), k=degree_here)
+            spline = scipy.interpolate.make_interp_spline(line, np.moveaxis(c, axis, 0), k=degree_here)
             knots, c = spline.t, np.moveaxis(spline.c, 0, axis)
         lines.append(Line(np.asarray(knots, float), degree_here))
     return Spline(tuple(lines), c)

@@ -30,15 +30,17 @@ def _on(piece: str, statement: Any, names: Names, label: str) -> On:
 
 def read_texts(
     equations: Any,
-    where: Any,
+    conditions: Any,
     unknowns: Sequence[str] | None,
     axes: Sequence[str],
     parameters: Sequence[str],
     functions: tuple[tuple[str, tuple[str, ...]], ...] = (),
 ) -> tuple[Any, Any, Sequence[str] | None]:
     """Equations and conditions with every text parsed, and the unknowns; what is not text stays as it is."""
-    equations, where = (list(g) if isinstance(g, (list, tuple)) else [g] for g in (equations, where))
-    placed = [one.statement if isinstance(one, On) else one for one in where]
+    equations, conditions = (
+        list(g) if isinstance(g, (list, tuple)) else [g] for g in (equations, conditions)
+    )
+    placed = [one.statement if isinstance(one, On) else one for one in conditions]
     texts = [
         ((key, index), text)
         for key, group in (("equations", equations), ("conditions", placed))
@@ -46,7 +48,7 @@ def read_texts(
         if isinstance(text, str)
     ]
     if not texts:
-        return equations, where, unknowns
+        return equations, conditions, unknowns
     symbols = [one for one in equations if not isinstance(one, str)]
     known = unknowns or [
         *(unknowns_of(equation_statements(symbols), dict(functions)) if symbols else ()),
@@ -62,13 +64,13 @@ def read_texts(
         if isinstance(one, str):
             with about("equations", index):
                 equations[index] = read_statement(one, names, "equations", index).statement
-    for index, one in enumerate(where):
+    for index, one in enumerate(conditions):
         with about("conditions", index):
             if isinstance(one, str):
-                where[index] = read_statement(one, names, "conditions", index)
+                conditions[index] = read_statement(one, names, "conditions", index)
             elif isinstance(one, On):
-                where[index] = _on(one.piece, one.statement, names, f"condition {index + 1}")
-    return equations, where, names.unknowns
+                conditions[index] = _on(one.piece, one.statement, names, f"condition {index + 1}")
+    return equations, conditions, names.unknowns
 
 
 def unknowns_in(

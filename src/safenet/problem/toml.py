@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import operator
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from math import isfinite
@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import sympy as sp
 
 from ..errors import Part, Place, SafeNetError, about, nearest
-from .data import Data, data_of
+from .data import data_of
 from .evaluate import constant
 from .functions import Table, tables_in, tables_of
 from .geometry.shapes import Shape
@@ -68,8 +68,8 @@ class Literal(str):
 # ---- reading
 
 
-def read(path: str | Path) -> Problem:
-    """Read a problem file.
+def read(path: str | Path, data: Sequence[Any] = ()) -> Problem:
+    """Read a problem file; `data` are added to its own, and may stand for conditions that it does not have.
 
     Examples:
         >>> from pathlib import Path
@@ -79,7 +79,7 @@ def read(path: str | Path) -> Problem:
     """
     try:
         with Path(path).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         near = (
             sorted(entry.name for entry in Path(path).parent.glob("*.toml"))
@@ -93,14 +93,14 @@ def read(path: str | Path) -> Problem:
         raise SafeNetError(f"{path} is a directory", "give the path of a .toml file") from None
     except (OSError, ValueError) as error:
         raise SafeNetError(f"cannot read {path}: {error}", "give the path of a readable .toml file") from None
-    if len(data) > MAX_BYTES:
+    if len(content) > MAX_BYTES:
         raise SafeNetError(f"{path} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
     try:
-        text = data.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
+        line = content[: error.start].count(b"\n") + 1
         raise SafeNetError(f"{path}, line {line}: not UTF-8 text", "save the file as UTF-8") from None
-    return loads(text, str(path))
+    return loads(text, str(path), data=data)
 
 
 def loads(
@@ -108,10 +108,11 @@ def loads(
     source: str = "problem.toml",
     files: Callable[[str], Any] | None = None,
     tables: Mapping[str, Any] | None = None,
+    data: Any = (),
 ) -> Problem:
     """Read a problem from text. `source` is its name in messages; data files lie beside it or in `files`.
 
-    `tables`: more functions given by numbers, as `Problem` takes them.
+    `tables`: more functions given by numbers, `data`: more measured values, both as `Problem` takes them.
 
     Examples:
         >>> problem = sn.loads('''
@@ -127,10 +128,11 @@ def loads(
         raise SafeNetError(f"{source} is larger than {MAX_BYTES // 2**20} MiB", "is this a problem file?")
     try:
         document = _document(text)
-        data = data_of(document.get("data", []), Path(source).parent, files)
+        own = data_of(document.get("data", []), Path(source).parent, files)
+        more = data if isinstance(data, (list, tuple)) else [data]
         functions = _functions(document, source, files, tables)
         surface = partial(_surface, Path(source).parent, files)
-        return _problem(document, as_name(Path(source).stem), data, functions, surface)
+        return _problem(document, as_name(Path(source).stem), [*own, *more], functions, surface)
     except SafeNetError as error:
         raise _located(error, text, source) from None
 
@@ -184,7 +186,7 @@ def _functions(
 def _problem(
     document: dict[str, Any],
     default_name: str,
-    data: list[Data],
+    data: list[Any],
     tables: dict[str, Table],
     surface: Callable[[str], Any],
 ) -> Problem:
@@ -235,8 +237,8 @@ def _problem(
     title = _text(document, "title")
     return Problem(
         equations,
-        on=on,
-        where=conditions,
+        domain=on,
+        conditions=conditions,
         shape=reduce(operator.add, shapes["shape"]) if shapes["shape"] else None,
         remove=shapes["remove"],
         pieces=pieces,

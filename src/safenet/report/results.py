@@ -11,7 +11,8 @@ import math
 import statistics
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from ..bench.exchange import merge
 from ..bench.naming import called
 from ..bench.store import FAILED, Row, Store
 from ..errors import SafeNetError
-from ..networks.methods import METHODS
+from ..networks.methods import METHODS, Method, settled
+from ..problem.toml import loads
 from ..run.result import Outcome
 from ..train.recipes import RECIPES
 
@@ -107,7 +109,7 @@ class Results:
         self.groups: dict[Key, list[Row]] = {}
         # A run with a spectrum is the plain one once more: it counts as a seed where there is no other.
         for row in sorted(self.rows, key=lambda row: "spectrum" in row.configuration):
-            options = {name: value for name, value in row.variant.items() if name not in SIZES}
+            options = options_of(row)
             how = row.method or row.solver, row.recipe or ""
             key = (*configuration_key(self.problem(row), *how, options), scale_of(row))
             group = self.groups.setdefault(key, [])
@@ -138,6 +140,26 @@ def errors(rows: Sequence[Row], of: str = "l2re") -> Summary | None:
 def counts(row: Row) -> bool:
     """Whether it was run by today's protocol."""
     return bool(row.configuration.get("protocol") == protocol(row.configuration.get("plan", {})))
+
+
+def options_of(row: Row) -> dict[str, Any]:
+    """What differs from the method as it is today; a row itself says what differed when it was written."""
+    options = {name: value for name, value in row.variant.items() if name not in SIZES}
+    plan, usual = row.configuration["plan"], METHODS.get(row.method or "")
+    recipe = RECIPES.get(row.recipe or "")
+    if usual is None or recipe is None or recipe.network or "network" not in plan:
+        return options
+    k = plan["network"].get("k", usual.k)
+    if k != usual.k and not _alike(row.configuration["problem"], usual, k):
+        return options | {"k": k}
+    return options
+
+
+@cache
+def _alike(problem: str, usual: Method, k: str) -> bool:
+    """Whether another k makes the same network of a problem."""
+    stated = loads(problem)
+    return settled(stated, replace(usual, k=k)) == settled(stated, usual)
 
 
 def scale_of(row: Row) -> Scale:

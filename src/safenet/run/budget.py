@@ -16,7 +16,10 @@ import numpy as np
 from ..errors import SafeNetError
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-LATE = 1.2  # no part is begun that would end beyond this many budgets
+LATE = 1.1  # no part is begun that would end beyond this many budgets
+FLOOR = (
+    5.0  # seconds: before, nothing is stopped that has nothing to keep; loading and compiling take so long
+)
 
 
 def seconds(text: str) -> float:
@@ -38,11 +41,16 @@ def multiplications_per_second() -> float:
     return float(matrix.size * matrix.shape[1] / best)
 
 
+class SpentError(Exception):
+    """No time is left for something that leaves nothing behind when it is not finished, such as an estimate."""
+
+
 @dataclass
 class Budget:
     """`total` seconds from `began` on; solvers ask `over()` wherever they could stop and keep what they have.
 
-    Nothing is stopped before there is something to keep (`found`). `spent` says that a solver was told to stop.
+    As long as there is nothing to keep (not `found`) they may be a tenth late, and take a few seconds in any case.
+    `spent` says that a solver was told to stop.
     """
 
     total: float = math.inf
@@ -56,7 +64,13 @@ class Budget:
 
     def over(self, ahead: float = 0.0) -> bool:
         """Whether to stop now; `ahead` is how long the next part is expected to take."""
-        late = self.left < 0 or ahead > self.left + (LATE - 1) * self.total
-        if late and self.found:
+        left = self.left
+        late = left < 0 or ahead > left + (LATE - 1) * self.total
+        if late and (self.found or (self.total - left > max(LATE * self.total, FLOOR))):
             self.spent = True
         return self.spent
+
+    def insist(self) -> None:
+        """Raise if the time is over."""
+        if self.over():
+            raise SpentError

@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 LINE_EVERY = 5.0  # seconds between lines
@@ -115,7 +116,10 @@ class Lines(Monitor):
         self.show(f"{self.detail} · step {iteration}, residual {loss:.1e}")
 
     def level(self, unknowns: int, residual: float) -> None:
-        self.show(f"{unknowns} coefficients · held-out residual {residual:.1e}{self.error}")
+        measured = (
+            f" · held-out residual {residual:.1e}" if isfinite(residual) else ""
+        )  # a rough pass has none
+        self.show(f"{unknowns} coefficients{measured}{self.error}")
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
         largest = sorted(terms.items(), key=lambda item: -item[1])[:3]

@@ -6,10 +6,12 @@ on a region of the plane         → polynomials on cells; in time triangles and
 conservation laws with jumps      → finite volumes
 jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
 linear, constant coefficients    → exact solutions of the equation, coefficients from the conditions
+linear, in a plane with sides    → marching on a grid, unless symmetry decouples the waves
 linear                           → least squares on one series; marching or cells if that is not resolved, and
                                    marching before it where initial values bend, jump, or disagree with faces
 nonlinear, smooth, periodic      → exponential steps on a Fourier grid, also where faces are mirrors
 nonlinear, with initial values   → marching: on cells where space is a line, else on a grid where conditions allow
+steady flows, few digits         → quadratic triangles with pressure
 nonlinear, otherwise             → Newton on one series; on cells if that is not resolved
 where no direct solver suits     → a network
 """
@@ -17,27 +19,26 @@ where no direct solver suits     → a network
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, LeastSquares, March, Modes, Sparse
+from ..direct.modal_rows import decoupled
 from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
 from ..problem import Problem
-from ..problem.facts.agreement import clashes
+from ..problem.facts.agreement import clashes, corners
 from ..problem.facts.conservation import conservation
 from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..run.result import SOLVED_BELOW
 from .thresholds import (
-    ASKED_FOR,
     EXACT_ABOVE,
     FEW_MODES,
     FINER_ABOVE,
     LINE_TOLERANCE,
     PERIODS,
-    RESIDUAL_SHARE,
 )
 
 KINDS = {
@@ -51,6 +52,9 @@ MARCHED = {
     "grid": "Newton at the nodes of a grid, one time slab after another",
     "series": "Newton on one series in each time slab",
 }
+
+
+Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -73,31 +77,25 @@ class Auto:
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
         """The direct solvers to try one after another, and the reasons; none where only a network is left."""
-        for rule in (_ordinary, _rectangles, _region, _torn, _seamed, _linear, _waves, _marched, _steady):
+        for rule in (*RULES, self._flow, _steady):
             found = rule(problem)
             if found is not None:
                 solvers, reasons = found
-                return tuple(_aimed(solver, self.tol) for solver in solvers), reasons
+                tol = self.tol
+                return (solvers if tol is None else tuple(each.aimed(tol) for each in solvers)), reasons
         return (), ("no direct solver suits this problem: a network is trained",)
 
-
-Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
-
-
-def _aimed(solver: Solver, tol: float | None) -> Solver:
-    """The solver with what stops it set for a relative error; sums of exact solutions cost the same at any."""
-    if tol is None:
-        return solver
-    if isinstance(solver, Fourier):
-        return replace(solver, tolerance=tol, work=ASKED_FOR * solver.work)
-    if isinstance(solver, (Conserve, Elements, Evolve, Integrate)):
-        return replace(solver, tolerance=tol)
-    if isinstance(solver, March):
-        return replace(solver, tail=tol)
-    if isinstance(solver, (LeastSquares, Cells, Sparse)):
-        # Residuals, which count derivatives: two digits below the error that is meant.
-        return replace(solver, tolerance=max(solver.tolerance, RESIDUAL_SHARE * tol))
-    return solver
+    def _flow(self, problem: Problem) -> Choice | None:
+        """Polynomials on cells have more digits, but not where the sides contradict each other, and not as fast."""
+        few = self.tol is not None and self.tol >= Evolve().tolerance
+        if (
+            problem.time is not None
+            or not (few or corners(problem))
+            or Evolve().obstacle(problem) is not None
+        ):
+            return None
+        reason = "a steady flow: Newton on triangles, from rest or along Reynolds' number; finer meshes"
+        return (Evolve(),), (reason,)
 
 
 def _ordinary(problem: Problem) -> Choice | None:
@@ -172,6 +170,9 @@ def _linear(problem: Problem) -> Choice | None:
         return None
     if problem.tables and len(problem.axes) == 1 and Cells().obstacle(problem) is None:
         return (Cells(),), ("linear on a line, with a spline through a table: polynomials on cells",)
+    if problem.tables and March().obstacle(problem) is None and March().kind(problem) == "cells":
+        reason = "linear, with a spline through a table, which bends: cells, one time slab after another"
+        return (March(), LeastSquares(only_above=SOLVED_BELOW)), (reason,)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
     bent = _smoothing(problem) and any(breaks(problem)[: problem.time])
@@ -183,6 +184,10 @@ def _linear(problem: Problem) -> Choice | None:
     march = March(only_above=FINER_ABOVE)
     marches = march.obstacle(problem) is None
     series = LeastSquares().obstacle(problem) is None
+    if marches and len(problem.axes) > 2 and march.kind(problem) == "grid" and not decoupled(problem):
+        reason = f"linear in a box with sides, where waves do not decouple: {MARCHED['grid']}"
+        behind = (LeastSquares(only_above=SOLVED_BELOW),) if series else ()
+        return (March(), *behind), (reasons[0], reason)
     if marches and march.kind(problem) != "series" and (bent or clashes(problem)):
         how = "has a bend or a jump" if bent else "jumps"
         reasons.append(f"linear, but the solution {how} at the start: one time slab after another")
@@ -272,3 +277,6 @@ def _structure(problem: Problem) -> str:
         signs = dict.fromkeys(signs[i] for signs in middle_parities(problem).values())
         parts += [f"{MIDDLE[sign]} the middle of {axis.name}" for sign in signs if sign]
     return "; ".join(parts) or "no symmetry in the symbols: harmonics and polynomials on every axis"
+
+
+RULES = (_ordinary, _rectangles, _region, _torn, _seamed, _linear, _waves, _marched)

@@ -19,8 +19,9 @@ from .. import library
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
-from ..inverse import fit
+from ..inverse import fit, posterior
 from ..inverse.plan import FitPlan, left_open
+from ..inverse.posterior import PosteriorPlan
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
 from ..measure.scores import errors, errors_json
@@ -60,7 +61,7 @@ def solve(
     *,
     out: str | Path | None = None,
     force: bool = False,
-    budget: float | str | None = None,
+    budget: float | str | Budget | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
     """Solve a problem: a `Problem`, a name of the library, or the path of a problem file.
@@ -151,7 +152,10 @@ def problem_of(problem: Problem | str | Path) -> Problem:
     return problem if isinstance(problem, Problem) else library.named(str(problem))
 
 
-def _clock(budget: float | str | None) -> Budget:
+def _clock(budget: float | str | Budget | None) -> Budget:
+    """A clock that runs from now on, unless it runs already."""
+    if isinstance(budget, Budget):
+        return budget
     return Budget() if budget is None else Budget(budget_seconds(str(budget)))
 
 
@@ -217,8 +221,8 @@ def carry_out(
         former = former_result(job.folder)
         seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
         solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
-        settled = not (carried.found and carried.found.free) and not (
-            job.problem.data and left_open(job.problem)
+        settled = not (carried.found and carried.found.free) and (
+            isinstance(job.plan, PosteriorPlan) or not (job.problem.data and left_open(job.problem))
         )
         decided = True
         known = judging.knows_its_error(solution.field)
@@ -249,6 +253,8 @@ def _carried(
             watcher = job.watcher or monitor
             if isinstance(job.plan, FitPlan):
                 found = fit.carry_out(job.problem, job.plan, watcher, clock)
+            elif isinstance(job.plan, PosteriorPlan):
+                found = posterior.carry_out(job.problem, job.plan, watcher, clock)
             else:
                 found = passes.carry_out(
                     job.problem, job.plan, watcher, job.folder, clock, resume=job.folder is not None

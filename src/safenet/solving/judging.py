@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
+from ..measure.misfit import in_other_units
 from ..measure.others import another
 from ..measure.scores import field_errors_json
 from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
 from ..problem import Problem
 from ..problem.facts.posedness import left_free
 from ..problem.facts.undecided import undecided
-from ..run.budget import Budget
+from ..run.budget import Budget, SpentError
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, pooled
 from ..solution import Solution
@@ -37,7 +38,10 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
     if carried.stopped:
         result.outcome = Outcome.OUT_OF_TIME
         kept = "the best is kept, and a run with a folder can be resumed"
-        result.stop_reason = f"The budget of {clock.total:g} s is spent; {kept}."
+        spent = (
+            "is spent" if clock.left < 0 else f"leaves {clock.left:.0f} s, less than the next part would take"
+        )
+        result.stop_reason = f"The budget of {clock.total:g} s {spent}; {kept}."
     elif result.outcome == Outcome.OUT_OF_TIME and not missed:
         pass  # solved, as far as can be told without an estimate
     elif carried.ending == Ending.GIVEN_UP:
@@ -48,6 +52,8 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         result.warnings.append(f"diverged: {result.stop_reason}")
     elif missed or not decided or (estimate or 0.0) > SOLVED_BELOW:
         result.outcome = Outcome.NOT_SOLVED
+    elif in_other_units(solution.problem, solution.field):
+        result.outcome = Outcome.NOT_SOLVED  # a warning has said so
     else:
         result.outcome = Outcome.SOLVED
     if missed and result.estimate is not None:
@@ -102,6 +108,36 @@ def _others(solution: Solution, clock: Budget) -> list[str]:
     return [f"{text}; add a condition that tells them apart"]
 
 
+def _weighed(solution: Solution) -> bool:
+    """A word where the estimate is large or explains little; False where it is not to be believed."""
+    result, residual = solution.result, solution.result.residual or 0.0
+    if data := missed_data(solution.problem, solution.field):
+        result.warnings.append(
+            f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
+            f"{data.relation.text} is missed by {share(data.missed)}; the problem has no solution, or nearly none "
+            "(an eigenvalue is hit, a condition is on the wrong side, or time runs backwards)"
+        )
+    elif (size := pooled(result.estimate)) is not None and size > SOLVED_BELOW:
+        result.warnings.append(f"the error is estimated at {share(size)} of the solution")
+    elif (
+        size is not None
+        and (result.estimate_left or 0.0) > ROUGH
+        and result.estimate_since is None  # else most of the residual is that of a jump at the start
+        and SOLVED_BELOW / 10 < residual <= SOLVED_BELOW  # above, it is not solved anyway
+    ):
+        result.warnings.append(
+            f"the residual of {share(residual)} is mostly left unexplained: the error may be far larger "
+            "than the estimate"
+        )
+        return False
+    return True
+
+
+def _late(result: Result) -> None:
+    result.outcome = Outcome.OUT_OF_TIME
+    result.stop_reason += "; the budget is spent, and the error was not estimated"
+
+
 def estimate(
     solution: Solution, carried: Carried, monitor: Monitor, clock: Budget, former: Result | None
 ) -> bool:
@@ -116,9 +152,9 @@ def estimate(
         return True
     if undecided(problem) and not getattr(solution.field, "weak", False):
         return False  # the doubts have said why
+    clock.found = True
     if clock.over() and not known:
-        result.outcome = Outcome.OUT_OF_TIME
-        result.stop_reason += " The budget is spent: the error was not estimated."
+        _late(result)
         return True
     decided = True
     try:
@@ -134,7 +170,7 @@ def estimate(
                 former.estimate_left,
                 former.estimate_since,
             )
-        elif (found := estimated(problem, solution.field, monitor)) and (
+        elif (found := estimated(problem, solution.field, monitor, clock, result.residual)) and (
             why := _undetermined(problem, found)
         ):
             result.warnings.append(why)
@@ -143,25 +179,9 @@ def estimate(
             result.estimate = field_errors_json(problem.unknowns, found.error, found.fields)
             result.estimate_left, result.estimate_since = found.left, found.since
             result.warnings += _others(solution, clock)
-        if data := missed_data(problem, solution.field):
-            result.warnings.append(
-                f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
-                f"{data.relation.text} is missed by {share(data.missed)}; the problem has no solution, or nearly none "
-                "(an eigenvalue is hit, a condition is on the wrong side, or time runs backwards)"
-            )
-        elif (size := pooled(result.estimate)) is not None and size > SOLVED_BELOW:
-            result.warnings.append(f"the error is estimated at {share(size)} of the solution")
-        elif (
-            size is not None
-            and (result.estimate_left or 0.0) > ROUGH
-            and result.estimate_since is None  # else most of the residual is that of a jump at the start
-            and SOLVED_BELOW / 10 < result.residual <= SOLVED_BELOW  # above, it is not solved anyway
-        ):
-            result.warnings.append(
-                f"the residual of {share(result.residual)} is mostly left unexplained: the error may be far larger "
-                "than the estimate"
-            )
-            decided = False
+        decided = _weighed(solution) and decided
+    except SpentError:
+        _late(result)
     except KeyboardInterrupt:
         result.outcome = Outcome.INTERRUPTED
         result.stop_reason = "Interrupted while the error was estimated; a run with a folder can be resumed."

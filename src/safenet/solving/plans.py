@@ -10,6 +10,7 @@ from ..direct.plan import DirectPlan, plan_of
 from ..direct.solver import SOLVERS, Solver
 from ..errors import SafeNetError, nearest
 from ..inverse.plan import Fit, FitPlan, generic
+from ..inverse.posterior import Posterior
 from ..problem import Problem
 from ..problem.facts.jumping import jumping
 from .auto import Auto
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from ..train.plan import Plan
     from ..train.solver import Train
 
-    AnySolver = Auto | Solver | Train | Fit
+    AnySolver = Auto | Solver | Train | Fit | Posterior
     AnyPlan = DirectPlan | Plan
-NAMES = ("auto", *SOLVERS, "fit", "train")
+DATA_ONLY = ("fit", "posterior")
+NAMES = ("auto", *SOLVERS, *DATA_ONLY, "train")
 
 
 def solver_named(name: str) -> AnySolver:
@@ -29,7 +31,7 @@ def solver_named(name: str) -> AnySolver:
         raise SafeNetError(f"there is no solver {name!r}", nearest(name, NAMES))
     if name == "train":
         return _train()
-    kinds: dict[str, type[AnySolver]] = {"auto": Auto, "fit": Fit, **SOLVERS}
+    kinds: dict[str, type[AnySolver]] = {"auto": Auto, "fit": Fit, "posterior": Posterior, **SOLVERS}
     return kinds[name]()
 
 
@@ -47,7 +49,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
         raise SafeNetError(f"{chosen.__name__} is a kind of solver", f"write sn.{chosen.__name__}()")
     if jumping(problem) and (problem.data or not isinstance(chosen, (Auto, Elements))):
         raise SafeNetError(
-            f"{problem.name}: a coefficient jumps under a derivative, and only elements know its flux",
+            f"{problem.name}: a coefficient jumps under a derivative, and only the solver elements handles such a flux",
             "leave out the solver, or interpolate the table linearly",
         )
     if hasattr(chosen, "plan"):
@@ -69,7 +71,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
 
 
 def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
-    """Gauss–Newton around a direct solver; a network where none can be inside."""
+    """Gauss–Newton around a direct solver; where none can be inside, a Gaussian posterior, or a network."""
     asked = solver.solver if isinstance(solver, Fit) else solver
     obstacle = Fit().obstacle(problem)
     if not problem.data:
@@ -104,6 +106,8 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
         raise SafeNetError(
             f"{problem.name}: {obstacle}", "leave out the solver, or train a network: sn.Train()"
         )
+    if obstacle and Posterior().obstacle(problem) is None:
+        return Posterior().plan(problem)
     plan = _train().plan(problem)
     why = obstacle or "no direct solver suits it"
     return replace(

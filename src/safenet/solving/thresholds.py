@@ -2,8 +2,6 @@
 
 EXACT_ABOVE = 1e-10  # residual of a sum of exact solutions above which one series is tried as well
 FINER_ABOVE = 1e-6  # residual of one series above which a march or cells follow
-RESIDUAL_SHARE = 1e-2  # of a tolerance on the error: the residual at which least squares and cells stop
-ASKED_FOR = 10.0  # times the work: what digits may cost that were asked for
 FEW_MODES = 500  # coefficients in one dense system that cost less than elements do
 LINE_TOLERANCE = 1e-9  # of waves on a line, unless another was asked for
 PERIODS = 4  # of what is given in time: beyond, a march of slabs costs more than steps on triangles

@@ -28,7 +28,7 @@ from ..problem.data import Measured
 from ..problem.numbers import Number
 from . import unknowns
 from .spread import block_count, summed
-from .weighting import Fixed, Weighting, Weights
+from .weighting import NTK, Fixed, Weighting, Weights
 
 # Points per Jacobian block: bounds the memory of J at CHUNK × parameters. On two cores 1024 and 2048 are alike; on an
 # H200 a step with 6,800 parameters takes 84 and 62 ms.
@@ -87,6 +87,24 @@ class OwnTerm(eqx.Module):
         return jnp.sqrt(self.weight / r.size) * r
 
 
+class Fresh(eqx.Module):
+    """x_i = lower + (upper − lower) u_i, u ~ U(0, 1)^d: uniform points in a box, others at every iteration."""
+
+    lower: Float[Array, " axes"]
+    upper: Float[Array, " axes"]
+    seed: Int[Array, ""]
+
+    def points(self, count: int, iteration: Int[Array, ""]) -> Float[Array, "n axes"]:
+        key = jax.random.fold_in(jax.random.key(self.seed), iteration)
+        shape = count, self.lower.shape[0]
+        return jax.random.uniform(key, shape, self.lower.dtype, self.lower, self.upper)
+
+
+def fresh_points(problem: Problem, seed: int, dtype: Any) -> Fresh:
+    lower, upper = (jnp.asarray([getattr(axis, end) for axis in problem.axes], dtype) for end in ("lo", "hi"))
+    return Fresh(lower, upper, jnp.asarray(seed, jnp.int32))
+
+
 class PhysicsLoss(eqx.Module):
     """The loss of a network's flat parameters θ; `field(θ)` is the network again.
 
@@ -103,6 +121,7 @@ class PhysicsLoss(eqx.Module):
     free: tuple[tuple[str, Number], ...] = eqx.field(
         static=True, default=()
     )  # unknown numbers: the last of θ
+    fresh: Fresh | None = None  # where Adam is given other points of the equations at every step
 
     def field(self, theta: Float[Array, " p"]) -> Any:
         network = theta[: theta.shape[0] - unknowns.size(self.free)] if self.free else theta
@@ -212,6 +231,13 @@ class PhysicsLoss(eqx.Module):
         """The same loss with these weights."""
         return replace(self, weights=weights)
 
+    def renewed(self, iteration: Int[Array, ""]) -> PhysicsLoss:
+        """The same loss at the points of an iteration, where these are not the same for all."""
+        if self.fresh is None:
+            return self
+        count = next(term.points.shape[0] for term in self.terms if term.equation)
+        return self.at(self.fresh.points(count, iteration))
+
     def yardstick(self, total: Float[Array, ""], terms: Float[Array, " k"]) -> Float[Array, ""]:
         """Σ_k λ_k L_k with the plan's λ: the same measure at every θ, whatever the weights have become."""
         if isinstance(self.weighting, Fixed):
@@ -219,9 +245,18 @@ class PhysicsLoss(eqx.Module):
         weights = [*(term.weight for term in self.terms), *(term.weight for term in self.own)]
         return jnp.sum(jnp.stack(weights) * terms)
 
+    def equations_alone(self) -> PhysicsLoss:
+        """The loss without conditions, data and the user's own terms."""
+        terms = tuple(term for term in self.terms if term.equation)
+        weights = (
+            self.weights[: len(terms)]
+            if isinstance(self.weighting, NTK) and self.weights is not None
+            else self.weights
+        )
+        return replace(self, terms=terms, own=(), weights=weights)
+
     def equation_residuals(self, theta: Float[Array, " p"]) -> tuple[Float[Array, " _"], ...]:
-        equations = replace(self, terms=tuple(term for term in self.terms if term.equation), own=())
-        return tuple(equations.residuals(theta))
+        return tuple(self.equations_alone().residuals(theta))
 
     def at(self, interior: Float[Array, "n columns"]) -> PhysicsLoss:
         """The same loss with its equations at other points; a column behind the axes holds their shares."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .optimisers.adam import Adam
+from .optimisers.adam import Adam, MultiAdam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
 from .optimisers.nncg import NNCG
@@ -12,12 +12,12 @@ from .optimisers.varpro import VariableProjection
 from .staging import Stage
 
 __all__ = [
-    "DOUBLE",
     "LBFGS",
     "NNCG",
     "PHASES",
     "Adam",
     "LevenbergMarquardt",
+    "MultiAdam",
     "Optax",
     "Phase",
     "SSBroyden",
@@ -27,8 +27,17 @@ __all__ = [
 
 # VariableProjection and Stage are LevenbergMarquardt, too.
 Phase = Adam | LBFGS | SSBroyden | NNCG | LevenbergMarquardt | Optax
-DOUBLE = (SSBroyden, NNCG, LevenbergMarquardt)  # those that single precision would mislead
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
-    for phase in (Adam, LBFGS, SSBroyden, NNCG, LevenbergMarquardt, VariableProjection, Stage, Optax)
+    for phase in (
+        Adam,
+        MultiAdam,
+        LBFGS,
+        SSBroyden,
+        NNCG,
+        LevenbergMarquardt,
+        VariableProjection,
+        Stage,
+        Optax,
+    )
 }

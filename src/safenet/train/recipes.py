@@ -1,6 +1,6 @@
 """A recipe is a named schedule, with what it asks of points, precision and network. New ones are lines in the table.
 
-paper-1    30k Adam, 10k L-BFGS                 paper-3a   20k Adam, 20k L-BFGS
+paper-1    30k Adam, 10k L-BFGS                 paper-3a   20k Adam, 20k L-BFGS     (-1-torch: 200k L-BFGS)
 paper-3b   10k Adam, 30k L-BFGS                 paper-3c    5k Adam, 35k L-BFGS
 paper-3d   25k Adam, 10k L-BFGS, 5k Adam        paper-3e   Adam to a plateau, L-BFGS to 40k in all
 paper-4   100k Adam                             paper-2    3k Adam, 10k L-BFGS, Adam to 37k in all, 3k L-BFGS,
@@ -19,11 +19,10 @@ import jax
 from .. import listed
 from ..errors import SafeNetError, nearest
 from ..networks.methods import TRAINED_DENSELY
-from .optimisers.adam import Adam
+from .optimisers.adam import Adam, MultiAdam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
 from .optimisers.nncg import NNCG
-from .optimisers.own import Optax
 from .optimisers.ssbroyden import SSBroyden
 from .optimisers.varpro import VariableProjection
 from .phases import Phase
@@ -35,6 +34,7 @@ class Recipe:
     """Phases, and what goes with them where the user says nothing."""
 
     phases: tuple[Phase, ...]
+    sparing: tuple[Phase, ...] = ()  # instead, where a dense inverse Hessian would not fit
     until: tuple[int, ...] = ()  # the iterations in all at which a phase ends (0: its own count)
     rates: tuple[float, ...] = ()  # the rates of the first Adam to choose from
     network: Mapping[str, Any] = field(
@@ -53,11 +53,14 @@ RECIPES: dict[str, Recipe] = {
     # Sizes for a GPU, where 60,000 steps take about a minute; `SMALL` has those for a CPU.
     "default": Recipe(
         (Adam(1_000), SSBroyden(60_000, resample=500)),
+        sparing=(Adam(1_000), LBFGS(60_000)),
         network=TRAINED_DENSELY,
         interior=10_000,
         condition=1_000,
     ),
     "paper-1": _paper((Adam(30_000), LBFGS(10_000))),
+    # An iteration as the code counts that the paper follows: a call of torch's `step`, up to 20 of ours.
+    "paper-1-torch": _paper((Adam(30_000), LBFGS(200_000, history=100))),
     # η, a constant in the first phase, is halved in the second Adam.
     "paper-2": _paper(
         (Adam(3_000, decay=1.0), LBFGS(10_000), Adam(24_000, rate=5e-4), LBFGS(3_000)),
@@ -73,6 +76,7 @@ RECIPES: dict[str, Recipe] = {
         until=(0, 40_000),
     ),
     "paper-4": _paper((Adam(100_000),)),
+    "multiadam": _paper((MultiAdam(30_000), LBFGS(10_000))),
     "ssbroyden": Recipe(
         (Adam(1_000), SSBroyden(20_000)),
         network={"features": 64, "width": 32},
@@ -96,7 +100,8 @@ RECIPES: dict[str, Recipe] = {
 }
 SMALL = replace(
     RECIPES["default"],
-    phases=(Adam(1_000), SSBroyden(30_000, resample=500)),
+    phases=(Adam(1_000), SSBroyden(20_000, resample=500)),
+    sparing=(Adam(1_000), LBFGS(20_000)),
     network={**TRAINED_DENSELY, "features": 32, "width": 20, "depth": 2},
     interior=2_000,
     condition=200,
@@ -115,7 +120,5 @@ def scaled(phase: Phase, scale: float) -> Phase:
     """The phase with `scale` times its iterations; a patience is a number of iterations, too."""
     if scale == 1.0:
         return phase
-    shorter = replace(phase, iterations=max(1, round(scale * phase.iterations)))
-    if isinstance(shorter, (Adam, LevenbergMarquardt, Optax)) and shorter.patience:
-        return replace(shorter, patience=max(1, round(scale * shorter.patience)))
-    return shorter
+    counts = {name: getattr(phase, name) for name in phase.counted}
+    return replace(phase, **{name: max(1, round(scale * count)) for name, count in counts.items() if count})

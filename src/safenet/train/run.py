@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import SafeNetError
 from ..fields.saved import check_size
 from ..measure.heldout import held_out
-from ..measure.points import Points, sample
+from ..measure.points import FRESH, Points, sample
 from ..networks.methods import build
 from ..problem import Problem
 from ..run.budget import Budget
@@ -30,7 +30,7 @@ from ..run.folder import undamaged
 from ..run.found import Found
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord
-from .objective import PhysicsLoss, own_name, physics_loss, term_names
+from .objective import PhysicsLoss, fresh_points, own_name, physics_loss, term_names
 from .optimisers.status import CAPACITY, State, Status, sentence
 from .phases import Phase
 from .plan import Plan
@@ -133,7 +133,7 @@ class Run:
         spread = everywhere(loss)
         record = self.record(phase.name)
         clock = time.monotonic()
-        self.monitor.phase(phase.name, "compiling")
+        self.monitor.phase(phase.name, "compiling, which may take a minute or more")
         state = self.state if self.state is not None else everywhere(phase.start(spread, theta))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
         points = self.points
@@ -219,7 +219,10 @@ class Run:
             if self.own.points is not None:
                 points = Points(self.own.points, points.conditions)
             weighed = weighting(plan.network)
-            self._loss = physics_loss(self.problem, network, points, plan.weighing, weighed, self.own.terms)
+            loss, theta = physics_loss(self.problem, network, points, plan.weighing, weighed, self.own.terms)
+            if plan.sampler == FRESH:
+                loss = replace(loss, fresh=fresh_points(self.problem, plan.seed, theta.dtype))
+            self._loss = loss, theta
         loss, theta = self._loss
         loss = loss if self.points is None else loss.at(self.points)
         return loss.weighted(self.weights), theta if self.theta is None else self.theta

@@ -21,18 +21,15 @@ import numpy as np
 
 from ..errors import SafeNetError, nearest
 from ..features.fourier import MOST
-from ..measure.points import SAMPLERS
-from ..networks.methods import METHODS, Method, build, method
+from ..measure.points import FRESH, SAMPLERS
+from ..networks.methods import METHODS, Method, build, method, settled
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
 from .objective import own_name, term_names
-from .optimisers.lbfgs import LBFGS
-from .optimisers.own import Optax
-from .optimisers.ssbroyden import SSBroyden
-from .phases import DOUBLE, Phase, Stage, VariableProjection
+from .phases import Phase
 from .plan import OWN, SCOUT, Plan, checked_seed
 from .recipes import Recipe, recipe, scaled
-from .thresholds import DENSE_PARAMETERS
+from .thresholds import DENSE_PARAMETERS, DENSE_SHARE
 
 PRECISIONS = ("float32", "float64")
 OPTIONS = {item.name for item in fields(Method)}
@@ -146,9 +143,13 @@ class Train:
         if self.recipe != OWN and recipe(self.recipe).linear and not problem.linear:
             return f"the recipe {self.recipe} is for linear problems, and this one is not"
         phases = self.own.phases or recipe(self.recipe).phases
-        alone = [phase.name for phase in phases if isinstance(phase, (Stage, VariableProjection))]
+        alone = [phase.name for phase in phases if not phase.finds_numbers]
         if problem.unknown and alone:
             return f"{alone[0]} finds no unknown numbers"
+        if self.sampler == FRESH and problem.region is not None:
+            return "fresh points are drawn in a box, and this domain is none"
+        if self.sampler == FRESH and self._network(Recipe(())).weighting == "rba":
+            return "a weight for each point needs points that stay"
         return None
 
     # ---- checks, each with its remedy
@@ -200,9 +201,11 @@ class Train:
         """The run as data: names and options resolved, sizes chosen for the problem and the device, with reasons."""
         obstacle = self.obstacle(problem)
         if obstacle:
-            raise SafeNetError(f"{problem.name}: {obstacle}", "use another recipe, e.g. levenberg-marquardt")
+            raise SafeNetError(
+                f"{problem.name}: {obstacle}", "use another recipe or sampler, e.g. levenberg-marquardt"
+            )
         usual = Recipe(()) if self.recipe == OWN else recipe(self.recipe)
-        chosen = self._network(usual)
+        chosen = settled(problem, self._network(usual))
         interior, condition = self._counts(usual)
         precision = self.precision or self._own_precision() or usual.precision
         plan = Plan(
@@ -222,7 +225,7 @@ class Train:
             **self._weights(problem),
         )
         phases, reasons = self._phases(problem, plan, usual)
-        short = [phase.name for phase in phases if isinstance(phase, DOUBLE)]
+        short = [phase.name for phase in phases if phase.double]
         if plan.precision == "float32" and short:
             raise SafeNetError(
                 f"{short[0]} needs float64", "leave out the precision, or choose a paper recipe"
@@ -272,7 +275,7 @@ class Train:
         """What a plan cannot hold, by name."""
         found = [f"network {type(self.own.module).__name__}"] if self.own.module is not None else []
         found += [f"network {self.own.factory.__name__}"] if self.own.factory is not None else []
-        found += [f"optimiser {phase.label}" for phase in self.own.phases if isinstance(phase, Optax)]
+        found += [phase.code for phase in self.own.phases if phase.code]
         found += [f"term {own_name(function)}" for _, function in self.own.terms]
         found += ["points"] if self.own.points is not None else []
         found += ["start"] if self.own.start is not None else []
@@ -282,17 +285,16 @@ class Train:
         self, problem: Problem, plan: Plan, usual: Recipe
     ) -> tuple[tuple[Phase, ...], tuple[str, ...]]:
         """The recipe's phases; L-BFGS instead of a dense inverse Hessian where that would not fit."""
-        phases = self.own.phases or usual.phases
-        if self.recipe != "default":
-            return phases, ()
-        size, most = self._parameters(problem, plan), DENSE_PARAMETERS[jax.default_backend() != "cpu"]
+        if not usual.sparing:
+            return self.own.phases or usual.phases, ()
+        size, most = self._parameters(problem, plan), most_dense()
         few = [f"{len(problem.axes)} axes: Fourier products of two of them at a time"]
         said = few if len(problem.axes) > MOST and not (self.own.module or self.own.factory) else []
         if size <= most:
             why = f"{size} parameters: self-scaled Broyden with a dense inverse Hessian, in float64"
-            return phases, (*said, why)
+            return usual.phases, (*said, why)
         why = f"{size} parameters are too many for a dense inverse Hessian ({most} at most here): L-BFGS"
-        return tuple(LBFGS(p.iterations) if isinstance(p, SSBroyden) else p for p in phases), (*said, why)
+        return usual.sparing, (*said, why)
 
     def _parameters(self, problem: Problem, plan: Plan) -> int:
         if self.own.module is not None:
@@ -301,6 +303,14 @@ class Train:
             lambda key: build(problem, plan.network, key=key, dtype=jnp.dtype(plan.precision))
         )
         return parameter_count(eqx.filter_eval_shape(make, jax.random.key(0)))
+
+
+def most_dense() -> int:
+    """The most parameters for which a dense inverse Hessian pays, and fits, on this device."""
+    if jax.default_backend() == "cpu":
+        return DENSE_PARAMETERS[False]
+    memory = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", math.inf)
+    return int(min(DENSE_PARAMETERS[True], math.sqrt(DENSE_SHARE * memory / (3 * 8))))
 
 
 def _terms(given: Any) -> tuple[tuple[float, Callable[[Any], Any]], ...]:

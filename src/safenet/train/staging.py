@@ -46,6 +46,7 @@ class Stage(LevenbergMarquardt):
     features: int = 64
     width: int = 16
     name: ClassVar[str] = "second network"
+    finds_numbers: ClassVar[bool] = False
 
     def network(
         self, problem: Problem, loss: PhysicsLoss, theta: Float[Array, " p"], chosen: Method, key: Array

@@ -30,7 +30,7 @@ class ResidualPlot:
         from bokeh.plotting import figure
 
         self.source = ColumnDataSource({"seconds": [], "residual": []})
-        self.began = time.monotonic()
+        self.began, self.points = time.monotonic(), 0
         plot: Any = figure(
             height=180,
             sizing_mode="stretch_width",
@@ -46,7 +46,7 @@ class ResidualPlot:
         self.pane = pn.Column(sizing_mode="stretch_width")
 
     def clear(self) -> None:
-        self.began = time.monotonic()
+        self.began, self.points = time.monotonic(), 0
         self.pane.clear()
         changed(lambda: self.source.update(data={"seconds": [], "residual": []}), [self.plot])
 
@@ -54,7 +54,8 @@ class ResidualPlot:
         if isfinite(residual) and residual > 0:
             new = {"seconds": [time.monotonic() - self.began], "residual": [residual]}
             changed(lambda: self.source.stream(new), [self.plot])
-            if not len(self.pane):
+            self.points += 1
+            if self.points == 2:  # one point is no curve
                 self.pane.append(self.plot)
 
 

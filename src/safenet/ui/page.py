@@ -11,15 +11,16 @@ from typing import Any
 
 import panel as pn
 
-from .. import library, listed
+from .. import library
 from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
 from ..problem.language.latex import latex, latex_name, latex_relation
 from ..solution import Solution, load
-from ..solving.plans import NAMES, plan_for
+from ..solving.plans import DATA_ONLY, NAMES, plan_for
 from ..views.explore import Explorer
 from ..views.notebook import solution_html
+from .gallery import gallery
 from .history import ResidualPlot, free_folder, past_runs, runs_table
 from .process import Process
 from .statement import BOXES, Statement, read, script
@@ -84,11 +85,7 @@ class Page:
     # ---- what is on it
 
     def _left(self) -> None:
-        titles = {"your own (heat equation)": ""} | {
-            text: name for name, text in listed.titles(listed.problems()).items()
-        }
-        self.gallery = pn.widgets.Select(label="Gallery", options=titles, sizing_mode="stretch_width")
-        self.gallery.param.watch(self._picked, "value")
+        self.gallery = gallery(self._picked)
         self.boxes = {
             key: pn.widgets.TextAreaInput(
                 label=key.capitalize(),
@@ -111,7 +108,9 @@ class Page:
 
     def _right(self) -> None:
         self.plan = pn.pane.HTML("", sizing_mode="stretch_width", css_classes=["plan"])
-        self.solver = pn.widgets.Select(label="Solver", options=[n for n in NAMES if n != "fit"], width=150)
+        self.solver = pn.widgets.Select(
+            label="Solver", options=[n for n in NAMES if n not in DATA_ONLY], width=150
+        )
         self.solver.param.watch(lambda _: self._check(), "value")
         self.budget = pn.widgets.TextInput(label="Time limit", placeholder="e.g. 60s", width=110)
         self.go = pn.widgets.Button(label="Solve", color="primary", width=110)
@@ -145,6 +144,7 @@ class Page:
     def view(self) -> Any:
         """Two columns that become one on a narrow screen."""
         left = pn.Column(
+            pn.pane.HTML("<b>Gallery</b>: pick a problem, then change it"),
             self.gallery,
             self.title,
             *(self.boxes[key] for key in BOXES),
@@ -175,16 +175,18 @@ class Page:
     # ---- stating
 
     def _fill(self, statement: Statement) -> None:
-        self.title.value = statement.name
-        for key, box in self.boxes.items():
-            box.value = getattr(statement, key)
+        texts = {self.title: statement.name} | {
+            box: getattr(statement, key) for key, box in self.boxes.items()
+        }
+        for box, text in texts.items():
+            box.param.update(value=text, value_input=text)  # the second is what was typed there last
 
     def _statement(self) -> Statement:
         typed = {key: box.value_input or box.value or "" for key, box in self.boxes.items()}
         return Statement(self.title.value_input or self.title.value or "", **typed)
 
-    def _picked(self, event: Any) -> None:
-        self._fill(Statement.of(library.problem(event.new).toml()) if event.new else EXAMPLE)
+    def _picked(self, name: str) -> None:
+        self._fill(Statement.of(library.problem(name).toml()) if name else EXAMPLE)
         self._check()
 
     def _typing(self, _: Any) -> None:

@@ -16,18 +16,22 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
 from ..problem import Problem
 from ..run.progress import Lines
 
+DETAIL = Column(ratio=1, no_wrap=True, overflow="ellipsis")
 ERROR_EVERY = 4.0  # seconds between looks at the error: it is for the eye only and should not cost much
 
 
 class TimeLeft(ProgressColumn):
+    """Of the phase, or pass, that runs: whether another follows is decided by what it leaves."""
+
     def render(self, task: Task) -> Text:
         left = task.time_remaining if task.total else None
-        return Text(f"{left:.0f} s left" if left is not None else "", style="dim")
+        return Text(f"{left:.0f} s left in this phase" if left is not None else "", style="dim")
 
 
 class ConsoleMonitor(Lines):
@@ -41,12 +45,14 @@ class ConsoleMonitor(Lines):
         self.progress = Progress(
             SpinnerColumn(),
             TextColumn("[bold]{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[detail]}", markup=False),
+            BarColumn(bar_width=14),
             TimeElapsedColumn(),
             TimeLeft(),
+            # Last, and cut where the line ends: it is the detail that may be long.
+            TextColumn("{task.fields[detail]}", markup=False, table_column=DETAIL),
             console=self.console,
             transient=True,
+            expand=True,
         )
         self.task = self.progress.add_task("starting", total=None, detail="")
         self.looked = self.began

@@ -46,7 +46,8 @@ def cuts(solution: Solution, at: Mapping[str, Any], drawn: int = 2) -> list[Cut]
     free = [i for i in range(len(problem.axes)) if i not in values]
     if not free:
         raise SafeNetError(
-            "every axis is held, and a point is no picture", "call the solution: sol(x=…, t=…)"
+            "every axis is held, which leaves a single point and no picture",
+            "call the solution: sol(x=…, t=…)",
         )
     for index in free[drawn:]:
         values[index] = _usual(solution, index)

@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ..inverse.posterior import Posterior
 from ..measure.scores import POOLED, l2re_text
 from ..measure.thresholds import ROUGH
 from ..problem import Problem
@@ -20,9 +21,7 @@ from ..solving.plans import plan_for
 
 
 def describe(problem: Problem, networks: bool = False) -> dict[str, Any]:
-    """Everything the symbols say, as data; with `networks`, also the sizes of the networks, which are built for it."""
-    from ..features import domain_expressions
-
+    """Everything the symbols say, as data; with `networks`, also their features and sizes, for which JAX is loaded."""
     plan = plan_for(problem if problem.data else problem.forward())
     return {
         "name": problem.name,
@@ -44,7 +43,6 @@ def describe(problem: Problem, networks: bool = False) -> dict[str, Any]:
             field: dict(zip(problem.axis_names, kinds, strict=True))
             for field, kinds in axis_kinds(problem).items()
         },
-        "features": [written(expression) for expression in domain_expressions(problem)],
         "named_frequencies": dict(
             zip(problem.axis_names, map(list, named_frequencies(problem)), strict=True)
         ),
@@ -61,7 +59,7 @@ def _networks(problem: Problem) -> dict[str, Any]:
     import jax
     import numpy as np
 
-    from ..features import FourierProducts, fourier_products
+    from ..features import FourierProducts, domain_expressions, fourier_products
     from ..networks.methods import METHODS, build
     from ..train.solver import Train
 
@@ -73,6 +71,7 @@ def _networks(problem: Problem) -> dict[str, Any]:
         np.asarray(products.omega) if isinstance(products, FourierProducts) else None
     )  # else of pairs of axes
     return {
+        "features": [written(expression) for expression in domain_expressions(problem)],
         "literal_frequencies": {}
         if omega is None
         else {name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)},
@@ -138,7 +137,7 @@ def description_text(facts: dict[str, Any]) -> str:
         section(
             "reference", [f"independent, accurate to {facts['reference_accuracy']:.0e}; used only to score"]
         )
-    section("features read off the conditions", facts["features"])
+    section("features taken from the conditions", facts.get("features", []))
     section(
         "along each axis",
         [
@@ -200,7 +199,7 @@ def result_text(solution: Solution, folder: Path) -> str:
         lines.append(f"  residual        {result.residual:.2e} (relative, on unseen points)")
     lines.append(
         f"  work            {_count(result.iterations, 'iteration')}, {_count(result.evaluations, 'evaluation')}, "
-        f"{_count(result.parameters, 'parameter')}, {result.wall_seconds:.1f} s"
+        f"{_count(result.parameters, 'parameter' if result.method else 'coefficient')}, {result.wall_seconds:.1f} s"
     )
     lines += [f"  why             {reason}" for reason in result.reasons]
     lines.append(f"  stopped         {result.stop_reason}")
@@ -232,7 +231,9 @@ def _estimate_lines(result: Result) -> list[str]:
         return []
     # What a correction leaves of the residual is rougher than the correction can be.
     rough = (result.estimate_left or 0.0) > ROUGH
-    more, why = (" or more", "; the rest of the residual is too rough to tell") if rough else ("", "")
+    more, why = (" or more", "; part of the residual is too rough to be explained") if rough else ("", "")
+    if result.solver == Posterior.name:
+        return [f"  error           {_size(error)} (one standard deviation given the data, relative)"]
     numbers = " for these numbers" if result.found else ""
     after = numbers if result.estimate_since is None else f"{numbers} from t = {result.estimate_since:.3g} on"
     lines = [f"  error           {_size(error)}{more} (estimated relative error{after}{why})"]
@@ -254,7 +255,7 @@ def _error_lines(solution: Solution) -> list[str]:
     lines = [f"  L2RE            {l2re_text(result.l2re, result.reference_accuracy)}"]
     if isinstance(result.l2re, dict):
         lines.append(
-            "                  pooled: all fields as one vector, large ones weigh more; mean: of the fields' own"
+            "                  pooled: all fields as one vector, large ones weigh more; mean: over the fields"
         )
     return [*lines, f"  largest error   {result.max_error:.2e}"]
 

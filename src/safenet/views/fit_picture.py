@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,63 @@ def plot_fit(solution: Solution) -> Picture:
     """A row for each kind of data: the values with the fit, and their residuals."""
     problem = solution.problem
     functions = [found for found in solution.found.values() if isinstance(found, FoundFunction)]
-    rows = len(problem.measured) + len(functions)
-    figure = Picture(figsize=(9.6, 3.4 * rows + 0.6), layout="constrained")
-    axes = figure.subplots(rows, 2, squeeze=False)
+    spreads = problem.unknowns if hasattr(solution.field, "std") and len(problem.axes) < 3 else ()
+    rows = len(problem.measured) + len(functions) + len(spreads)
+    # In a plane the values are drawn where they were measured, on what was found there.
+    mapped = len(problem.axes) == 2 and any(m.name in problem.unknowns for m in problem.measured)
+    figure = Picture(figsize=(14.4 if mapped else 9.6, 3.4 * rows + 0.6), layout="constrained")
+    panels = figure.subplots(rows, 3 if mapped else 2, squeeze=False)
+    axes = panels[:, -2:]
     gaps = misfit(problem, solution.field)
     for row, (measured, gap) in enumerate(zip(problem.measured, gaps, strict=True)):
+        if mapped:
+            _mapped(panels[row, 0], solution, measured)
         if len(problem.axes) == 1:
             _along(axes[row, 0], measured, gap, problem.axis_names[0])
         else:
             _against(axes[row, 0], measured, gap)
         _residuals(axes[row, 1], measured, gap, problem.axis_names[-1])
+    for panel in panels[len(problem.measured) :, 0] if mapped else ():
+        panel.set_axis_off()
     for row, function in enumerate(functions, len(problem.measured)):
         _function(axes[row], function)
+    for row, name in enumerate(spreads, rows - len(spreads)):
+        _spread(axes[row], solution, name)
     return figure
+
+
+def _mapped(ax: Axes, solution: Solution, measured: Measured) -> None:
+    """The field as a map, and on it the measured values in the same colours: where they agree they are not seen."""
+    if measured.name not in solution.problem.unknowns:
+        ax.set_axis_off()
+        return
+    names = solution.problem.axis_names
+    ticks = [np.linspace(axis.lo, axis.hi, 161) for axis in solution.problem.axes]
+    mesh = dict(zip(names, np.meshgrid(*ticks, indexing="ij"), strict=True))
+    values = solution.sampled(mesh)[0][measured.name]
+    low = float(min(np.nanmin(values), measured.values.min()))
+    high = float(max(np.nanmax(values), measured.values.max()))
+    shown = ax.pcolormesh(*ticks, values.T, shading="gouraud", rasterized=True, vmin=low, vmax=high)
+    size = 18 if len(measured.values) <= 500 else 4
+    x, y = measured.points.T
+    ax.scatter(x, y, s=size, c=measured.values, vmin=low, vmax=high, edgecolors="white", linewidths=0.4)
+    ax.figure.colorbar(shown, ax=ax).set_label(f"{measured.name}: fit, and values (dots)", fontsize=WORDS)
+    ax.set_xlabel(math(names[0]))
+    ax.set_ylabel(math(names[1]))
+
+
+def _spread(axes: Any, solution: Solution, name: str) -> None:
+    """The posterior mean and its standard deviation: as maps, or a line with two standard deviations around it."""
+    names = solution.problem.axis_names
+    ticks = [np.linspace(axis.lo, axis.hi, 121) for axis in solution.problem.axes]
+    mesh = dict(zip(names, np.meshgrid(*ticks, indexing="ij"), strict=True))
+    fields, spreads = solution.sampled(mesh)[0], solution.std(**mesh)
+    spread = spreads[name] if isinstance(spreads, dict) else spreads
+    label = f"{name}({', '.join(names)})"
+    _panels(axes, ticks, (fields[name], spread), (f"mean of {label}", f"standard deviation of {name}"), names)
+    if len(ticks) == 2:
+        for m in solution.problem.measured:
+            axes[1].plot(*m.points.T, ".", ms=4, color="white", mec=ink(), mew=0.3)
 
 
 def _function(axes: Any, function: FoundFunction) -> None:
@@ -41,18 +86,24 @@ def _function(axes: Any, function: FoundFunction) -> None:
     mesh = dict(zip(function.of, [*np.meshgrid(*ticks, indexing="ij"), *middles], strict=True))
     value, error = function(**mesh), function.error(**mesh)
     names = f"{function.name}({', '.join(function.of)})", f"standard error of {function.name}"
-    for ax, values, name in zip(axes, (value, error), names, strict=True):
-        ax.set_xlabel(math(function.of[0]))
+    _panels(axes, ticks, (value, error), names, function.of)
+
+
+def _panels(axes: Any, ticks: Any, pair: tuple[Any, Any], names: tuple[str, str], of: Sequence[str]) -> None:
+    """A function and its standard error side by side: maps, or a line with two standard errors around it."""
+    value, error = pair
+    for ax, values, name in zip(axes, pair, names, strict=True):
+        ax.set_xlabel(math(of[0]))
         if values is None:
             ax.set_axis_off()
-        elif len(lines) > 1:
+        elif len(ticks) > 1:
             shown = ax.pcolormesh(*ticks, values.T, shading="gouraud", rasterized=True)
-            ax.figure.colorbar(shown, ax=ax, label=name)
-            ax.set_ylabel(math(function.of[1]))
+            ax.figure.colorbar(shown, ax=ax).set_label(name, fontsize=WORDS)
+            ax.set_ylabel(math(of[1]))
         else:
             ax.plot(ticks[0], values, color=colour(0), lw=1.4)
             ax.set_ylabel(name, fontsize=WORDS)
-    if error is not None and len(lines) == 1:
+    if error is not None and len(ticks) == 1:
         axes[0].fill_between(ticks[0], value - 2 * error, value + 2 * error, color=colour(0), alpha=0.2, lw=0)
 
 

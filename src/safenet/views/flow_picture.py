@@ -52,7 +52,7 @@ def plot_flow(solution: Solution, pair: tuple[str, str]) -> Picture:
         if exact is not None:
             error = np.abs(values - exact)
             title = error_title(name, error, exact)
-            plane.show(axes[row, 1], error, title, error=True, **error_colours(error))
+            plane.show(axes[row, 1], error, title, error=True, **error_colours(error, exact))
     return figure
 
 

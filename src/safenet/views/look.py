@@ -138,21 +138,30 @@ def error_range(error: np.ndarray) -> tuple[float, float]:
     return max(min(low, high / 100), high / 10**DECADES), high
 
 
-def error_colours(error: np.ndarray) -> dict[str, Any]:
-    """Logarithmic colours for an error; zeros, which no logarithm has, get the lowest."""
+def error_colours(error: np.ndarray, exact: np.ndarray | None = None) -> dict[str, Any]:
+    """Logarithmic colours for an error; zeros, which no logarithm has, get the lowest.
+
+    Rounding has a linear scale, on which its noise is dark: a logarithm would draw stripes that mean nothing.
+    """
     from matplotlib.colors import LogNorm
 
+    if exact is not None and is_rounding(error, exact):
+        return {"cmap": "magma", "vmin": 0.0, "vmax": ROUNDING * float(np.nanmax(np.abs(exact)))}
     low, high = error_range(error)
     return {"cmap": "magma", "norm": LogNorm(low, high, clip=True)}
+
+
+def is_rounding(error: np.ndarray, exact: np.ndarray) -> bool:
+    """Whether an error is nothing but that of the arithmetic."""
+    if not (np.isfinite(exact).any() and np.isfinite(error).any()):
+        return False
+    return bool(np.nanmax(error) <= ROUNDING * np.nanmax(np.abs(exact)))
 
 
 def error_title(name: str, error: np.ndarray, exact: np.ndarray) -> str:
     """error |u − u*|, and that it is nothing but rounding where it is."""
     symbol = latex_name(name)
-    size = float(np.nanmax(np.abs(exact))) if np.isfinite(exact).any() else 0.0
-    largest = float(np.nanmax(error)) if np.isfinite(error).any() else np.inf
-    rounding = " (rounding)" if largest <= ROUNDING * max(size, 1e-300) else ""
-    return f"error $|{symbol} - {symbol}^*|${rounding}"
+    return f"error $|{symbol} - {symbol}^*|$" + " (rounding)" * is_rounding(error, exact)
 
 
 def colour_bar(ax: Axes, image: Any, error: np.ndarray | None = None) -> None:

@@ -102,7 +102,7 @@ def draw_plane(solution: Solution, name: str, cut: Cut, axes: list[Axes]) -> Non
         error = np.abs(values - exact)
         plane.show(axes[1], exact, f"reference ${latex_name(name)}^*${at}", **colours)
         title = error_title(name, error, exact) + at
-        plane.show(axes[2], error, title, error=True, **error_colours(error))
+        plane.show(axes[2], error, title, error=True, **error_colours(error, exact))
     without_empty(axes)
 
 
@@ -132,7 +132,7 @@ def draw_planes(solution: Solution, name: str, cuts: list[Cut], axes: list[list[
     if len(axes) > 1:
         exact = np.stack([np.asarray(reference) for _, reference in both])
         errors = np.abs(fields - exact)
-        colours, title = error_colours(errors), error_title(name, errors, exact)
+        colours, title = error_colours(errors, exact), error_title(name, errors, exact)
         for i, ax in enumerate(axes[1]):
             last = i == len(cuts) - 1
             plane.show(ax, errors[i], title, error=True, bar=last, **colours)

@@ -23,6 +23,7 @@ from .phase_picture import plot_system
 
 POINTS = 801  # of a line
 PANEL = 3.5  # inches
+BESIDE = 3  # fields of one map each, side by side
 
 
 def plot(solution: Solution, *what: str, style: str = "light", **at: Any) -> Picture:
@@ -66,36 +67,40 @@ def _laid_out(solution: Solution, rows: list[tuple[Solution, str, int]], places:
     problem, lines = solution.problem, len(places[0].drawn) == 1
     several = len(places) > 1 and not lines
     any_scored = any(scored(one) for one, _, _ in rows)
-    columns = len(places) if several else 1 if not any_scored else 2 if lines else 3
+    beside = min(len(rows), BESIDE) if not (lines or several or any_scored) else 1  # maps of several fields
+    columns = len(places) if several else beside if not any_scored else 2 if lines else 3
     plane = None if lines else Plane(problem, places[0].drawn)
     ratio = 0.72 if plane is None else min(max(plane.ratio, 0.25), 1.6)
     panel = 2.5 if several else PANEL if columns > 1 else 5.2
     losses = len(solution.history) > 1 and not any(solution.orders)
-    counts = [count for _, _, count in rows]
-    height = sum(counts) * (panel * ratio + 0.62) + 0.5 + (2.9 if losses else 0.0)
+    count = -(-sum(count for _, _, count in rows) // beside)
+    height = count * (panel * ratio + 0.62) + 0.5 + (2.9 if losses else 0.0)
     equal = plane is not None and plane.aspect == "equal" and not losses
     size = (max(columns * (panel + (0.55 if several else 1.05)) + 0.5, 5.4), height)
     figure = Picture(figsize=size, layout="compressed" if equal else "constrained")
-    grid = figure.add_gridspec(sum(counts) + losses, columns)
+    grid = figure.add_gridspec(count + losses, columns)
     first = 0
-    for one, name, count in rows:
-        panels = [[figure.add_subplot(grid[first + r, c]) for c in range(columns)] for r in range(count)]
+    for one, name, count_here in rows:
+        across = range(first % beside, first % beside + 1) if beside > 1 else range(columns)
+        down = range(first // beside, first // beside + count_here)
+        panels = [[figure.add_subplot(grid[r, c]) for c in across] for r in down]
         if lines:
             draw_lines(one, name, places, panels[0])
         elif several:
             draw_planes(one, name, places, panels)
         else:
             draw_plane(one, name, places[0], panels[0])
-        first += count
+        first += count_here
     if losses:
-        draw_losses(solution, figure.add_subplot(grid[first, :]))
+        draw_losses(solution, figure.add_subplot(grid[count, :]))
     return figure
 
 
 def title(solution: Solution) -> str:
     """What was solved, and below it how well: the error, its estimate and the residual on unseen points."""
     problem, result = solution.problem, solution.result
-    heading = (problem.title or problem.name).replace("$", r"\$")
+    named = problem.name if problem.name != "problem" else problem.equations[0].text
+    heading = (problem.title or named).replace("$", r"\$")
     if any(solution.orders) or not result.problem:  # a derivative, or a field that no solve has measured
         return heading
     error, estimate = pooled(result.l2re), pooled(result.estimate)
@@ -108,7 +113,7 @@ def title(solution: Solution) -> str:
         parts.append(f"relative L² error {size}")
     if estimate is not None:
         size = number(estimate, 0) if estimate >= 1e-16 else f"below {number(1e-16, 0)}"
-        parts.append(f"estimated error {size}")
+        parts.append(f"estimated error {size}" + (" for these numbers" if solution.found else ""))
     if result.residual is not None:
         parts.append(f"residual {number(result.residual, 0)}")
     if result.outcome != Outcome.SOLVED:

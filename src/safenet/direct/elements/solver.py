@@ -20,7 +20,7 @@ from ...problem.facts.elliptic import elliptic
 from ...problem.facts.jumping import jumping
 from ...run.budget import Budget
 from ...run.progress import Monitor
-from ..state import Direct
+from ..state import Direct, Parts
 from ..steps.richardson import relative
 from ..thresholds import (
     ELEMENTS_DEGREES,
@@ -30,6 +30,7 @@ from ..thresholds import (
     ELEMENTS_ROUNDING,
     ELEMENTS_STUCK,
     ELEMENTS_TORN,
+    LEVELS_GROW,
     UNSOLVED,
 )
 from .galerkin import Galerkin
@@ -61,6 +62,9 @@ class Elements:
             return refusal.message
         return None
 
+    def aimed(self, tol: float) -> Elements:
+        return replace(self, tolerance=tol)
+
     def passes(self, problem: Problem) -> tuple[Elements, ...]:
         return (self,)
 
@@ -77,7 +81,8 @@ class Elements:
         degree, parts, poor = 1 if torn else ELEMENTS_DEGREES[0], 1, 0
         before: np.ndarray | None = None
         gaps: list[np.ndarray] = []
-        best, cut = Direct(), False
+        best, cut, levels = Direct(), False, Parts(budget, LEVELS_GROW)
+        levels.over()
         while True:
             grid = mesh(problem, system, parts, layers)
             galerkin = Galerkin(problem, system, grid, degree)
@@ -108,7 +113,7 @@ class Elements:
                 yield self._ended(best, f"the estimated error is {best.residual:.0e}")
                 return
             yield replace(best, done=False)
-            if budget.over():
+            if levels.over():
                 yield replace(best, stopped=True)
                 return
             if (

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy.sparse import block_array, block_diag, coo_matrix, csc_matrix, csr_matrix, diags_array
 
 from ...fields.triangles import MIDDLES, linear, located, mapped, quadratic
 from ...measure.compiled import compiled
@@ -62,7 +62,7 @@ class Assembly:
         self.x, jacobian = mapped(corners, xi)
         self.w = np.tile(self.weights, len(cells)) * np.abs(np.linalg.det(jacobian))
         inverse = np.linalg.inv(jacobian)
-        self.B: dict[Table, csr_matrix] = {}
+        self.B: dict[Table, scipy.sparse.csr_matrix] = {}
         self._dense: dict[Table, np.ndarray] = {}  # the same, (cells, points, functions)
         for few, functions in ((self.linear, linear), (cells.shape[1], quadratic)):
             if few not in self.few.values():
@@ -73,10 +73,10 @@ class Assembly:
                 self._dense[few, order] = entries.reshape(len(cells), count, few)
                 self.B[few, order] = self._matrix(entries, np.repeat(cells[:, :few], count, axis=0), few)
 
-    def _matrix(self, entries: np.ndarray, columns: np.ndarray, few: int) -> csr_matrix:
+    def _matrix(self, entries: np.ndarray, columns: np.ndarray, few: int) -> scipy.sparse.csr_matrix:
         rows = np.repeat(np.arange(len(entries)), entries.shape[1])
         size = self.mesh.vertices if few == self.linear else len(self.mesh.nodes)
-        return csr_matrix((entries.ravel(), (rows, columns.ravel())), (len(entries), size))
+        return scipy.sparse.csr_matrix((entries.ravel(), (rows, columns.ravel())), (len(entries), size))
 
     # ---- formulas
 
@@ -148,7 +148,7 @@ class Assembly:
             found[self.part(name)] += at["B"][self.few[name]].T @ (at["w"] * np.broadcast_to(h, len(at["w"])))
         return self._imposed(t, y, found)
 
-    def jacobian(self, t: float, y: np.ndarray) -> csc_matrix:
+    def jacobian(self, t: float, y: np.ndarray) -> scipy.sparse.csc_matrix:
         """∂R/∂y; blocks of triangles first, which go to their places in one pass."""
         with np.errstate(all="ignore"):
             values = self._dg(*self._values(t, y))
@@ -162,10 +162,10 @@ class Assembly:
             local[tested, name] = local[tested, name] + own if (tested, name) in local else own
         entries = [local[pair].ravel() if pair in local else np.zeros(size) for pair, size in self._blocks]
         total = len(y)
-        whole = coo_matrix((np.concatenate(entries), self._places), (total, total)).tocsr()
+        whole = scipy.sparse.coo_matrix((np.concatenate(entries), self._places), (total, total)).tocsr()
         if self._natural:
             whole = whole + self._along_sides(t, y)
-        return csc_matrix(self._free @ whole - self._fixed)
+        return scipy.sparse.csc_matrix(self._free @ whole - self._fixed)
 
     @cached_property
     def _blocks(self) -> list[tuple[tuple[str, str], int]]:
@@ -184,39 +184,41 @@ class Assembly:
             columns.append(column.ravel())
         return np.concatenate(rows), np.concatenate(columns)
 
-    def _along_sides(self, t: float, y: np.ndarray) -> csr_matrix:
+    def _along_sides(self, t: float, y: np.ndarray) -> scipy.sparse.csr_matrix:
         """What slopes that depend on u contribute."""
         blocks: list[list[Any]] = [[None] * len(self.names) for _ in self.names]
         for i, size in enumerate(self.sizes):
-            blocks[i][i] = csr_matrix((size, size))
+            blocks[i][i] = scipy.sparse.csr_matrix((size, size))
         for side in self._natural:
             at = self._along[side.piece]
             known = self._on_side(at, t, y)
             for (name, order), symbol in self.weak.jets.items():
                 slope = (self._a(side) * side.value).diff(symbol) if not any(order) else sp.Integer(0)
                 if slope != 0:
-                    scale = diags_array(at["w"] * np.broadcast_to(evaluate(slope, known, np), len(at["w"])))
+                    scale = scipy.sparse.diags_array(
+                        at["w"] * np.broadcast_to(evaluate(slope, known, np), len(at["w"]))
+                    )
                     own = at["B"][self.few[side.field]].T @ (scale @ at["B"][self.few[name]])
                     self._add(blocks, side.field, name, own)
-        return csr_matrix(block_array(blocks))
+        return scipy.sparse.csr_matrix(scipy.sparse.block_array(blocks))
 
     def _add(self, blocks: list[list[Any]], row: str, column: str, own: Any) -> None:
         i, j = self.names.index(row), self.names.index(column)
         blocks[i][j] = own if blocks[i][j] is None else blocks[i][j] + own
 
     @cached_property
-    def mass(self) -> csc_matrix:
+    def mass(self) -> scipy.sparse.csc_matrix:
         """∫ c φ_i φ_j, nothing where values are given and where an equation has no time derivative."""
         blocks: list[list[Any]] = [[None] * len(self.names) for _ in self.names]
         known = dict(zip(self._symbols, self.x.T, strict=False))
         for i, size in enumerate(self.sizes):
-            blocks[i][i] = csr_matrix((size, size))
+            blocks[i][i] = scipy.sparse.csr_matrix((size, size))
         for name, c in zip(self.weak.tested, self.weak.mass, strict=True):
             if c != 0:
                 B = self.B[self.few[name], self.tests[0]]
                 weights = self.w * np.broadcast_to(evaluate(c, known, np), len(self.w))
-                self._add(blocks, name, name, B.T @ (diags_array(weights) @ B))
-        return csc_matrix(self._free @ csr_matrix(block_array(blocks)))
+                self._add(blocks, name, name, B.T @ (scipy.sparse.diags_array(weights) @ B))
+        return scipy.sparse.csc_matrix(self._free @ scipy.sparse.csr_matrix(scipy.sparse.block_array(blocks)))
 
     # ---- linear systems
 
@@ -231,12 +233,14 @@ class Assembly:
         return factored_lu(matrix, regular=not any(map(self._is_linear, self.names)))
 
     @cached_property
-    def _up(self) -> csr_matrix | None:
+    def _up(self) -> scipy.sparse.csr_matrix | None:
         """From linear functions to all of them, where in space there are too many unknowns for LU."""
         if self.space == 2 or len(self.mesh.nodes) < EVOLVE_LARGE or any(map(self._is_linear, self.names)):
             return None
         parts = [self.taken[self.part(name)] for name in self.names]
-        return csr_matrix(block_diag([linear_to_quadratic(self.mesh, own, MIDDLES[3]) for own in parts]))
+        return scipy.sparse.csr_matrix(
+            scipy.sparse.block_diag([linear_to_quadratic(self.mesh, own, MIDDLES[3]) for own in parts])
+        )
 
     # ---- sides
 
@@ -308,9 +312,9 @@ class Assembly:
                 entries += own
                 self.given.append((np.array([row]), np.array([point]), value))
         self.taken = taken
-        self._free = diags_array((~taken).astype(float))
+        self._free = scipy.sparse.diags_array((~taken).astype(float))
         rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
-        self._fixed = csr_matrix((values, (rows, columns)), (total, total))
+        self._fixed = scipy.sparse.csr_matrix((values, (rows, columns)), (total, total))
 
     def _pin(self, name: str, point: np.ndarray) -> tuple[int, list[tuple[int, int, float]]]:
         """u(x₀) = g as the row of the node with the largest function there."""

@@ -44,12 +44,10 @@ from ..thresholds import (
     EVOLVE_LONGEST,
     EVOLVE_POINTS,
     EVOLVE_RATES,
-    NEWTON_LEAST,
-    NEWTON_MOST,
-    NEWTON_SETTLED,
 )
 from .assembly import Assembly
 from .rosenbrock import System, steps
+from .steady import steady
 
 
 @dataclass(frozen=True)
@@ -87,6 +85,9 @@ class Evolve:
             return f"{missing[0]} has no initial value"
         return next(iter(left_free(problem)), None)
 
+    def aimed(self, tol: float) -> Evolve:
+        return replace(self, tolerance=tol)
+
     def passes(self, problem: Problem) -> tuple[Evolve, ...]:
         return (self,)
 
@@ -119,7 +120,9 @@ class Evolve:
         assembly = Assembly(problem, meshed(problem, level))
         size = int(assembly.offsets[-1])
         if problem.time is None:
-            found, ended = self._newton(assembly, monitor), ""
+            found, ended = self._newton(assembly, monitor, budget, state.field), ""
+            if found is None and budget.over():
+                return replace(state, stopped=True)
             if found is None:
                 reason = "Newton finds no steady state"
                 return replace(state, done=True, given_up=state.field is None, final=True, reason=reason)
@@ -155,30 +158,25 @@ class Evolve:
         space = int(np.shape(field.nodes)[1])
         return int(sum(np.shape(own)[1] for own in field.values) * EVOLVE_FINER[space] ** space)
 
-    def _newton(self, assembly: Assembly, monitor: Monitor) -> Triangles | None:
-        """R(y) = 0 from rest, by steps that are halved while they do not lessen the residual."""
-        y = assembly.start(0.0)
-        residual = assembly.residual(0.0, y)
-        for step in range(NEWTON_MOST):
-            monitor.phase(self.name, f"{len(assembly.mesh.cells)} {assembly.cells}, step {step + 1}")
-            factor = assembly.factored(-assembly.jacobian(0.0, y))
-            if factor is None:
-                return None
-            change, share = factor.solve(residual), 1.0
-            while True:
-                after = assembly.residual(0.0, y + share * change)
-                # The first step leaves rest, where a convective term is not felt yet.
-                if step == 0 or np.linalg.norm(after) < np.linalg.norm(residual) or share < NEWTON_LEAST:
-                    break
-                share /= 2
-            if not np.isfinite(after).all() or share < NEWTON_LEAST:
-                return None
-            y, residual = y + share * change, after
-            if np.linalg.norm(share * change) < NEWTON_SETTLED * np.linalg.norm(y):
-                values = tuple(y[None, assembly.part(name)] for name in assembly.names)
-                unknown = np.full(len(values) + 1, np.nan)
-                return Triangles(values, np.zeros(1), assembly.mesh.nodes, assembly.mesh.cells, unknown)
-        return None
+    def _newton(self, assembly: Assembly, monitor: Monitor, budget: Budget, coarser: Any) -> Triangles | None:
+        """The steady state, from the one on coarser cells or from rest."""
+
+        def show(what: str) -> None:
+            monitor.phase(self.name, f"{len(assembly.mesh.cells)} {assembly.cells}, {what}")
+
+        guess = None
+        if coarser is not None:
+            value = (0,) * assembly.space
+            values = np.asarray(jets(coarser, assembly.mesh.nodes, [value])[value])
+            sizes = zip(assembly.names, assembly.sizes, strict=True)
+            columns = [assembly.problem.unknowns.index(name) for name in assembly.names]
+            guess = np.concatenate([values[:size, k] for k, (_, size) in zip(columns, sizes, strict=True)])
+        y = steady(assembly, guess, show, budget.over)
+        if y is None:
+            return None
+        parts = tuple(y[None, assembly.part(name)] for name in assembly.names)
+        unknown = np.full(len(parts) + 1, np.nan)
+        return Triangles(parts, np.zeros(1), assembly.mesh.nodes, assembly.mesh.cells, unknown)
 
     def _march(
         self, assembly: Assembly, tolerance: float, monitor: Monitor, budget: Budget

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_matrix, csr_matrix
-from scipy.sparse.linalg import LinearOperator, gmres, splu
+import scipy
 
 from ...problem.geometry.mesh import Mesh
 from ..thresholds import EVOLVE_SOLVED, EVOLVE_STEPS
@@ -21,7 +20,7 @@ def factored_lu(matrix: Any, regular: bool = False) -> Any:
     """LU; where every row has a mass or says y = g, an order for symmetric patterns is cheaper."""
     cheaper = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.01, "options": {"SymmetricMode": True}}
     try:
-        return splu(csc_matrix(matrix), **(cheaper if regular else {}))
+        return scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(matrix), **(cheaper if regular else {}))
     except RuntimeError:  # singular
         return None
 
@@ -30,14 +29,14 @@ def factored_lu(matrix: Any, regular: bool = False) -> Any:
 class TwoLevels:
     """A with V-cycles: a sweep over the diagonal, the coarse space, a sweep again."""
 
-    matrix: csr_matrix
+    matrix: scipy.sparse.csr_matrix
     diagonal: np.ndarray
-    up: csr_matrix
+    up: scipy.sparse.csr_matrix
     coarse: Any
 
     def solve(self, right: np.ndarray) -> np.ndarray:
-        cycle = LinearOperator(self.matrix.shape, self._cycle)
-        found, failed = gmres(
+        cycle = scipy.sparse.linalg.LinearOperator(self.matrix.shape, self._cycle)
+        found, failed = scipy.sparse.linalg.gmres(
             self.matrix,
             right,
             rtol=EVOLVE_SOLVED,
@@ -59,8 +58,8 @@ class TwoLevels:
         return x
 
 
-def two_levels(matrix: Any, up: csr_matrix) -> TwoLevels | None:
-    A = csr_matrix(matrix)
+def two_levels(matrix: Any, up: scipy.sparse.csr_matrix) -> TwoLevels | None:
+    A = scipy.sparse.csr_matrix(matrix)
     coarse = factored_lu(up.T @ A @ up, regular=True)
     diagonal = A.diagonal()
     if coarse is None or not np.all(diagonal):
@@ -68,7 +67,9 @@ def two_levels(matrix: Any, up: csr_matrix) -> TwoLevels | None:
     return TwoLevels(A, diagonal, up, coarse)
 
 
-def linear_to_quadratic(mesh: Mesh, taken: np.ndarray, middles: tuple[tuple[int, int], ...]) -> csr_matrix:
+def linear_to_quadratic(
+    mesh: Mesh, taken: np.ndarray, middles: tuple[tuple[int, int], ...]
+) -> scipy.sparse.csr_matrix:
     """The values at all nodes of functions that are linear in each cell, and zero where values are given."""
     corners = mesh.cells.shape[1] - len(middles)
     rows, columns, entries = [np.arange(mesh.vertices)], [np.arange(mesh.vertices)], [np.ones(mesh.vertices)]
@@ -79,9 +80,9 @@ def linear_to_quadratic(mesh: Mesh, taken: np.ndarray, middles: tuple[tuple[int,
         rows.append(middle)
         columns.append(mesh.cells[cell, corner])
         entries.append(np.full(len(middle), 0.5))
-    up = csr_matrix(
+    up = scipy.sparse.csr_matrix(
         (np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))),
         (len(mesh.nodes), mesh.vertices),
     )
-    free = csr_matrix((np.where(taken, 0.0, 1.0), (np.arange(len(taken)),) * 2))
-    return csr_matrix(free @ up)[:, ~taken[: mesh.vertices]]
+    free = scipy.sparse.csr_matrix((np.where(taken, 0.0, 1.0), (np.arange(len(taken)),) * 2))
+    return scipy.sparse.csr_matrix(free @ up)[:, ~taken[: mesh.vertices]]

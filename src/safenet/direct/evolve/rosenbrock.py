@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_matrix
+import scipy
 
 GAMMA = 0.25
 ALPHA = 0.0, 0.386, 0.21, 0.63, 1.0, 1.0
@@ -43,8 +43,8 @@ class System:
     `scale(y)` is what errors are relative to."""
 
     rate: Callable[[float, np.ndarray], np.ndarray]
-    slopes: Callable[[float, np.ndarray], csc_matrix]
-    mass: csc_matrix
+    slopes: Callable[[float, np.ndarray], scipy.sparse.csc_matrix]
+    mass: scipy.sparse.csc_matrix
     constant: bool
     factored: Callable[[Any], Any]
     scale: Callable[[np.ndarray], np.ndarray]

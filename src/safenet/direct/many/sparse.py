@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ...fields.sparse import SparseSeries
 from ...measure.heldout import coordinates, held_out, interior_points
@@ -26,14 +26,16 @@ from ...run.budget import Budget
 from ...run.progress import Monitor
 from ...run.threads import one_thread
 from ..state import Direct, levels
-from ..thresholds import SPARSE_GROWTH, SPARSE_LEAST, SPARSE_ROWS
+from ..thresholds import RESIDUAL_SHARE, SPARSE_GROWTH, SPARSE_LEAST, SPARSE_ROWS
 
 AXES = 4  # with fewer, series and cells have all products
 
 
 @dataclass(frozen=True)
 class Sparse:
-    """Levels of more and more products until the held-out residual is below `tolerance`, at most `unknowns` of them.
+    """Least squares on a growing list of products of polynomials, for linear problems with four axes or more.
+
+    The list grows until the held-out residual is below `tolerance`, with at most `unknowns` products.
 
     Examples:
         >>> sn.Sparse().obstacle(sn.library.problem("wave"))
@@ -56,6 +58,9 @@ class Sparse:
         if any(breaks(problem)):
             return "its formulas are not smooth"
         return None
+
+    def aimed(self, tol: float) -> Sparse:
+        return replace(self, tolerance=max(self.tolerance, RESIDUAL_SHARE * tol))
 
     def passes(self, problem: Problem) -> tuple[Sparse, ...]:
         return (self,)

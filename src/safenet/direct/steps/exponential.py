@@ -23,28 +23,37 @@ from ...measure.compiled import compiled
 from ...problem import Condition, Problem
 from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
+from .fluxes import Fluxes
 from .phi import phi, phi_matrices
 from .waves import Waves
 
-STABLE = 2.5  # h·ρ of N's slopes that a step bears along the imaginary axis
 RANK = 1e-10  # relative singular values of a constraint below this are zero: the mean of a pressure
 
 
 class Evolution:
-    """A problem's matrices and its N on one grid; `evaluations` counts how often N was computed."""
+    """A problem's matrices and its N on one grid; `evaluations` counts how often N was computed.
 
-    def __init__(self, problem: Problem, waves: Waves) -> None:
-        self.problem, self.waves, self.system = problem, waves, semilinear(problem)
+    `xp` is the library of the arrays that a step takes and returns: NumPy, or JAX's.
+    """
+
+    def __init__(self, problem: Problem, waves: Waves, xp: Any = np) -> None:
+        self.problem, self.waves, self.system, self.xp = problem, waves, semilinear(problem), xp
         self.count, self.evaluations = len(self.system.evolving), 0
         self.places = places_of(problem, self.system)
-        self._powers = [waves.power(orders) for _, _, orders in self.system.jets]
-        self._steps: dict[float, tuple[np.ndarray, ...]] = {}
+        self._steps: dict[float, tuple[Any, ...]] = {}
         self._eliminate()
         axes = [axis.symbol for axis in problem.axes]
+        fluxes = Fluxes(self.system)
+        self._terms = [(waves.power(one.orders), one.rows) for one in fluxes.terms]
+        self._constants = [(row, value) for row, value in enumerate(fluxes.constants) if value]
+        self._used = [(column, waves.power(orders)) for _, column, orders in fluxes.jets]
+        self._rest = compiled(
+            [one.expression for one in fluxes.terms], [*axes, *(symbol for symbol, _, _ in fluxes.jets)], xp
+        )
+        self._all = [(column, waves.power(orders)) for _, column, orders in self.system.jets]
         symbols = [symbol for symbol, _, _ in self.system.jets]
-        self.active = [i for i, one in enumerate(self.system.rest) if one != 0]
-        self._rest = compiled([self.system.rest[i] for i in self.active], [*axes, *symbols])
-        slopes = [self.system.rest[i].diff(symbol) for symbol in symbols for i in self.active]
+        active = [one for one in self.system.rest if one != 0]
+        slopes = [one.diff(symbol) for symbol in symbols for one in active]
         self._slopes = compiled(slopes, [*axes, *symbols])
 
     # ---- the linear part
@@ -65,97 +74,119 @@ class Evolution:
         )
         linear = self._matrix(own, own)
         self.project: np.ndarray | None = None
-        self.follow: np.ndarray | None = None  # a = follow · y, where the constraints give it
+        self.follow: Any = None  # a = follow · y, where the constraints give it
         if others:
             b, c, d = self._matrix(own, others), self._matrix(others, own), self._matrix(others, others)
             if d.any():
-                self.follow = -np.linalg.pinv(d, rcond=RANK) @ c
-                linear = linear + b @ self.follow
+                follow = -np.linalg.pinv(d, rcond=RANK) @ c
+                self.follow, linear = self.xp.asarray(_first(follow)), linear + b @ follow
             else:
                 # Which multiple of the constraint holds does not matter, so rows are scaled by their size.
-                self._inverse = np.linalg.pinv(c @ b, rcond=RANK) @ c
-                self.project = np.eye(self.count) - b @ self._inverse
-                self._pressed, linear = linear, self.project @ linear
+                inverse = np.linalg.pinv(c @ b, rcond=RANK) @ c
+                self.project = np.eye(self.count) - b @ inverse
+                self._inverse, self._pressed = _first(inverse), _first(linear)
+                # A viscosity that is the same for all parts keeps the constraint: numbers instead of matrices.
+                alike = linear[..., :1, :1] * np.eye(self.count)
+                linear = linear if np.array_equal(linear, alike) else self.project @ linear
         off = linear * (1 - np.eye(self.count))
         self.blocks = bool(off.any())
         self.linear = linear
         self.packed = np.moveaxis(np.einsum("...ii->...i", linear), -1, 0)
 
     @cached_property
-    def _damping(self) -> np.ndarray:
+    def _eigenvalues(self) -> np.ndarray:
         found = np.linalg.eigvals(self.linear) if self.blocks else np.einsum("...ii->...i", self.linear)
-        return np.asarray(-found.real.max(axis=-1))
+        return np.asarray(found)
 
-    def times(self, matrix: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def times(self, matrix: Any, y: Any) -> Any:
         """matrix · y for each mode; a matrix of numbers on the diagonal has one axis less."""
         if matrix.ndim == y.ndim:
-            return np.asarray(matrix * y)
-        return np.asarray(np.einsum("ij...,j...->i...", matrix, y))
+            return matrix * y
+        return self.xp.einsum("ij...,j...->i...", matrix, y)
 
     # ---- the rest
 
-    def _jets(self, t: float, y: np.ndarray) -> list[Any]:
-        whole = y
-        if self.follow is not None and any(column >= self.count for _, column, _ in self.system.jets):
-            whole = np.concatenate([y, self.times(_first(self.follow), y)])
-        waves = np.empty((len(self._powers), *y.shape[1:]), complex)
-        for own, power, (_, column, _) in zip(waves, self._powers, self.system.jets, strict=True):
-            np.multiply(power, whole[column], out=own)
-        return [*self.waves.coordinates, t, *(self.waves.backward(waves) if len(waves) else ())]
+    def _jets(self, t: Any, y: Any, jets: list[tuple[int, Any]]) -> list[Any]:
+        """The coordinates, t, and each ∂^α of a part of y, on the grid."""
+        xp, whole = self.xp, y
+        if self.follow is not None and any(column >= self.count for column, _ in jets):
+            whole = xp.concatenate([y, self.times(self.follow, y)])
+        found = [self.waves.backward(power * whole[column], xp) for column, power in jets]
+        return [*self.waves.coordinates, t, *found]
 
-    def rest(self, t: float, y: np.ndarray) -> np.ndarray:
+    def rest(self, t: Any, y: Any) -> Any:
         """N(y), along modes."""
         self.evaluations += 1
-        found = np.zeros_like(y)
-        if self.active:
-            with np.errstate(all="ignore"):
-                values = self._rest(*self._jets(t, y))
-            shaped = np.empty((len(values), *self.waves.shape))
-            for own, one in zip(shaped, values, strict=True):
-                own[...] = one
-            found[self.active] = self.waves.forward(shaped)
+        xp, shape = self.xp, self.waves.shape
+        rows: list[Any] = [None] * self.count
+        values = self._rest(*self._jets(t, y, self._used)) if self._terms else ()
+        for (power, owners), value in zip(self._terms, values, strict=True):
+            whole = value if np.shape(value) == shape else xp.broadcast_to(xp.asarray(value), shape)
+            term = self.waves.forward(whole, xp)
+            for row, factor in owners:
+                part = (factor * power) * term
+                rows[row] = part if rows[row] is None else rows[row] + part
+        for row, number in self._constants:
+            first = self._mean * number
+            rows[row] = first if rows[row] is None else rows[row] + first
+        if self.count == 1 and rows[0] is not None:
+            found = rows[0][None]
+        else:
+            found = xp.stack([xp.zeros_like(y[0]) if one is None else one for one in rows])
         return found if self.project is None else self.times(self.projection, found)
 
     @cached_property
-    def projection(self) -> np.ndarray:
-        assert self.project is not None
-        return _first(self.project)
+    def _mean(self) -> Any:
+        """1, along modes."""
+        found = np.zeros(self.waves.spectrum, complex)
+        found[(0,) * found.ndim] = 1.0
+        return self.xp.asarray(found)
 
-    def longest(self, t: float, y: np.ndarray) -> float:
-        """The step that N's slopes allow: 2.5/ρ(k), where L does not damp the mode faster."""
+    @cached_property
+    def projection(self) -> Any:
+        assert self.project is not None
+        return self.xp.asarray(_first(self.project))
+
+    def slopes(self, t: float, y: np.ndarray) -> np.ndarray:
+        """ρ(k): by how much N changes at most, relative to a change of y along mode k."""
+        found = np.zeros(self.waves.spectrum)
         if not self.system.jets:
-            return np.inf
+            return found
         with np.errstate(all="ignore"):
-            sizes = [float(np.max(np.abs(one))) for one in self._slopes(*self._jets(t, y))]
-        each = np.reshape(sizes, (len(self.system.jets), -1)).sum(axis=1)
-        rho = sum(
-            size * np.abs(self.waves.power(orders))
-            for size, (_, _, orders) in zip(each, self.system.jets, strict=True)
-        )
-        return STABLE / max(float(np.max(rho * (rho > self._damping))), 1e-300)
+            sizes = [float(np.max(np.abs(one))) for one in self._slopes(*self._jets(t, y, self._all))]
+        each = np.reshape(sizes, (len(self._all), -1)).sum(axis=1)
+        for size, (_, power) in zip(each, self._all, strict=True):
+            found = found + size * np.abs(power)
+        return found
+
+    def mean_of_decay(self, h: float) -> np.ndarray:
+        """|φ₁(hλ)|, the largest over the eigenvalues λ of L along each mode: what L leaves of a constant N."""
+        return np.asarray(np.abs(phi(h * self._eigenvalues, 2)[1]).max(axis=-1))
 
     # ---- steps
 
-    def _coefficients(self, h: float) -> tuple[np.ndarray, ...]:
+    def _coefficients(self, h: float) -> tuple[Any, ...]:
         if h not in self._steps:
-            half, whole = (self._phi(h / 2), self._phi(h))
+            half, whole = (self.phis(h / 2), self.phis(h))
             e, p1, p2, p3 = whole
             e2, q1, q2, _ = half
-            self._steps[h] = (
+            found = (
                 *(e2, h / 2 * q1, h * (q1 / 2 - q2), h * q2),
                 *(e, h * (p1 - 2 * p2), 2 * h * p2),
                 *(h * (p1 - 3 * p2 + 4 * p3), h * (2 * p2 - 4 * p3), h * (4 * p3 - p2)),
             )
+            self._steps[h] = tuple(self.xp.asarray(one) for one in found)
             if len(self._steps) > 8:
                 self._steps.pop(next(iter(self._steps)))
         return self._steps[h]
 
-    def _phi(self, h: float) -> np.ndarray:
+    def phis(self, h: float, count: int = 4) -> np.ndarray:
+        """φ₀(hL), φ₁(hL), …, each as `times` takes it."""
         if not self.blocks:
-            return phi(h * self.packed)
-        return np.moveaxis(phi_matrices(h * self.linear), (-2, -1), (1, 2))
+            return phi(h * self.packed, count)
+        return np.moveaxis(phi_matrices(h * self.linear, count), (-2, -1), (1, 2))
 
-    def step(self, t: float, y: np.ndarray, h: float, first: np.ndarray) -> np.ndarray:
+    def step(self, t: Any, y: Any, h: float, first: Any) -> Any:
         """y(t + h), with N(y) at hand."""
         e2, a1, b1, b2, e, c1, c3, d1, d2, d4 = self._coefficients(h)
         x = self.times
@@ -164,48 +195,47 @@ class Evolution:
         third = self.rest(t + h / 2, start + x(b1, first) + x(b2, second))
         whole = x(e, y)
         fourth = self.rest(t + h, whole + x(c1, first) + x(c3, third))
-        return np.asarray(whole + x(d1, first) + x(d2, second + third) + x(d4, fourth))
+        return whole + x(d1, first) + x(d2, second + third) + x(d4, fourth)
 
-    def extrapolated(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """y(t + h) from two half steps and a whole one, order 5, and the difference that it rests on."""
-        first = self.rest(t, y)
+    def extrapolated(self, t: Any, y: Any, h: float, first: Any) -> tuple[Any, Any]:
+        """y(t + h) from two half steps and a whole one, order 5, and the difference that it rests on; N(y) at hand."""
         whole = self.step(t, y, h, first)
         middle = self.step(t, y, h / 2, first)
         twice = self.step(t + h / 2, middle, h / 2, self.rest(t + h / 2, middle))
         difference = (twice - whole) / 15
         return self.cleaned(twice + difference), difference
 
-    def cleaned(self, y: np.ndarray) -> np.ndarray:
+    def cleaned(self, y: Any) -> Any:
         """What rounding has added is taken away: waves of the wrong parity, and those that a constraint forbids."""
         if any(self.waves.mirrored):
-            values = self.waves.backward(y)
+            values = self.waves.backward(y, self.xp)
             fields = [self.problem.unknowns.index(name) for name, _ in self.system.evolving]
-            y = self.waves.forward(
-                np.stack([self.waves.continued(one, f) for one, f in zip(values, fields, strict=True)])
-            )
+            even = [self.waves.continued(one, f, self.xp) for one, f in zip(values, fields, strict=True)]
+            y = self.waves.forward(self.xp.stack(even), self.xp)
         return y if self.project is None else self.times(self.projection, y)
 
     # ---- what comes out
 
-    def start(self) -> np.ndarray:
-        values = beginning(self.problem, self.waves)
-        return self.cleaned(self.waves.forward(values))
+    def start(self) -> Any:
+        values = self.xp.asarray(beginning(self.problem, self.waves))
+        return self.cleaned(self.waves.forward(values, self.xp))
 
-    def unknowns(self, t: float, y: np.ndarray) -> np.ndarray:
+    def unknowns(self, t: float, y: Any) -> np.ndarray:
         """All unknowns along modes, in their order: those of y, and a."""
         if not self.system.algebraic:
-            return np.asarray(y[self.places])
+            return np.asarray(np.asarray(y)[self.places])
         if self.follow is not None:
-            a = self.times(_first(self.follow), y)
+            a = np.array(self.times(self.follow, y))
         else:
-            forces = self.times(_first(self._pressed), y) + self._unprojected(t, y)
-            a = -self.times(_first(self._inverse), forces)
+            forces = self.times(self._pressed, y) + self._unprojected(t, y)
+            a = -np.asarray(self.times(self._inverse, forces))
         for place, name in enumerate(self.system.algebraic):
             if condition := pinned(self.problem, name):
                 a[place][(0,) * len(self.waves.shape)] += self._missed(condition, t, a[place])
-        return np.concatenate([y, a])[self.places]
+        whole = np.concatenate([np.asarray(y), a])
+        return np.asarray(whole[self.places])
 
-    def _unprojected(self, t: float, y: np.ndarray) -> np.ndarray:
+    def _unprojected(self, t: float, y: Any) -> Any:
         project, self.project = self.project, None
         try:
             return self.rest(t, y)

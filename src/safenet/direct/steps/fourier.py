@@ -25,9 +25,13 @@ from ..bases import first_modes
 from ..ending import failure
 from ..state import Direct
 from ..thresholds import (
+    ASKED_FOR,
     EARLY_COST,
     FIRST_LEVEL_OF_STEPS,
+    FOURIER_LOOK,
+    FOURIER_LOOSE,
     FOURIER_MORE,
+    FOURIER_PATIENCE,
     FOURIER_SAFER,
     FOURIER_SPLITS,
     FOURIER_TAIL,
@@ -39,11 +43,12 @@ from ..thresholds import (
     SNAPSHOTS,
     WIDEST,
 )
+from .adams import VALUES, Adams
 from .exponential import Evolution, beginning, check_pins
 from .recorder import Recorder
 from .waves import Waves
 
-GAIN = 2**5 - 1  # by halving the steps
+ORDER = 5  # of the error over all steps, at least: the corrector's is 6
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class Fourier:
     tolerance: float = 1e-8
     points: int = 2**21
     work: float = 8e9
+    rough: bool = True  # a rough solution first, in a plane and in space
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
@@ -82,6 +88,9 @@ class Fourier:
             return "its initial values are not smooth, or too fine for a grid"
         return None
 
+    def aimed(self, tol: float) -> Fourier:
+        return replace(self, tolerance=tol, work=ASKED_FOR * self.work, rough=False)
+
     def passes(self, problem: Problem) -> tuple[Fourier, ...]:
         return (self,)
 
@@ -93,7 +102,7 @@ class Fourier:
     ) -> Iterator[Direct]:
         """A state for each run; a resumed one begins again. In a plane and in space a rough solution comes first."""
         best: Direct | None = None
-        rough = len(problem.axes) > 2 and self.tolerance < ROUGH_FIRST
+        rough = self.rough and len(problem.axes) > 2 and self.tolerance < ROUGH_FIRST
         tolerances = (ROUGH_FIRST, self.tolerance) if rough else (self.tolerance,)
         spent = 0.0
         for tolerance in tolerances:
@@ -131,15 +140,17 @@ class Fourier:
             return
         kept = Direct(trail.form, iterations=iterations, evaluations=march.evaluations)
         yield kept
+        parts, before = 2, 1
         for split in range(1, FOURIER_SPLITS + 1):
-            finer = march.repeat(trail, 2**split)
-            iterations += len(trail.steps) * 2**split
+            finer = march.repeat(trail, parts)
+            iterations += len(trail.steps) * parts
             if finer.ended:
                 yield march.end(finer, kept)
                 return
-            error = np.hypot(finer.differences(trail) / GAIN, max(finer.represented, finer.tail))
-            # The next run would cost twice as much as this one.
-            dear = 2 * march.last > MORE_DIGITS * march.solver.work
+            gain = (parts / before) ** ORDER - 1
+            error = np.hypot(finer.differences(trail) / gain, max(finer.represented, finer.tail))
+            more = _parts(parts, float(error.max()) / march.solver.tolerance)
+            dear = more / parts * march.last > MORE_DIGITS * march.solver.work
             done = float(error.max()) < march.solver.tolerance or split == FOURIER_SPLITS or dear
             trail = finer
             found = replace(trail.form, error=error)
@@ -150,8 +161,9 @@ class Fourier:
                 march.evaluations,
                 done=done,
                 final=done,
-                reason=f"reached t = {march.axis.hi:g} in {2**split * len(trail.steps)} steps",
+                reason=f"reached t = {march.axis.hi:g} in {parts * len(trail.steps)} steps",
             )
+            before, parts = parts, more
             march.monitor.level(found.parameters, float(error[-1]))
             yield kept
             if done:
@@ -222,23 +234,29 @@ class _March:
         waves = first_waves(self.problem, self.solver.tolerance, self.solver.points)
         assert waves is not None
         evolution = Evolution(self.problem, waves)
+        adams, allowed = Adams(evolution), FOURIER_LOOSE * self.solver.tolerance
         y, unit, place = evolution.start(), 2**LAST_LEVEL_OF_STEPS, 0
         trail, recorder = Trail([], waves, t=self.axis.lo), self.recorder
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
         level, sizes, stride = FIRST_LEVEL_OF_STEPS, np.zeros(len(y)), 1
+        calm, patience = (
+            0,
+            VALUES,
+        )  # steps since the last change, and how many there must be before a longer one
         while place < unit:
             t = self.axis.lo + self.axis.length * place / unit
             h = self.axis.length / 2**level
-            if len(trail.steps) % 8 == 0:
-                limit = evolution.longest(t, y)
-                while h > limit and level < LAST_LEVEL_OF_STEPS:
-                    level, h = level + 1, h / 2
+            if len(trail.steps) % FOURIER_LOOK == 0:
+                rho = evolution.slopes(t, y)
+                while not adams.bears(h, rho) and level < LAST_LEVEL_OF_STEPS:
+                    level, h, calm = level + 1, h / 2, 0
             self._show(t, waves)
             with np.errstate(all="ignore"):
-                after, difference = evolution.extrapolated(t, y, h)
+                after, difference = adams.step(t, y, h)
             error, sizes = _error(y, difference, sizes)
-            if not error < self.solver.tolerance:
-                level += 1
+            if not error < allowed:
+                level += _levels(error / allowed)
+                calm, patience = 0, min(2 * patience, FOURIER_PATIENCE)
                 if level > LAST_LEVEL_OF_STEPS:
                     return self._ended(trail, recorder, "failed", t)
                 continue
@@ -253,8 +271,9 @@ class _March:
                     self.evaluations + evolution.evaluations,
                 )
                 evolution = Evolution(self.problem, waves)
+                adams, rho = adams.moved(evolution), evolution.slopes(t, y)
                 continue
-            y, place = after, place + unit // 2**level
+            y, place, calm = after, place + unit // 2**level, calm + 1
             trail.steps.append((t, h))
             state = evolution.unknowns(t + h, y)
             recorder.add(t + h, state, waves)
@@ -266,8 +285,8 @@ class _March:
             if stop := self._over(evolution, (t + h - self.axis.lo) / self.axis.length):
                 return self._ended(trail, recorder, stop, t + h)
             longer = level > FIRST_LEVEL_OF_STEPS and place % (unit // 2 ** (level - 1)) == 0
-            if longer and FOURIER_SAFER * error < self.solver.tolerance:
-                level -= 1
+            if longer and calm >= patience and FOURIER_SAFER * error < allowed and adams.bears(2 * h, rho):
+                level, calm = level - 1, 0
         self.evaluations += evolution.evaluations
         trail.waves, trail.snapshots[len(trail.steps)] = waves, (waves, evolution.unknowns(self.axis.hi, y))
         trail.form = recorder.form()
@@ -288,18 +307,19 @@ class _March:
 
     def repeat(self, rough: Trail, parts: int) -> Trail:
         """The steps of the first run in so many parts each, with more modes from the beginning."""
-        # A spectrum that falls like e^{−ck}: so many more modes that the tail, too, falls by GAIN.
-        more = 1 + math.log(GAIN) / -math.log(FOURIER_TAIL * self.solver.tolerance)
+        # A spectrum that falls like e^{−ck}: so many more modes that the tail, too, falls as if steps were halved.
+        more = 1 + ORDER * math.log(2) / -math.log(FOURIER_TAIL * self.solver.tolerance)
         waves = replace(rough.waves, modes=tuple(math.ceil(more * m) for m in rough.waves.modes))
         evolution = Evolution(self.problem, waves)
-        y = evolution.start()
+        y, adams = evolution.start(), Adams(evolution)
         trail = Trail(rough.steps, waves, t=self.axis.lo)
         recorder = Recorder(0.1 * self.solver.tolerance)
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
         for number, (t, h) in enumerate(rough.steps, 1):
             self._show(t, waves)
             for i in range(parts):
-                y, _ = evolution.extrapolated(t + i * h / parts, y, h / parts)
+                with np.errstate(all="ignore"):
+                    y, _ = adams.step(t + i * h / parts, y, h / parts)
                 state = evolution.unknowns(t + (i + 1) * h / parts, y)
                 recorder.add(t + (i + 1) * h / parts, state, waves)
             if number in rough.snapshots:
@@ -341,6 +361,17 @@ class _March:
         }
         reason = reasons.get(trail.ended) or failure(self.problem, trail.form, trail.t)[0]
         return Direct(None, done=True, given_up=True, reason=reason)
+
+
+def _parts(parts: int, times: float) -> int:
+    """Into how many parts steps are divided where the error is so many times the tolerance: at most twice as many."""
+    wanted = math.ceil(1.1 * parts * max(times, 1.0) ** (1 / ORDER)) if np.isfinite(times) else 2 * parts
+    return min(max(wanted, parts + 1), 2 * parts)
+
+
+def _levels(times: float) -> int:
+    """How often a step is halved whose error is so many times what is allowed."""
+    return max(1, math.ceil(math.log2(times) / 6)) if np.isfinite(times) else 2
 
 
 def _cost(evolution: Evolution) -> float:

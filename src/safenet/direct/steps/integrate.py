@@ -8,7 +8,7 @@ run to run that of the tightest, whose steps are kept as polynomials.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -81,6 +81,9 @@ class Integrate:
         except SafeNetError as refusal:
             return refusal.message
         return None
+
+    def aimed(self, tol: float) -> Integrate:
+        return replace(self, tolerance=tol)
 
     def passes(self, problem: Problem) -> tuple[Integrate, ...]:
         return (self,)

@@ -6,21 +6,20 @@ import math
 
 import numpy as np
 
-SERIES_BELOW = 1.0  # |z|: nearer to zero the recurrence cancels, and the power series converges
-TERMS = 20
+SERIES_BELOW = 3.0  # |z|: nearer to zero the recurrence cancels, and the power series converges
+TERMS = 32
 SINGULAR = 1e6  # condition of eigenvectors from which on the doubling formulas lose fewer digits
-COUNT = 4
 
 
-def phi(z: np.ndarray) -> np.ndarray:
-    """(4, …): φ₀, φ₁, φ₂, φ₃ of each number."""
+def phi(z: np.ndarray, count: int = 4) -> np.ndarray:
+    """(count, …): φ₀, φ₁, φ₂, … of each number."""
     z = np.asarray(z, dtype=complex)
     small = np.abs(z) < SERIES_BELOW
     near, far = np.where(small, z, 0), np.where(small, 1.0, z)
-    found = np.empty((COUNT, *z.shape), complex)
+    found = np.empty((count, *z.shape), complex)
     found[0] = np.exp(z)
     recurrence = np.exp(far)
-    for j in range(1, COUNT):
+    for j in range(1, count):
         recurrence = (recurrence - 1 / math.factorial(j - 1)) / far
         series = np.zeros_like(z)
         for n in reversed(range(TERMS)):
@@ -29,27 +28,27 @@ def phi(z: np.ndarray) -> np.ndarray:
     return found
 
 
-def phi_matrices(matrices: np.ndarray) -> np.ndarray:
-    """(4, …, n, n): φ_j of each small matrix, by its eigenvectors or, where they are nearly dependent, by doubling."""
+def phi_matrices(matrices: np.ndarray, count: int = 4) -> np.ndarray:
+    """(count, …, n, n): φ_j of each small matrix, by eigenvectors or, where they are nearly dependent, by doubling."""
     values, vectors = np.linalg.eig(matrices)
     with np.errstate(all="ignore"):
         good = np.linalg.cond(vectors) < SINGULAR
     safe = np.where(good[..., None, None], vectors, np.eye(matrices.shape[-1]))
-    scaled = safe[None] * phi(values)[..., None, :]
+    scaled = safe[None] * phi(values, count)[..., None, :]
     found = scaled @ np.linalg.inv(safe)[None]
     if not good.all():
-        found[:, ~good] = _doubled(matrices[~good])
+        found[:, ~good] = _doubled(matrices[~good], count)
     return np.asarray(found)
 
 
-def _doubled(matrices: np.ndarray) -> np.ndarray:
+def _doubled(matrices: np.ndarray, count: int) -> np.ndarray:
     """φ_k(2z) = 2^{−k} (φ₀(z) φ_k(z) + Σ_{j≤k} φ_j(z)/(k − j)!), from the power series at z/2^s."""
     one = np.broadcast_to(np.eye(matrices.shape[-1]), matrices.shape)
     size = max(float(np.abs(matrices).sum(axis=-1).max()), 1e-300)
     halvings = max(0, math.ceil(math.log2(size / 0.5)))
     z = matrices / 2**halvings
     found = []
-    for j in range(COUNT):
+    for j in range(count):
         series = np.zeros_like(z)
         for n in reversed(range(TERMS)):
             series = series @ z + one / math.factorial(n + j)
@@ -59,6 +58,6 @@ def _doubled(matrices: np.ndarray) -> np.ndarray:
             (found[0] @ found[k] + sum(found[j] / math.factorial(k - j) for j in range(1, k + 1))) / 2**k
             if k
             else found[0] @ found[0]
-            for k in range(COUNT)
+            for k in range(count)
         ]
     return np.array(found)

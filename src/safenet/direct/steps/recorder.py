@@ -31,9 +31,7 @@ class Recorder:
         self.waves = waves
         self.times.append(t)
         self.states.append(state)
-        space = tuple(range(1, state.ndim))
-        self.sizes = np.maximum(self.sizes, np.sqrt(np.sum(np.abs(state) ** 2, axis=space)))
-        most = int(np.clip(MEMORY // (4 * state.size), LEAST, MOST))
+        most = min(max(MEMORY // (4 * state.size), LEAST), MOST)
         if len(self.times) > 2 * most:
             self._flush(0, most)
             self.times, self.states = self.times[most:], self.states[most:]
@@ -41,13 +39,12 @@ class Recorder:
     def _flush(self, low: int, high: int) -> None:
         """The nodes low … high as one piece, or as two halves where that is not accurate enough."""
         t, states = np.array(self.times[low : high + 1]), np.array(self.states[low : high + 1])
+        self.sizes = np.maximum(self.sizes, np.sqrt(_energy(states).max(axis=0)))
         z = (2 * t - t[0] - t[-1]) / (t[-1] - t[0])
         fit = _fitting(z)
         coefficients = np.tensordot(fit, states, axes=1)
         table = np.polynomial.chebyshev.chebvander(z, len(fit) - 1)
-        left = np.sum(
-            np.abs(np.tensordot(table, coefficients, axes=1) - states) ** 2, axis=tuple(range(2, states.ndim))
-        )
+        left = _energy(np.tensordot(table, coefficients, axes=1) - states)
         error = float(np.max(np.sqrt(left.mean(axis=0)) / np.maximum(self.sizes, 1e-3 * self.sizes.max())))
         if error > self.allowed and high - low >= 2 * LEAST:
             middle = (low + high) // 2
@@ -78,6 +75,11 @@ class Recorder:
         )
         unknown = np.full(count + 1, np.nan) if error is None else error
         return TimePieces(coefficients, np.array(self.ends), unknown, bases)
+
+
+def _energy(states: np.ndarray) -> np.ndarray:
+    """Σ |û|² of each state and field."""
+    return np.asarray(np.sum(np.abs(states) ** 2, axis=tuple(range(2, states.ndim))))
 
 
 def _fitting(z: np.ndarray) -> np.ndarray:

@@ -12,12 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy
 
 from ...fields.basis import AxisBasis
 from ...problem.relation import Axis
 
-PARALLEL = 2**15  # points from which on two threads transform faster than one
+PARALLEL = 2**15  # points from which on SciPy's two threads are worth its import: NumPy transforms on one
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Waves:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Even, and without aliases of products of two; those of higher powers are as small as the tail."""
-        return tuple(2 * scipy.fft.next_fast_len(math.ceil((3 * m + 1) / 2), real=True) for m in self.modes)
+        return tuple(2 * fast_length(math.ceil((3 * m + 1) / 2)) for m in self.modes)
 
     @property
     def points(self) -> int:
@@ -53,11 +52,12 @@ class Waves:
 
     @cached_property
     def coordinates(self) -> list[np.ndarray]:
+        """One line for each axis, broadcast over the grid."""
         ticks = [
             axis.lo + length * np.arange(n) / n
             for axis, length, n in zip(self.axes, self.lengths, self.shape, strict=True)
         ]
-        return list(np.meshgrid(*ticks, indexing="ij"))
+        return list(np.meshgrid(*ticks, indexing="ij", sparse=True))
 
     @cached_property
     def indices(self) -> list[np.ndarray]:
@@ -79,43 +79,42 @@ class Waves:
                 found = found * (2j * np.pi / length * k) ** order
         return found
 
-    @property
-    def _workers(self) -> int:
-        return 2 if self.points >= PARALLEL else 1
+    def _fft(self, xp: Any) -> tuple[Any, dict[str, Any]]:
+        """The transforms of an array library, and what they are told."""
+        if xp is np and self.points >= PARALLEL:
+            import scipy
 
-    def forward(self, values: np.ndarray) -> np.ndarray:
+            return scipy.fft, {"norm": "forward", "workers": 2}
+        return xp.fft, {"norm": "forward"}
+
+    def forward(self, values: Any, xp: Any = np) -> Any:
         """û of real values, for the modes that are kept; the others are dropped axis by axis."""
-        if len(self.shape) == 1:  # NumPy's takes a fifth of the time of SciPy's to begin
-            return np.asarray(np.fft.rfft(values, norm="forward")[..., : self.modes[0] + 1])
-        found = scipy.fft.rfft(values, norm="forward", workers=self._workers)[..., : self.modes[-1] + 1]
+        fft, how = self._fft(xp)
+        found = fft.rfft(values, **how)[..., : self.modes[-1] + 1]
         for axis, m in zip(self.over[:-1], self.modes, strict=False):
-            found = np.moveaxis(
-                scipy.fft.fft(found, axis=axis, norm="forward", workers=self._workers), axis, 0
-            )
-            found = np.moveaxis(np.concatenate([found[: m + 1], found[-m:]]), 0, axis)
-        return np.asarray(found)
+            found = fft.fft(found, axis=axis, **how)
+            found = xp.concatenate([found[_at(axis, 0, m + 1)], found[_at(axis, -m, None)]], axis=axis)
+        return found
 
-    def backward(self, waves: np.ndarray) -> np.ndarray:
-        if len(self.shape) == 1:
-            return np.asarray(np.fft.irfft(waves, self.shape[0], norm="forward"))
+    def backward(self, waves: Any, xp: Any = np) -> Any:
+        fft, how = self._fft(xp)
         for axis, m, n in zip(self.over[:-1], self.modes, self.shape, strict=False):
-            line = np.moveaxis(waves, axis, 0)
-            gap = np.zeros((n - 2 * m - 1, *line.shape[1:]), complex)
-            whole = np.moveaxis(np.concatenate([line[: m + 1], gap, line[m + 1 :]]), 0, axis)
-            waves = scipy.fft.ifft(whole, axis=axis, norm="forward", workers=self._workers, overwrite_x=True)
-        return np.asarray(scipy.fft.irfft(waves, self.shape[-1], norm="forward", workers=self._workers))
+            size = [n - 2 * m - 1 if i == axis % waves.ndim else k for i, k in enumerate(waves.shape)]
+            parts = [waves[_at(axis, 0, m + 1)], xp.zeros(size, waves.dtype), waves[_at(axis, m + 1, None)]]
+            waves = fft.ifft(xp.concatenate(parts, axis=axis), axis=axis, **how)
+        return fft.irfft(waves, self.shape[-1], **how)
 
-    def continued(self, values: np.ndarray, field: int) -> np.ndarray:
+    def continued(self, values: Any, field: int, xp: Any = np) -> Any:
         """Values with those beyond the box replaced by the mirror image of those within."""
         for i, (twice, n) in enumerate(zip(self.mirrored, self.shape, strict=True)):
             if not twice:
                 continue
-            sign = -1.0 if self.kinds[field][i] == "sine" else 1.0
-            line = np.moveaxis(np.array(values, dtype=float), i, 0)
-            line[n // 2 + 1 :] = sign * line[1 : n // 2][::-1]
-            if sign < 0:
-                line[[0, n // 2]] = 0.0
-            values = np.moveaxis(line, 0, i)
+            axis = i - len(self.shape)
+            inner, ends = values[_at(axis, 1, n // 2)], [values[_at(axis, k, k + 1)] for k in (0, n // 2)]
+            sign = 1.0
+            if self.kinds[field][i] == "sine":
+                sign, ends = -1.0, [0.0 * one for one in ends]
+            values = xp.concatenate([ends[0], inner, ends[1], sign * xp.flip(inner, axis)], axis=axis)
         return values
 
     def onto(self, other: Waves, waves: np.ndarray) -> np.ndarray:
@@ -132,14 +131,23 @@ class Waves:
         return found
 
     def tails(self, waves: np.ndarray) -> np.ndarray:
-        """Per axis, the share of the modes in the highest quarter of those kept; the largest over the parts."""
+        """Per axis, the share of the modes beyond those kept, if they fall on as fast; the largest over the parts.
+
+        q₂²/q₁, with q₂ the share of the highest quarter of the modes and q₁ that of the quarter below it; q₂ itself
+        where the spectrum does not fall.
+        """
         energy = np.abs(waves) ** 2
         space = tuple(range(1, energy.ndim))
         total = np.maximum(energy.sum(axis=space), 1e-300)
         found = []
-        for k, m in zip(self.indices, self.modes, strict=True):
-            high = (energy * (np.abs(k) > 0.75 * m)).sum(axis=space)
-            found.append(math.sqrt(float((high / total).max())))
+        for axis, (k, m) in enumerate(zip(self.indices, self.modes, strict=True)):
+            line = energy.sum(axis=tuple(i for i in space if i != axis + 1))
+            size = np.abs(k).ravel()
+            high, below = (
+                np.sqrt(line[:, (size > low * m) & (size <= (low + 0.25) * m)].sum(axis=1) / total)
+                for low in (0.75, 0.5)
+            )
+            found.append(float(np.max(high * np.minimum(high / np.maximum(below, 1e-300), 1.0))))
         return np.array(found)
 
     def bases(self, field: int) -> tuple[AxisBasis, ...]:
@@ -150,10 +158,10 @@ class Waves:
 
     def coefficients(self, waves: np.ndarray, field: int) -> np.ndarray:
         """û as the real coefficients of the field's bases, axis by axis."""
-        values = self.backward(waves)
+        values = np.asarray(self.backward(waves))
         for i, (kind, m) in enumerate(zip(self.kinds[field], self.modes, strict=True)):
             line = np.moveaxis(
-                scipy.fft.rfft(values, axis=values.ndim - len(self.shape) + i, norm="forward"),
+                np.fft.rfft(values, axis=values.ndim - len(self.shape) + i, norm="forward"),
                 values.ndim - len(self.shape) + i,
                 0,
             )[: m + 1]
@@ -162,3 +170,20 @@ class Waves:
             parts = {"periodic": (cosines, sines), "cosine": (cosines,), "sine": (sines,)}[kind]
             values = np.moveaxis(np.concatenate(parts), 0, values.ndim - len(self.shape) + i)
         return values
+
+
+def _at(axis: int, low: int, high: int | None) -> tuple[Any, ...]:
+    """[…, low:high, …] along an axis that is counted from the last."""
+    return (..., slice(low, high), *[slice(None)] * (-1 - axis))
+
+
+def fast_length(least: int) -> int:
+    """The smallest 2^a 3^b 5^c that is not below `least`: of such lengths transforms are fast."""
+    for n in range(least, 2 * least + 1):
+        left = n
+        for prime in (2, 3, 5):
+            while left % prime == 0 and left > 1:
+                left //= prime
+        if left == 1:
+            return n
+    return least

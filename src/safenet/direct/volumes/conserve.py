@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from ...problem.facts.conservation import conservation
 from ...problem.facts.fact import fact
 from ...run.budget import Budget
 from ...run.progress import Monitor
-from ..state import Direct
+from ..state import Direct, levels
 from ..thresholds import (
     JUMPS_STAY,
     SPAN_OF_A_JUMP,
@@ -64,6 +65,9 @@ class Conserve:
             return refusal.message
         return None
 
+    def aimed(self, tol: float) -> Conserve:
+        return replace(self, tolerance=tol)
+
     def passes(self, problem: Problem) -> tuple[Conserve, ...]:
         return (self,)
 
@@ -77,9 +81,7 @@ class Conserve:
         state = state or Direct(
             cursor={"across": VOLUMES_SEEN[len(problem.axes) - 1][0], "steps": 0, "apart": None}
         )
-        while not (state.done or state.stopped):
-            state = self._level(problem, monitor, budget, state)
-            yield state
+        return levels(state, budget, partial(self._level, problem, monitor, budget))
 
     def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
         across, axes = int(state.cursor["across"]), len(problem.axes) - 1
@@ -87,7 +89,7 @@ class Conserve:
         # Twice the cells along each axis take twice the steps.
         work = math.prod(cells) * 2 * int(state.cursor["steps"])
         if math.prod(cells) > self.cells or work > self.work or _too_many(problem, across):
-            return self._ended(state, f"{across // 2} cells along each axis are what it may cost")
+            return self._ended(state, f"{across // 2} cells along each axis are the most that it may cost")
         seen = across in VOLUMES_SEEN[axes]
         found, steps, t = first_grid(problem, across) if seen else solved(problem, cells, monitor, budget)
         if found is None:

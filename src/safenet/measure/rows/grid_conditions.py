@@ -14,7 +14,7 @@ def tensor_obstacle(problem: Problem) -> str | None:
         if places:
             return f"its formulas break at {name} = {places[0]:.3g}"
     if len(problem.equations) != len(problem.unknowns):
-        return "it has not one equation for each unknown"
+        return "it does not have one equation for each unknown"
     reasons = (
         *(_start_obstacle(problem, name) for name in problem.unknowns),
         _side_obstacle(problem),
@@ -31,7 +31,7 @@ def _start_obstacle(problem: Problem, name: str) -> str | None:
     starts = [c for c in problem.conditions if c.initial and field_of(c) == name]
     orders = sorted(next(iter(c.jets.values())).orders[-1] for c in starts)
     if orders != list(range(order)) or not all(_simple(problem, c, -1) for c in starts):
-        return f"{name} has not one initial value of its own for each time derivative"
+        return f"{name} lacks an initial value of its own for some time derivative"
     return None
 
 

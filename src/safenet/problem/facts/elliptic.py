@@ -53,7 +53,7 @@ def elliptic(problem: Problem) -> Elliptic:
     if len(problem.axes) != 2 or problem.time is not None or not problem.linear:
         raise SafeNetError("it is not steady and linear in a plane")
     if len(problem.equations) != len(problem.unknowns):
-        raise SafeNetError("it has not one equation for each unknown")
+        raise SafeNetError("it does not have one equation for each unknown")
     if (any(breaks(problem)) and not jumping(problem)) or clashes(problem):
         raise SafeNetError("its formulas or its data break")
     by_owner: dict[int, tuple[dict[tuple[int, Orders], sp.Expr], sp.Expr]] = {}
@@ -69,7 +69,7 @@ def elliptic(problem: Problem) -> Elliptic:
             (2, 0),
             (0, 2),
         }:
-            raise SafeNetError("an equation has not u_xx and u_yy as its highest derivatives")
+            raise SafeNetError("an equation does not have u_xx and u_yy as its highest derivatives")
         if len(owners) != 1 or owners & by_owner.keys():
             raise SafeNetError("its second derivatives are coupled")
         by_owner[owners.pop()] = terms, problem.value(equation.source)
@@ -130,6 +130,6 @@ def _side(problem: Problem, place: tuple[int, float, float, float, int], conditi
             raise SafeNetError(f"{condition.text} does not belong to one unknown")
         own[fields[0]] = condition, bool(slopes)
     if set(own) != set(problem.unknowns):
-        raise SafeNetError("a side has not one condition for each unknown")
+        raise SafeNetError("a side does not have one condition for each unknown")
     ordered = [own[name] for name in problem.unknowns]
     return Side(*place, tuple(c for c, _ in ordered), tuple(s for _, s in ordered))

@@ -42,7 +42,7 @@ def first_order(problem: Problem) -> FirstOrder:
     if len(problem.axes) > 1:
         raise SafeNetError("it has axes of space")
     if len(problem.equations) != len(problem.unknowns):
-        raise SafeNetError("it has not one equation for each unknown")
+        raise SafeNetError("it does not have one equation for each unknown")
     orders = {name: problem.time_order(name) for name in problem.unknowns}
     for name, order in orders.items():
         if order == 0:

@@ -1,7 +1,8 @@
 """Is anything left free, or asked twice? Warnings about problems that may have many solutions, or none.
 
     u only in derivatives, everywhere    →  u + constant solves it too
-    fewer conditions on a piece than ½·(order in space) of each unknown asks  →  something is free there
+    fewer conditions on a piece than ½·(order in space) of each unknown asks  →  something is free there,
+        unless the equation degenerates there
     some of u, u_x, … equal at both ends, fewer than the order   →  taken to be periodic
     more equations than unknowns         →  a solution only where they happen to agree
     more conditions along a line than derivatives    →  likewise
@@ -66,14 +67,18 @@ def _overdetermined(problem: Problem) -> list[str]:
         return []
     return [
         f"{count} conditions for equations of order {orders} in all. There is a solution only where they agree; "
-        "leave out what is too much."
+        "leave some of them out."
     ]
 
 
 def _homogeneous(problem: Problem) -> list[str]:
     """u = 0 solves what has no data, and is what a solver finds; where time begins it is all there is."""
     relations = (*problem.equations, *problem.conditions)
-    if problem.time is not None or any(_at_zero(problem, relation) != 0 for relation in relations):
+    if (
+        problem.time is not None
+        or problem.data
+        or any(_at_zero(problem, relation) != 0 for relation in relations)
+    ):
         return []
     fields = ", ".join(f"{name} = 0" for name in problem.unknowns)
     return [f"all data are zero, so {fields} is returned; eigenfunctions are not searched for."]
@@ -90,7 +95,7 @@ def _clashing(problem: Problem) -> list[str]:
         faces, gap = "; ".join(clash.face.text for clash in found), max(clash.gap for clash in found)
         begin = problem.axes[-1]
         said.append(
-            f"the initial values do not meet {faces}, by up to {gap:.3g}: the solution jumps there at {begin.name} = "
+            f"the initial values disagree with {faces} by up to {gap:.3g}: the solution jumps there at {begin.name} = "
             f"{begin.lo:g}, and the residual is mostly that of the jump."
         )
     if pairs := corners(problem):
@@ -169,10 +174,36 @@ def _boundary(problem: Problem) -> list[str]:
         # Conditions in the interior, or that tie two places together, may stand for one on a face: count them all.
         if len(faces) >= 2 * sum(order // 2 for order in orders.values()):
             continue
-        for end in (axis.lower, axis.upper):
+        for side, end in enumerate((axis.lower, axis.upper)):
             here = [c for c in faces if any(place[i] == end for place in c.places)]
-            found.append(_missing(f"the face {axis.name} = {end}", here, orders))
+            if here or not degenerates(problem, i, side):
+                found.append(_missing(f"the face {axis.name} = {end}", here, orders))
     return [text for text in found if text]
+
+
+def degenerates(problem: Problem, index: int, side: int) -> bool:
+    """Whether a face needs no condition, as r = 0 of r² u_rr + r u_r + u_qq = 0.
+
+    With the distance s to the face, and times the least power of s that makes it finite there, the equation is
+    A u_ss + B u_s + …. If A is 0 at the face, Fichera's function b = B − ∂A/∂s decides: for b/A ≥ 0 a bounded solution
+    is determined without a condition; for b/A < 0, as for s u_ss + u = 0, it is not.
+    """
+    if len(problem.equations) != 1 or not problem.linear or problem.order(index) != 2:
+        return False
+    (equation,), axis, s = problem.equations, problem.axes[index], sp.Symbol("s", positive=True)
+    moved = problem.value(axis.lower) + s if side == 0 else problem.value(axis.upper) - s
+    terms = {jet: problem.value(equation.coefficient(jet)).subs(axis.symbol, moved) for jet in equation.jets}
+    poles = [k for k in range(4) if all((term * s**k).subs(s, 0).is_finite for term in terms.values())]
+    if not poles:
+        return False
+    ways = {j: jet.orders[index] for j, jet in equation.jets.items() if jet.orders[index] == sum(jet.orders)}
+    first, second = (
+        sp.Add(*(terms[jet] * s ** poles[0] for jet, order in ways.items() if order == k)) for k in (1, 2)
+    )
+    if second.subs(s, 0) != 0:
+        return False
+    fichera = ((first if side == 0 else -first) - second.diff(s)).subs(s, 0)
+    return bool((fichera * sp.sign(second.subs(s, sp.Float(axis.length) / 1000))).is_nonnegative)
 
 
 def _missing(where: str, given: list[Condition], orders: dict[str, int]) -> str:

@@ -51,7 +51,7 @@ def semilinear(problem: Problem) -> Semilinear:
         raise SafeNetError("a highest time derivative is differentiated in space, too")
     rates, constraints = _divided(problem, highest, [name for name, order in orders.items() if order])
     if len(constraints) != len(algebraic):
-        raise SafeNetError("it has not one equation for each unknown")
+        raise SafeNetError("it does not have one equation for each unknown")
     linear: Terms = {}
     rest: list[sp.Expr] = []
     for name, k in evolving:
@@ -117,7 +117,7 @@ def _start(problem: Problem, evolving: tuple[Part, ...]) -> tuple[sp.Expr, ...]:
             raise SafeNetError(f"the condition {condition.text} is not one on a value alone")
         found[jet.field, jet.orders[-1]] = problem.value(condition.source) / coefficient
     if missing := [part for part in evolving if part not in found]:
-        raise SafeNetError(f"{missing[0][0]} has not one initial value of its own for each time derivative")
+        raise SafeNetError(f"{missing[0][0]} lacks an initial value of its own for some time derivative")
     return tuple(found[part] for part in evolving)
 
 

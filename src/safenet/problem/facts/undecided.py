@@ -2,7 +2,8 @@
 
 fewer equations than unknowns                             →  an unknown is free
 u_t + H(u_x) = 0 from a kink, or with characteristics that meet  →  no smooth solution; which generalised one?
-u and u_n on one side of an elliptic equation             →  Cauchy's problem: the smallest error grows like e^{kx}
+short waves that grow without bound (Cauchy's problem, heat backwards), nothing given where u enters  →  direction.py
+initial values that an equation without derivatives forbids →  no solution
 data whose range cannot be bounded                        →  something narrow may have been stepped over
 """
 
@@ -17,17 +18,20 @@ from ...errors import SafeNetError
 from ..evaluate import evaluate
 from ..problem import Problem
 from ..relation import Relation
+from .direction import entering, runaway
 from .fact import fact
 from .narrow import narrow
 from .structure import breaks
 
 SAMPLES = 4001
+ROUNDING = 1e-9  # of the terms of an equation: less is the same value, written in two ways
 
 
 @fact
 def undecided(problem: Problem) -> tuple[str, ...]:
     """One sentence for each reason."""
-    return (*_too_few(problem), *_meeting(problem), *_cauchy(problem), *_unbounded(problem))
+    free = (*_too_few(problem), *entering(problem))
+    return (*free, *_meeting(problem), *runaway(problem), *_inconsistent(problem), *_unbounded(problem))
 
 
 def _too_few(problem: Problem) -> list[str]:
@@ -108,40 +112,41 @@ def _value(equation: Relation) -> bool:
     return any(jet.orders == (0, 0) for jet in equation.jets.values())
 
 
-def _cauchy(problem: Problem) -> list[str]:
-    """Two conditions at one end of an axis and none at the other, where u_xx and u_yy have the same sign."""
-    if problem.region is not None or len(problem.unknowns) != 1 or len(problem.axes) < 2:
-        return []
-    (equation, *others), found = problem.equations, []
-    second = {
-        i: s
-        for s, jet in equation.jets.items()
-        for i, n in enumerate(jet.orders)
-        if n == sum(jet.orders) == 2
-    }
-    signs = {i: problem.value(equation.coefficient(symbol)) for i, symbol in second.items()}
-    if others or not equation.linear or len(signs) < 2 or not all(s.is_number for s in signs.values()):
-        return []
-    if len({bool(sign > 0) for sign in signs.values()}) > 1:
-        return []
-    for i in signs:
-        axis = problem.axes[i]
-        ends = [
-            sum(any(place[i] == end for place in c.places) and i not in c.free for c in problem.conditions)
-            for end in (axis.lower, axis.upper)
-        ]
-        if sorted(ends) == [0, 2]:
-            given, bare = (axis.lower, axis.upper) if ends[0] else (axis.upper, axis.lower)
+def _inconsistent(problem: Problem) -> list[str]:
+    """u = t² with u(0) = 1: of a constraint all of whose unknowns are given at the start."""
+    starts = {}
+    for condition in problem.conditions:
+        jets = list(condition.jets.items())
+        if condition.initial and condition.linear and len(jets) == 1 and not any(jets[0][1].orders):
+            symbol, jet = jets[0]
+            starts[jet.field] = problem.value(condition.source / condition.coefficient(symbol))
+    found = []
+    for equation in problem.equations:
+        fields = {jet.field for jet in equation.jets.values()}
+        if any(any(jet.orders) for jet in equation.jets.values()) or not fields <= starts.keys():
+            continue
+        begin = problem.axes[-1]
+        known = {symbol: starts[jet.field] for symbol, jet in equation.jets.items()}
+        terms = sp.Add.make_args(problem.value(equation.residual))
+        lines = [np.linspace(*axis.bounds, 9)[1:-1] for axis in problem.axes[:-1]]
+        grid = [mesh.ravel() for mesh in np.meshgrid(*lines, [begin.lo], indexing="ij")]
+        at = {axis.symbol: line for axis, line in zip(problem.axes, grid, strict=True)}
+        try:
+            with np.errstate(all="ignore"):
+                values = [np.asarray(evaluate(term.xreplace(known), at, np), dtype=float) for term in terms]
+        except SafeNetError:
+            continue
+        gap, size = float(np.max(np.abs(sum(values)))), max(float(np.max(np.abs(value))) for value in values)
+        if gap > ROUNDING * size:
             found.append(
-                f"two conditions at {axis.name} = {given} and none at {axis.name} = {bare}: Cauchy's problem of an "
-                "elliptic equation, which amplifies the smallest error without bound. Give one condition on each side"
-                f"{', or change a sign' if axis.is_time else ''}."
+                f"the initial values do not meet {equation.text}, which holds at {begin.name} = {begin.lo:g} too, by "
+                f"up to {gap:.3g}: there is no solution. Start with values that do."
             )
     return found
 
 
 def _unbounded(problem: Problem) -> list[str]:
     return [
-        f"the range of {part} cannot be bounded: something narrow in it may be stepped over."
+        f"the range of {part} cannot be bounded, so a narrow feature in it may be missed."
         for part in narrow(problem).unbounded
     ]

@@ -220,7 +220,7 @@ def _exponentials(problem: Problem, source: sp.Expr) -> dict[tuple[complex, ...]
         if not all(slope.is_number for slope in slopes):
             raise SafeNetError(
                 f"the source {source} is not a sum of exponentials, sines and cosines",
-                "other sources are for the recipe least-squares",
+                "use the solver least-squares for other sources",
             )
         kappa = tuple(complex(slope) for slope in slopes)
         amplitude = complex(term.xreplace(dict.fromkeys(symbols, sp.Integer(0))))

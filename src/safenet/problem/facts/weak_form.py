@@ -64,7 +64,7 @@ def weak_form(problem: Problem) -> Weak:
     if problem.time is not None and any(problem.time_order(name) > 1 for name in problem.unknowns):
         raise SafeNetError("it has second derivatives in time")
     if len(problem.equations) != len(problem.unknowns):
-        raise SafeNetError("it has not one equation for each unknown")
+        raise SafeNetError("it does not have one equation for each unknown")
     jets: dict[Key, sp.Symbol] = {
         (name, order): sp.Symbol(
             Jet(name, (*order, 0)[: len(problem.axes)], (None,) * len(problem.axes)).text(problem.axis_names),
@@ -132,7 +132,7 @@ def _by_parts(
             left = left.xreplace({symbol: sp.Integer(0)})
             axis = next(i for i, order in enumerate(jet.orders) if order)
             if jet.field != field or jet.orders[axis] != 2:
-                raise SafeNetError(f"{symbol} is no diffusion of {field}")
+                raise SafeNetError(f"{symbol} is not a diffusion term of {field}")
             straight[axis] = a
             slope = jets[jet.field, along(axis, len(space))]
             inside[1 + axis] += a * slope

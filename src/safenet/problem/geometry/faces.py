@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betaincinv, gammaln
+import scipy
 
 from .edges import Edge
 
@@ -68,14 +68,16 @@ class Sphere(Face):
     @property
     def measure(self) -> float:
         d = len(self.center)
-        return float(2 * np.exp(d / 2 * np.log(np.pi) - gammaln(d / 2)) * self.radius ** (d - 1))
+        return float(
+            2 * np.exp(d / 2 * np.log(np.pi) - scipy.special.gammaln(d / 2)) * self.radius ** (d - 1)
+        )
 
     def at(self, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         d = len(self.center)
         normal, left = np.empty((len(unit), d)), np.ones(len(unit))
         for i in range(d - 2):
             half = (d - i - 1) / 2
-            x = 2 * betaincinv(half, half, unit[:, i]) - 1
+            x = 2 * scipy.special.betaincinv(half, half, unit[:, i]) - 1
             normal[:, i] = left * x
             left = left * np.sqrt(np.maximum(1 - x**2, 0.0))
         angle = 2 * np.pi * unit[:, d - 2]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.spatial import Delaunay, KDTree
+import scipy
 
 from ...errors import SafeNetError
 from .edges import Arc, Edge
@@ -62,7 +62,7 @@ def mesh_of(region: Region, size: float, around: int = ROUND) -> Mesh:
             return _quadratic(np.array([*outline.points, *inner]), cells, outline)
         for k in sorted(broken, reverse=True):
             _halve(outline, k)
-        near = KDTree(np.array(outline.points)).query(inner)[0] if len(inner) else np.empty(0)
+        near = scipy.spatial.KDTree(np.array(outline.points)).query(inner)[0] if len(inner) else np.empty(0)
         inner = inner[near > 0.5 * _spacing(outline, inner)] if len(inner) else inner
     raise SafeNetError(
         f"no triangles were found for {region!r} with sides of {size:.3g}", "choose another solver"
@@ -132,7 +132,7 @@ def _spacing(outline: _Outline, points: np.ndarray) -> np.ndarray:
     for a, b in outline.segments:
         length = np.hypot(*(ends[a] - ends[b]))
         lengths[a], lengths[b] = max(lengths[a], length), max(lengths[b], length)
-    nearest = KDTree(ends).query(points)[1]
+    nearest = scipy.spatial.KDTree(ends).query(points)[1]
     return np.asarray(lengths[nearest])
 
 
@@ -176,7 +176,7 @@ def _smoothed(region: Region, outline: _Outline, inner: np.ndarray) -> np.ndarra
 
 def _triangles(region: Region, points: np.ndarray) -> np.ndarray:
     """Delaunay's triangles within the region, counterclockwise."""
-    cells = Delaunay(points).simplices
+    cells = scipy.spatial.Delaunay(points).simplices
     a, b, c = (points[cells[:, k]] for k in range(3))
     twice = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     cells = np.where((twice > 0)[:, None], cells, cells[:, [0, 2, 1]])

@@ -102,7 +102,7 @@ class Primitive(Shape):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Box(Primitive):
-    """lower ≤ (x, y, …) ≤ upper, written Box(x=(0, 4), y=(0, 2)); the order of the keywords is that of the axes.
+    """A box, lower ≤ (x, y, …) ≤ upper: Box(x=(0, 4), y=(0, 2)); the order of the keywords is that of the axes.
 
     Examples:
         >>> step = sn.Box(x=(0, 4), y=(0, 2)) - sn.Box(x=(0, 1), y=(0, 1))
@@ -168,7 +168,7 @@ class Box(Primitive):
 
 @dataclass(frozen=True, repr=False)
 class Disc(Primitive):
-    """|p − center| ≤ radius.
+    """A disc, |p − center| ≤ radius.
 
     Examples:
         >>> ring = sn.Disc((0, 0), 1) - sn.Disc((0, 0), 0.25, name="hole")
@@ -211,7 +211,7 @@ class Disc(Primitive):
 
 @dataclass(frozen=True, repr=False)
 class Polygon(Primitive):
-    """The inside of v₀ v₁ … v₀, in either direction; the last side closes it.
+    """A polygon, the inside of v₀ v₁ … v₀, in either direction; the last side closes it.
 
     Examples:
         >>> triangle = sn.Polygon([(0, 0), (1, 0), (0, 1)])

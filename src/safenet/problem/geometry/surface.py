@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial import KDTree
-from scipy.spatial.transform import Rotation
+import scipy
 
 from ...errors import SafeNetError
 from .faces import Face
@@ -20,7 +19,7 @@ from .values import Ends, a_name, shown_name
 PAIRS = 2_000_000  # of points and triangles that are looked at together
 CLOSE = 1e-2  # of its size: within that of a surface distances are exact
 # A turn by no angle that an outline has: rays along an axis would meet edges of parts made with right angles.
-TILT = Rotation.from_rotvec([0.4142, 0.7321, 0.2361]).as_matrix()
+TILT = (0.4142, 0.7321, 0.2361)
 KINDS = (".stl", ".obj", ".ply", ".off")
 
 
@@ -106,7 +105,7 @@ class Surface(Primitive):
         within = np.flatnonzero(np.all((points > lower) & (points < upper), axis=1))
         found = np.zeros(len(points), bool)
         corners, start, lists, cell = self._columns
-        turned = points[within] @ TILT.T
+        turned = points[within] @ _tilt().T
         cells = cell(turned[:, :2])
         counts = start[cells + 1] - start[cells]
         cuts = np.searchsorted(np.cumsum(counts), np.arange(PAIRS, counts.sum(), PAIRS))
@@ -121,7 +120,7 @@ class Surface(Primitive):
     @cached_property
     def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """The triangles, turned so that no ray runs along one; for each cell of a grid below them, those above it."""
-        corners = self.corners @ TILT.T
+        corners = self.corners @ _tilt().T
         low, high = corners[:, :, :2].min(axis=(0, 1)), corners[:, :, :2].max(axis=(0, 1))
         across = int(np.clip(np.sqrt(len(corners)), 1, 1024))
 
@@ -141,10 +140,12 @@ class Surface(Primitive):
         return corners, start, which[np.argsort(cells, kind="stable")], cell
 
     @cached_property
-    def _tree(self) -> tuple[KDTree, float]:
+    def _tree(self) -> tuple[scipy.spatial.KDTree, float]:
         """The triangles' middles, and how far a corner is from one at most."""
         middles = self.corners.mean(axis=1)
-        return KDTree(middles), float(np.linalg.norm(self.corners - middles[:, None], axis=2).max())
+        return scipy.spatial.KDTree(middles), float(
+            np.linalg.norm(self.corners - middles[:, None], axis=2).max()
+        )
 
     def _distance(self, points: np.ndarray) -> np.ndarray:
         """To the nearest triangle; exact near the surface, where more of them are asked until none can be nearer."""
@@ -196,6 +197,10 @@ class Facets(Face):
         a, b, c = self.corners[which].transpose(1, 0, 2)
         points = (1 - root) * a + root * ((1 - v) * b + v * c)
         return points, self._crossed[which] / (2 * self._areas[which])[:, None]
+
+
+def _tilt() -> np.ndarray:
+    return np.asarray(scipy.spatial.transform.Rotation.from_rotvec(TILT).as_matrix())
 
 
 def _above(points: np.ndarray, corners: np.ndarray) -> np.ndarray:

@@ -280,7 +280,12 @@ class _Reader:
             if any(d.derivative_count > MAX_ORDER for d in expression.atoms(sp.Derivative)):
                 self._wrong(function, f"a derivative of order above {MAX_ORDER}", "lower the order")
         if expression.has(sp.DiracDelta, sp.re, sp.im):
-            self._wrong(function, "this jumps and cannot be differentiated", "smooth the jump, e.g. by tanh")
+            self._wrong(
+                function,
+                "this jumps and cannot be differentiated",
+                "make the flux an unknown of its own, which is continuous: q = where(x < 1/2, 1, 2)*u_x and q_x = 1; "
+                "or smooth the jump by tanh",
+            )
         return expression
 
     # ---- names that mean nothing

@@ -28,6 +28,7 @@ from safenet.train.optimisers.status import (
     Count,
     Evaluation,
     Objective,
+    Optimiser,
     Patient,
     Status,
     Trace,
@@ -61,8 +62,8 @@ class Searching(LBFGSState):
 
 
 @dataclass(frozen=True)
-class LBFGS:
-    """At most `iterations` accepted steps with `history` pairs.
+class LBFGS(Optimiser):
+    """L-BFGS: at most `iterations` accepted steps, with a memory of `history` pairs.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the loss by less than
     `tolerance`, relatively, and as NO_STEP when not even steepest descent, with the memory cleared, finds a lower loss.

@@ -27,6 +27,7 @@ from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from safenet.train.optimisers.status import (
+    Optimiser,
     Squares,
     State,
     Status,
@@ -69,8 +70,10 @@ class LevenbergState(State):
 
 
 @dataclass(frozen=True)
-class LevenbergMarquardt:
-    """At most `iterations` accepted steps; ρ >= `ratio` accepts one, `trials` rejections in a row end it.
+class LevenbergMarquardt(Optimiser):
+    """Levenberg–Marquardt: at most `iterations` accepted steps.
+
+    ρ >= `ratio` accepts a step; `trials` rejections in a row end the phase.
 
     Stops as GRADIENT when max|Jᵀr| <= tolerance, as DECREASE when `patience` steps together lowered the
     loss by less than `decrease`, relatively (patience = 0: never), as NO_STEP when no damping helps.
@@ -90,6 +93,8 @@ class LevenbergMarquardt:
     trials: int = 12
     resample: int = 0
     name: ClassVar[str] = "levenberg-marquardt"
+    double: ClassVar[bool] = True
+    counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
 
     def start(self, objective: Squares, theta: Float[Array, " p"]) -> LevenbergState:
         squared = "JᵀJ squares the condition of J, which leaves nothing of single precision"

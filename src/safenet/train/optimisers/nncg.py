@@ -25,6 +25,7 @@ from safenet.train.optimisers.line_search import choose, line_search
 from safenet.train.optimisers.status import (
     Evaluation,
     Objective,
+    Optimiser,
     State,
     Status,
     Trace,
@@ -53,8 +54,8 @@ class NNCGState(State):
 
 
 @dataclass(frozen=True)
-class NNCG:
-    """At most `iterations` accepted steps with at most `inner` conjugate gradients each.
+class NNCG(Optimiser):
+    """NysNewton-CG: at most `iterations` accepted Newton steps, each by at most `inner` conjugate gradients.
 
     `damping` is the first μ, half of it the next, and so on, but twice as much after a step that met negative curvature
     or was not taken at its full length: a fixed μ, the paper's, must be found for every problem by trying.
@@ -80,6 +81,7 @@ class NNCG:
     tolerance: float = 1e-10
     seed: int = 0
     name: ClassVar[str] = "nncg"
+    double: ClassVar[bool] = True
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> NNCGState:
         skew = "conjugate gradients lose their orthogonality within a few steps of single precision"

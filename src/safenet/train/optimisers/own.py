@@ -16,11 +16,11 @@ from jaxtyping import Array, Float, Int
 
 from ...errors import SafeNetError
 from .adam import Adam, AdamState, step
-from .status import Objective, Trace, evaluate, iteration_count, repeat
+from .status import Objective, Optimiser, Trace, evaluate, iteration_count, repeat
 
 
 @dataclass(frozen=True)
-class Optax:
+class Optax(Optimiser):
     """`iterations` steps of an optax optimiser; line searches (optax.lbfgs) are given the value and the function.
 
     The optimiser is code and not data: a saved plan keeps its `label`, and a run that is resumed is given it again.
@@ -36,6 +36,7 @@ class Optax:
     divergence: float = 1e6
     label: str = "optax"
     name: ClassVar[str] = "optax"
+    counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
 
     def __post_init__(self) -> None:
         if self.transformation is not None and not isinstance(self.transformation, tuple):
@@ -43,6 +44,10 @@ class Optax:
                 f"{self.transformation!r} is not an optax optimiser",
                 "e.g. sn.Optax(optax.adam(1e-3), 5000)",
             )
+
+    @property
+    def code(self) -> str:
+        return f"optimiser {self.label}"
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
         if self.transformation is None:

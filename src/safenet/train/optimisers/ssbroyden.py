@@ -39,6 +39,7 @@ from safenet.train.optimisers.status import (
     Evaluation,
     Held,
     Objective,
+    Optimiser,
     Patient,
     Status,
     Trace,
@@ -137,8 +138,10 @@ class Searching(SSBroydenState):
 
 
 @dataclass(frozen=True)
-class SSBroyden:
-    """At most `iterations` accepted steps; `family` is "broyden", or "bfgs" for θ = 0.
+class SSBroyden(Optimiser):
+    """Self-scaled Broyden with a dense inverse Hessian: at most `iterations` accepted steps.
+
+    `family` is "broyden", or "bfgs" for θ = 0.
 
     Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by less than
     `tolerance`, relatively, and as NO_STEP when not even steepest descent, with H cleared, finds a lower loss. With a
@@ -156,6 +159,7 @@ class SSBroyden:
     resample: int = 0
     name: ClassVar[str] = "ssbroyden"
     numbers: ClassVar[tuple[str, ...]] = ("iterations",)  # arguments of the program
+    double: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:

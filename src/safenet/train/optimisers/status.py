@@ -12,7 +12,7 @@ stop, the part of the state each of them has, and the loop that repeats a step o
 from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -59,6 +59,19 @@ def sentence(status: int | Int[Array, ""]) -> str:
     return _SENTENCES[Status(int(status))]
 
 
+class Optimiser:
+    """What a schedule asks of a phase, beside `start` and `advance`."""
+
+    double: ClassVar[bool] = False  # single precision would mislead it
+    finds_numbers: ClassVar[bool] = True  # it moves the unknown numbers of a problem, too
+    counted: ClassVar[tuple[str, ...]] = ("iterations",)  # its fields that count iterations
+
+    @property
+    def code(self) -> str:
+        """The name of what no plan can hold, "" if there is nothing."""
+        return ""
+
+
 @runtime_checkable
 class Objective(Protocol):
     """total(theta) and its named terms: a pytree, so that its points stay arguments."""
@@ -98,6 +111,12 @@ def adapt(objective: Objective, theta: Float[Array, " p"], weights: Any, iterati
 def weighted(objective: Objective, weights: Any) -> Objective:
     """The objective with the weights that `adapt` gave."""
     return objective.weighted(weights) if isinstance(objective, Adaptive) else objective
+
+
+def renewed(objective: Objective, iteration: Int[Array, ""]) -> Objective:
+    """The objective at the points of an iteration; most have the same for all."""
+    own: Callable[[Any], Objective] | None = getattr(objective, "renewed", None)
+    return objective if own is None else own(iteration)
 
 
 class Evaluation(eqx.Module):

@@ -87,6 +87,7 @@ class VariableProjection(LevenbergMarquardt):
     """Levenberg–Marquardt on all but the last layer of a network, which is solved for; `iterations` = 0 solves once."""
 
     name: ClassVar[str] = "variable projection"
+    finds_numbers: ClassVar[bool] = False
 
     def start(self, objective: Any, theta: Float[Array, " p"]) -> LevenbergState:
         projected = Projected(objective, last_layer(objective.field(theta)))

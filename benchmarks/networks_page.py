@@ -1,0 +1,123 @@
+"""docs/networks.md: the tables between its markers, and its picture, from results/networks.jsonl.
+
+python -m benchmarks.networks_page
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from .networks import METHODS, NINE
+
+ROOT = Path(__file__).parents[1]
+PAGE, ROWS = ROOT / "docs" / "networks.md", ROOT / "results" / "networks.jsonl"
+# The smallest error that the paper prints for a problem, by whatever method and schedule.
+PRINTED = dict(
+    zip(NINE, (9.8e-4, 8.8e-3, 8.2e-5, 3.6e-4, 3.8e-3, 7.3e-5, 2.9e-4, 2.1e-1, 2.1e-4), strict=True)
+)
+NAMES = {"heat2d": "heat 2-d", "allen-cahn": "Allen–Cahn", "burgers": "Burgers", "backstep": "back-step"}
+
+
+def rows(study: str) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in ROWS.read_text().splitlines()]
+    return [row for row in found if row["study"] == study]
+
+
+def error(row: dict[str, Any], kind: str = "l2re") -> float | None:
+    """Of all fields pooled."""
+    value = row.get(kind)
+    pooled: float | None = value["pooled"] if isinstance(value, dict) else value
+    return pooled
+
+
+def _said(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1e}"
+
+
+def default() -> str:
+    lines = [
+        "| problem | paper's best of any method | median | worst | seeds | estimate / error | steps |",
+        "|---" * 7 + "|",
+    ]
+    for name in NINE:
+        own = [row for row in rows("default") if row["problem"] == name]
+        errors = [e for row in own if (e := error(row)) is not None]
+        ratios = [est / e for row in own if (est := error(row, "estimate")) and (e := error(row))]
+        told = f"{min(ratios):.1f} … {max(ratios):.1f}" if ratios else "none"
+        steps = f"{min(row['iterations'] for row in own):,} … {max(row['iterations'] for row in own):,}"
+        numbers = [
+            _said(PRINTED[name]),
+            _said(median(errors)),
+            _said(max(errors)),
+            str(len(own)),
+            told,
+            steps,
+        ]
+        lines.append(f"| {NAMES.get(name, name)} | {' | '.join(numbers)} |")
+    return "\n".join(lines)
+
+
+def two_cores() -> str:
+    lines = ["| problem | error | seconds | steps | outcome |", "|---" * 5 + "|"]
+    for row in sorted(rows("two-cores"), key=lambda row: NINE.index(row["problem"])):
+        name = NAMES.get(row["problem"], row["problem"])
+        lines.append(
+            f"| {name} | {_said(error(row))} | {row['wall_seconds']:.0f} | {row['iterations']:,} | {row['outcome']} |"
+        )
+    return "\n".join(lines)
+
+
+def methods() -> str:
+    own = rows("methods")
+    lines = ["| method | parameters | optimiser | " + " | ".join(NAMES.get(p, p) for p in NINE) + " |"]
+    lines.append("|---" * (3 + len(NINE)) + "|")
+    for name in METHODS:
+        mine = {row["problem"]: row for row in own if row["method"] == name}
+        if not mine:
+            continue
+        sizes = [row["parameters"] for row in mine.values()]
+        dense = all("too many" not in row["reasons"][0] for row in mine.values())
+        errors = [_said(error(mine[p])) if p in mine else "–" for p in NINE]
+        optimiser = "SSBroyden" if dense else "L-BFGS"
+        lines.append(f"| {name} | {min(sizes):,} … {max(sizes):,} | {optimiser} | {' | '.join(errors)} |")
+    return "\n".join(lines)
+
+
+TABLES = {"default": default, "two-cores": two_cores, "methods": methods}
+
+
+def written(text: str) -> str:
+    """The page with its tables made anew."""
+    for name, table in TABLES.items():
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        text = re.sub(
+            f"{begin}.*?{end}", lambda _, t=table, b=begin, e=end: f"{b}\n{t()}\n{e}", text, flags=re.DOTALL
+        )
+    return text
+
+
+def picture() -> None:
+    """The error along the way, a panel for each problem."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(3, 3, figsize=(9, 7), layout="constrained", sharex=True)
+    for panel, name in zip(axes.flat, NINE, strict=True):
+        for row in (row for row in rows("default") if row["problem"] == name):
+            end = (row["iterations"], 0, error(row))
+            steps, _, errors = zip(*[point for point in row["curve"] if point[0] > 500], end, strict=True)
+            panel.loglog(steps, errors, marker=".", color="tab:blue", alpha=0.7)
+        panel.axhline(PRINTED[name], color="tab:red", linestyle="--", linewidth=1)
+        panel.set_title(NAMES.get(name, name), fontsize=10)
+        panel.grid(alpha=0.3)
+    figure.supxlabel("steps of Adam and self-scaled Broyden")
+    figure.supylabel("relative L² error (dashed: the paper's best of any method)")
+    figure.savefig(ROOT / "docs" / "networks.png", dpi=100)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text()))
+    picture()
