@@ -14,7 +14,7 @@ import sympy as sp
 from ..fields.field import jets, volume
 from ..problem import Problem
 from ..problem.evaluate import evaluate
-from ..problem.facts.weak_form import Weak, along, weak_form
+from ..problem.weak_form import Weak, along, weak_form
 from .points import inside
 
 BOXES = 64

@@ -17,9 +17,9 @@ from ...fields.triangles import MIDDLES, linear, located, mapped, quadratic
 from ...measure.compiled import compiled
 from ...problem import Problem
 from ...problem.evaluate import evaluate
-from ...problem.facts.weak_form import Key, Side, along, weak_form
 from ...problem.geometry.mesh import Mesh
 from ...problem.jets import coordinate
+from ...problem.weak_form import Key, Side, along, weak_form
 from ..thresholds import EVOLVE_LARGE
 from .linear import factored_lu, linear_to_quadratic, two_levels
 from .rules import RULES

@@ -22,13 +22,13 @@ from ...problem import Problem
 from ...problem.facts.fact import fact
 from ...problem.facts.posedness import left_free
 from ...problem.facts.structure import breaks
-from ...problem.facts.weak_form import weak_form
 from ...problem.geometry.mesh import ROUND, Mesh, mesh_of
 from ...problem.geometry.region import Region
 from ...problem.geometry.shapes import Box
 from ...problem.geometry.solid import Solid
 from ...problem.geometry.tetrahedra import obstacle as no_tetrahedra
 from ...problem.geometry.tetrahedra import tetrahedra
+from ...problem.weak_form import weak_form
 from ...run.budget import Budget
 from ...run.progress import Monitor
 from ...run.result import SOLVED_BELOW

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from ...errors import SafeNetError
-from ..jets import Jet, coordinate
-from ..problem import Problem
-from ..relation import Condition, Relation
-from .fact import fact
+from ..errors import SafeNetError
+from .facts.fact import fact
+from .jets import Jet, coordinate
+from .problem import Problem
+from .relation import Condition, Relation
 
 Key = tuple[str, tuple[int, ...]]  # a field and its derivatives in space
 
