@@ -53,7 +53,21 @@ if TYPE_CHECKING:
     from .inverse.plan import Fit
     from .inverse.posterior import Posterior
     from .networks import METHODS, Method
-    from .problem import Box, Data, Disc, On, Polygon, Problem, Table
+    from .problem import (
+        Ball,
+        Box,
+        Cone,
+        Cylinder,
+        Data,
+        Disc,
+        Extrusion,
+        On,
+        Polygon,
+        Problem,
+        Revolution,
+        Surface,
+        Table,
+    )
     from .problem.toml import dumps, loads, read
     from .run.progress import Monitor
     from .run.result import Outcome, Result
@@ -77,7 +91,10 @@ __version__ = "0.2.0"
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {
-    "problem": ("Box", "Data", "Disc", "On", "Polygon", "Problem", "Table"),
+    "problem": (
+        *("Ball", "Box", "Cone", "Cylinder", "Data", "Disc", "Extrusion", "On", "Polygon", "Problem"),
+        *("Revolution", "Surface", "Table"),
+    ),
     "problem.toml": ("dumps", "loads", "read"),
     "networks": ("METHODS", "Method"),
     "run.progress": ("Monitor",),
@@ -138,13 +155,17 @@ __all__ = [
     "RECIPES",
     "Adam",
     "Auto",
+    "Ball",
     "Box",
     "Cells",
+    "Cone",
     "Conserve",
+    "Cylinder",
     "Data",
     "Disc",
     "Elements",
     "Evolve",
+    "Extrusion",
     "Fit",
     "Fourier",
     "Integrate",
@@ -163,11 +184,13 @@ __all__ = [
     "Posterior",
     "Problem",
     "Result",
+    "Revolution",
     "SSBroyden",
     "SafeNetError",
     "SafeNetWarning",
     "Solution",
     "Sparse",
+    "Surface",
     "Table",
     "Train",
     "analysis",

@@ -35,7 +35,7 @@ SOLVERS: dict[str, str] = {
     "integrate": "SciPy's DOP853 or LSODA, for systems without space",
     "fourier": "exponential steps on a Fourier grid, for smooth solutions in periodic or mirror-symmetric boxes",
     "conserve": "finite volumes, for conservation laws with jumps and layers too thin for polynomials",
-    "evolve": "quadratic triangles and Rosenbrock steps, for diffusion in time on regions of the plane",
+    "evolve": "quadratic triangles or tetrahedra and Rosenbrock steps, for diffusion and flows on regions and solids",
     "sparse": "least squares for a growing list of products of polynomials, in four dimensions and more",
 }
 METHODS: dict[str, str] = {

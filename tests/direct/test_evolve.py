@@ -1,5 +1,7 @@
 """Regions of the plane that evolve, against solutions that are known."""
 
+import itertools
+import math
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +11,15 @@ from scipy.sparse import csc_matrix
 import safenet as sn
 from safenet.direct.evolve.assembly import Assembly
 from safenet.direct.evolve.evolve import meshed
-from safenet.direct.evolve.rosenbrock import GAMMA, System, _step, factored_lu
+from safenet.direct.evolve.linear import factored_lu
+from safenet.direct.evolve.rosenbrock import GAMMA, System, _step
+from safenet.direct.evolve.rules import RULES
+from safenet.fields.triangles import Triangles
+from safenet.measure.heldout import held_out
 from safenet.problem.geometry.mesh import mesh_of
 from safenet.problem.geometry.region import Region
 from safenet.problem.geometry.shapes import Box, Disc
+from safenet.run.budget import Budget
 from safenet.solving.auto import Auto
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "regions"
@@ -70,7 +77,7 @@ def test_steps_are_of_fourth_order_for_a_system_with_an_algebraic_equation():
         return csc_matrix([[-y[1], -y[0]], [np.cos(t), -1.0]])
 
     mass = csc_matrix(np.diag([1.0, 0.0]))
-    system = System(rate, slopes, mass, False, False, np.ones_like)
+    system = System(rate, slopes, mass, False, factored_lu, np.ones_like)
     errors = []
     for count in (10, 20):
         y, h = np.array([1.0, 1.0]), 1.0 / count
@@ -195,3 +202,79 @@ def drag(sol):
     (by_x, by_y), p = (sol.diff(axis)(**at) for axis in "xy"), sol(**at)["p"]
     force = -p * n_x + 1e-3 * (2 * by_x["u"] * n_x + (by_y["u"] + by_x["v"]) * n_y)
     return 2 / (0.2**2 * 0.1) * np.mean(force) * 0.1 * np.pi
+
+
+def test_rules_are_exact_for_degree_five():
+    for space, (xi, weights) in RULES.items():
+        for powers in itertools.product(range(6), repeat=space):
+            if sum(powers) <= 5:
+                exact = math.prod(map(math.factorial, powers)) / math.factorial(sum(powers) + space)
+                found = np.sum(weights * np.prod(xi ** np.array(powers), axis=1))
+                assert found == pytest.approx(exact, rel=1e-13)
+
+
+SPACE = sn.Box(x=(0, 1), y=(0, 1), z=(0, 1)) - sn.Ball((0.5, 0.5, 0.5), 0.25, name="ball")
+
+
+def in_space(equation, exact, slope):
+    """u = exact on the box, and its outward slope on the ball."""
+    where = [f"u = {exact} on walls", f"u_n = {slope} on ball"]
+    pieces = {"ball": "ball", "walls": "rest"}
+    return sn.Problem(equation, domain=SPACE, conditions=where, pieces=pieces, unknowns=["u"])
+
+
+def test_tetrahedra_have_the_volume_the_surface_and_the_pieces_of_a_solid():
+    pytest.importorskip("gmsh")
+    problem = in_space("u_xx + u_yy + u_zz = 0", "x", "n_x")
+    mesh = meshed(problem, 1)
+    assembly = Assembly(problem, mesh)
+    assert assembly.w.sum() == pytest.approx(1 - 4 / 3 * np.pi / 64, rel=1e-4)
+    assert assembly._along["ball"]["w"].sum() == pytest.approx(4 * np.pi / 16, rel=1e-3)
+    # Outward normals: ∮ x·n dS over the ball is minus three times its volume.
+    on = assembly._along["ball"]
+    assert np.sum(on["w"] * np.sum(on["x"] * on["n"], axis=1)) == pytest.approx(-4 * np.pi / 64, rel=1e-2)
+    corners = mesh.nodes[np.unique(mesh.sides["ball"])]
+    np.testing.assert_allclose(np.linalg.norm(corners - 0.5, axis=1), 0.25, atol=1e-9)
+
+
+def test_poisson_in_space_is_solved_to_the_order_of_its_elements():
+    pytest.importorskip("gmsh")
+    slope = "n_x*(2*x + y) + n_y*x + n_z*2*exp(2*z)"
+    problem = in_space("u_xx + u_yy + u_zz = 2 + 4*exp(2*z)", "x**2 + x*y + exp(2*z)", slope)
+    points = np.random.default_rng(0).random((2000, 3))
+    points = points[problem.contains(points)]
+    x, y, z = points.T
+    errors = []
+    for level in (0, 2):  # half the size
+        assembly = Assembly(problem, meshed(problem, level))
+        found = sn.Evolve()._newton(assembly, sn.Monitor(), Budget(), None)
+        errors.append(
+            np.abs(found.jets(points, [(0, 0, 0)])[0, 0, 0][:, 0] - (x**2 + x * y + np.exp(2 * z))).max()
+        )
+    assert errors[1] < errors[0] / 4
+    assert errors[1] < 2e-3
+    # Balances over boxes see the solution, and see that another function is none.
+    assert held_out(problem, found).worst < 0.02
+    wrong = Triangles((found.values[0] + 2 * found.nodes[:, 0] ** 2,), *vars_of(found))
+    assert held_out(problem, wrong).equations[0] > 0.1
+
+
+def vars_of(found):
+    return found.times, found.nodes, found.cells, found.error
+
+
+@pytest.mark.slow
+def test_heat_in_space_decays_at_the_rate_of_its_mode():
+    pytest.importorskip("gmsh")
+    mode = "exp(-3*t/10)*sin(x)*sin(y)*sin(z)"
+    problem = sn.Problem(
+        "u_t = (u_xx + u_yy + u_zz)/10",
+        domain={"x": (0, 1), "y": (0, 1), "z": (0, 1), "t": (0, 1)},
+        remove=sn.Cylinder((0.5, 0.5, -1), (0.5, 0.5, 2), 0.2),
+        conditions=[f"u = {mode} on skin", "u(x, y, z, 0) = sin(x)*sin(y)*sin(z)"],
+        pieces={"skin": "rest"},
+        exact={"u": mode},
+    )
+    result = sn.solve(problem, sn.Evolve()).result
+    assert result.outcome == "solved"
+    assert result.l2re < 1e-3

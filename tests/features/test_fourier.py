@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from sympy import Eq, Function, symbols
 
+import safenet as sn
 from safenet import library
 from safenet.features import FourierProducts, fourier_products
+from safenet.features.base import image
 from safenet.features.fourier import decoupled_indices
+from safenet.fields.derivatives import propagated
 from safenet.problem import Problem
 
 x, y, t = symbols("x y t")
@@ -183,3 +186,35 @@ def test_numbers_have_the_precision_asked_for(dtype, frequencies):
     features = products(library.wave(), 16, frequencies, "decay", dtype)
     assert features.omega.dtype == features.amplitude.dtype == dtype
     assert features(jnp.zeros(2, dtype)).dtype == dtype
+
+
+def test_in_many_dimensions_products_are_of_two_axes_and_their_number_does_not_double():
+    problem = many_dimensions(10)
+    features = fourier_products(problem, 64, "box", "decay", key=KEY, dtype=jnp.float64)
+    assert features.size == 64
+    pairs = [part.axes for part in features.parts]
+    assert {axis for pair in pairs for axis in pair} == set(range(10))
+    assert len(set(pairs)) == len(pairs) == 16
+    # Derivatives by the rules agree with those of the map itself.
+    x = jnp.asarray(np.random.default_rng(0).random((10, 3)))
+    zero = (0,) * 10
+    first, second = (0, 1, *zero[2:]), (*zero[:3], 1, *zero[4:])
+    orders = [zero, (1, *zero[1:]), (2, *zero[1:]), first, second, (0, 1, 0, 1, *zero[4:])]
+    W = jnp.asarray(np.random.default_rng(1).normal(size=(2, 64)))
+    by_rule, by_jax = image(features, W, x, orders), propagated(lambda p: W @ features(p), x, orders)
+    for alpha in orders:
+        np.testing.assert_allclose(
+            np.broadcast_to(by_rule.get(alpha, 0.0), (2, 3)), by_jax[alpha], rtol=1e-10, atol=1e-10
+        )
+
+
+def many_dimensions(count):
+    names = "abcdfghklm"[:count]
+    laplacian = " + ".join(f"u_{name}{name}" for name in names)
+    return sn.Problem(
+        f"{laplacian} = 1",
+        domain=dict.fromkeys(names, (0, 1)),
+        conditions=["u = 0 on walls"],
+        pieces={"walls": "rest"},
+        unknowns=["u"],
+    )

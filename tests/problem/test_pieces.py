@@ -154,7 +154,7 @@ def test_a_word_on_at_the_end_is_a_piece_and_nothing_else_is():
         ({"conditions": [sp.Eq(u(0, y), u(1, y))], **HOLE}, "ties two places together"),
         ({"conditions": [sp.Eq(U, 0)]}, "does not say where it holds\n.*u = 0 on all"),
         ({"remove": [Disc((0.5, 0.5), 0.1)], "conditions": [sp.Eq(u(0.5, 0.5), 0)]}, "outside the domain"),
-        ({"domain": {x: (0, 1), y: (0, 1), sp.Symbol("z"): (0, 1)}, **HOLE}, "two axes of space"),
+        ({"domain": {x: (0, 1), y: (0, 1), sp.Symbol("z"): (0, 1)}, **HOLE}, "3 axes of space"),
         ({"pieces": {"all": "rest", "holes": "c*"}, **HOLE}, "no shape has such a name"),
         ({"pieces": {"all": "x = 0 or rest"}, **HOLE}, "stands alone"),
         (

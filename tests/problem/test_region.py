@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from polygons import polygon
 
 from safenet.errors import SafeNetError
+from safenet.problem.geometry.body import points_inside
 from safenet.problem.geometry.edges import Arc, Segment, area, signed_distance
 from safenet.problem.geometry.region import Region
 from safenet.problem.geometry.shapes import Box, Disc, Polygon
@@ -393,7 +394,7 @@ def test_interior_samples_are_uniform_and_repeat():
 
     def sampled():
         random = np.random.default_rng(3)
-        return region.sample_interior(20000, lambda n: random.random((n, 2)))
+        return points_inside(region, 20000, lambda *shape: random.random(shape), ((0, 0), (1, 1)))
 
     points, again = sampled(), sampled()
     np.testing.assert_array_equal(points, again)
@@ -409,13 +410,13 @@ def test_interior_samples_are_uniform_and_repeat():
 
 
 def test_a_thin_domain_is_sampled_and_a_stuck_draw_is_reported():
-    thin = Region(Polygon([(0, 0), (1, 0.99), (1, 1)]))
+    thin, unit = Region(Polygon([(0, 0), (1, 0.99), (1, 1)])), ((0, 0), (1, 1))
     random = np.random.default_rng(4)
-    assert len(thin.sample_interior(500, lambda n: random.random((n, 2)))) == 500
+    assert len(points_inside(thin, 500, lambda *shape: random.random(shape), unit)) == 500
     with pytest.raises(SafeNetError, match="found 0 of 5 points") as caught:
-        Region(SIEVE).sample_interior(5, lambda n: np.full((n, 2), 0.3))
-    assert "new points" in caught.value.remedy
-    assert Region(UNIT).sample_interior(0, lambda n: np.zeros((n, 2))).shape == (0, 2)
+        points_inside(Region(SIEVE), 5, lambda *shape: np.full(shape, 0.3), unit)
+    assert "too thin" in caught.value.remedy
+    assert points_inside(Region(UNIT), 0, lambda *shape: np.zeros(shape), unit).shape == (0, 2)
 
 
 def test_piece_samples_are_uniform_by_length_and_lie_on_the_boundary():

@@ -1,5 +1,7 @@
 """A solve that cannot succeed keeps what it has, and says what it saw: in the result and as a warning."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -146,3 +148,19 @@ def test_zeros_only_and_conditions_too_many_are_doubts(change, doubt):
     assert doubts(sn.loads(RESONANT)) == ()
     (text,) = doubts(sn.loads(RESONANT.replace(*change)))
     assert doubt in text
+
+
+def test_a_silent_phase_says_every_few_seconds_what_it_is_at(monkeypatch):
+    monkeypatch.setattr(progress, "LINE_EVERY", 0.1)
+    monkeypatch.setattr(progress, "BEAT", 0.02)
+    said = []
+    lines = progress.Lines()
+    monkeypatch.setattr(lines, "write", said.append)
+    lines.phase("ssbroyden", "compiling")
+    time.sleep(0.5)
+    lines.ended()
+    assert 2 <= len(said) <= 6
+    assert all(line.endswith("ssbroyden: compiling …") for line in said)
+    before = len(said)
+    time.sleep(0.3)
+    assert len(said) == before

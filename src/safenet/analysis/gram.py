@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..features import Features, FourierProducts, Joined
+from ..fields.field import volume
 from ..measure.points import sample
 from ..networks import Perceptron
 from ..networks.frozen import FrozenFeatures
@@ -160,9 +161,7 @@ def rules(problem: Problem, highest: np.ndarray) -> Iterator[tuple[np.ndarray, n
 def sampled(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """A Sobol sample of the domain, and its equal weights."""
     points = sample(problem, SAMPLE, 1, "sobol", 0).interior
-    lengths = [axis.length for axis in problem.axes]
-    area = math.prod(lengths) if problem.region is None else problem.region.area * math.prod(lengths[2:])
-    return points, np.full(len(points), area / len(points))
+    return points, np.full(len(points), volume(problem) / len(points))
 
 
 class FollowGram(Monitor):

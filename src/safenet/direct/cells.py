@@ -66,6 +66,8 @@ class Cells:
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
+        if problem.region is not None and problem.plane is None:
+            return "cells know no shapes in space"
         if len(problem.axes) > 3:
             return f"cells of {len(problem.axes)} axes would have too many coefficients"
         return None
@@ -170,7 +172,7 @@ def first_cells(problem: Problem) -> list[Cell]:
     only cells that hold some of it."""
     cuts = zip(problem.axes, breaks(problem), strict=True)
     lines = [{axis.lo, axis.hi, *places} for axis, places in cuts]
-    region = problem.region
+    region = problem.plane
     if region is not None:
         for edge in region.edges:
             for i in range(2):
@@ -188,10 +190,10 @@ def _distinct(values: set[float]) -> list[float]:
 
 
 def _present(problem: Problem, cell: Cell) -> bool:
-    if problem.region is None:
+    if problem.plane is None:
         return True
     lower, upper = np.array(cell[:2]).T
-    return str(problem.region.classify(lower, upper)[0]) != "outside"
+    return str(problem.plane.classify(lower, upper)[0]) != "outside"
 
 
 def split(problem: Problem, form: CellForm, shares: np.ndarray, share: float) -> list[Cell]:

@@ -28,6 +28,10 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     axis = problem.axes[-1]
     # A narrow pulse makes u grow out of nothing, too.
     if form is None or t <= axis.lo or narrow(problem).cuts[-1]:
+        if t <= axis.lo and not all(map(problem.time_order, problem.unknowns)):
+            still = next(name for name in problem.unknowns if not problem.time_order(name))
+            why = f"{still} has no time derivative, and walls around it are hard for this solver"
+            return f"Newton does not converge on the first slab: {why}", False
         return unclear, False
     hair = INSIDE * axis.length  # a march knows its slabs from within
     start, middle, (large, fast, steep) = (

@@ -165,7 +165,12 @@ SPAN_OF_A_JUMP = 0.1  # of all values: smaller steps between cells are no jumps
 JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved: smooth solutions keep half
 
 # ---- triangles that evolve
-EVOLVE_ACROSS = 10  # triangles along the square root of a region's area, on the first level
+EVOLVE_ACROSS = {2: 10, 3: 5}  # cells along the root of a domain's area or volume, on the first level
+EVOLVE_FINER = {2: 2.0, 3: 2**0.5}  # from level to level: in space half the size means eight times as many
+EVOLVE_AROUND = 8  # tetrahedra around a circle, on the first level
+EVOLVE_LARGE = 4000  # unknowns in space from which on equations are solved by steps on two levels, not by LU
+EVOLVE_SOLVED = 1e-11  # residual of these steps, and the most of them
+EVOLVE_STEPS = 400
 EVOLVE_LONGEST = 1 / 24  # of the time: no step is longer, or what is between two would not be seen
 EVOLVE_POINTS = 2048  # where two levels are compared
 EVOLVE_DEARER = 5.0  # times what a level takes, the next one does

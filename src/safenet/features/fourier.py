@@ -1,4 +1,5 @@
-"""φ_j^(ℓ)(x) = c_j^(ℓ) Π_i {sin | cos}(ω_i^(ℓ) x_i): trainable Fourier products, 2^d for each frequency set ℓ.
+"""φ_j^(ℓ)(x) = c_j^(ℓ) Π_i {sin | cos}(ω_i^(ℓ) x_i): trainable Fourier products, 2^d for each frequency set ℓ; in more
+than three dimensions products of two axes at a time, four for each set.
 
 For two axes, in the paper's order: sin·cos, cos·sin, sin·sin, cos·cos.
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -22,9 +23,10 @@ from jaxtyping import Array, Float
 
 from ..fields.derivatives import Jets, Orders, expanded, matmul
 from ..problem import Problem
-from .base import Features, turned_image
+from .base import Features, Joined, turned_image
 from .sincos import sin_cos
 
+MOST = 3  # axes: with more, products of all of them would be 2^d for each frequency set
 FREQUENCIES = ("harmonic", "gaussian", "uniform", "box")
 AMPLITUDES = ("unit", "gaussian", "uniform", "xavier", "decay")
 LENGTHS = ("auto", "1", "L", "axis")
@@ -163,20 +165,82 @@ def fourier_products(
     *,
     key: Array,
     dtype: DTypeLike,
-) -> FourierProducts:
-    """`features`/2^d frequency sets, initialised as the names say (the formulas are beside each name below)."""
+) -> Features:
+    """`features`/2^d frequency sets, initialised as the names say; of more than MOST axes, products of two of them."""
     axes = len(problem.axes)
-    sets = max(1, features // 2**axes)
+    if axes <= MOST:
+        return _products(problem, range(axes), features // 2**axes, (frequencies, amplitudes, k), key, dtype)
+    pairs = axis_pairs(axes, max(1, features // 4))
+    parts = [
+        OnAxes(
+            _products(problem, pair, features // (4 * len(pairs)), (frequencies, amplitudes, k), own, dtype),
+            pair,
+        )
+        for pair, own in zip(pairs, jax.random.split(key, len(pairs)), strict=True)
+    ]
+    return Joined(tuple(parts))
+
+
+def axis_pairs(axes: int, most: int) -> list[tuple[int, int]]:
+    """(0, 1), (1, 2), …, then (0, 2), …: so many pairs of axes that each axis is in about as many."""
+    steps = (pair for step in range(1, axes) for pair in ((i, (i + step) % axes) for i in range(axes)))
+    return list(dict.fromkeys((min(pair), max(pair)) for pair in steps))[: max(most, (axes + 1) // 2)]
+
+
+class OnAxes(Features):
+    """φ(x_i, x_j): features of some of the axes; their derivatives along the others are zero."""
+
+    inner: FourierProducts
+    axes: tuple[int, ...] = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
+        return self.inner(point[jnp.array(self.axes)])
+
+    def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
+        return self._spread(orders, lambda own: self.inner.table(x[jnp.array(self.axes)], own))
+
+    def image(
+        self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
+    ) -> Jets:
+        return self._spread(orders, lambda own: self.inner.image(W, x[jnp.array(self.axes)], own))
+
+    def _spread(self, orders: Sequence[Orders], jets: Callable[[list[Orders]], Jets]) -> Jets:
+        """The jets of the inner features under the orders of all axes."""
+        own = {
+            alpha: tuple(alpha[i] for i in self.axes)
+            for alpha in orders
+            if sum(alpha) == sum(alpha[i] for i in self.axes)
+        }
+        found = jets(list(dict.fromkeys(own.values())))
+        return {alpha: found[inner] for alpha, inner in own.items()}
+
+
+def _products(
+    problem: Problem,
+    among: Sequence[int],
+    sets: int,
+    names: tuple[str, str, str],
+    key: Array,
+    dtype: DTypeLike,
+) -> FourierProducts:
+    """Products of all of the axes `among`; the formulas of the frequencies and amplitudes are beside each name."""
+    (frequencies, amplitudes, k), own = names, [problem.axes[i] for i in among]
+    axes, sets = len(own), max(1, sets)
     frequency_key, amplitude_key = jax.random.split(key)
     if frequencies == "box":
         index = decoupled_indices(axes, sets)
-        omega = index * np.pi / np.array([axis.length for axis in problem.axes])
-        origin = tuple(axis.lo for axis in problem.axes)
+        omega = index * np.pi / np.array([axis.length for axis in own])
+        origin = tuple(axis.lo for axis in own)
     else:
         index = np.arange(1, sets + 1)[:, None] * np.ones((1, axes))
         origin = (0.0,) * axes
         if frequencies == "harmonic":  # ω = ℓπ/k
-            omega = index * np.pi / harmonic_length(problem, k)
+            length = np.broadcast_to(harmonic_length(problem, k), len(problem.axes))
+            omega = index * np.pi / length[list(among)]
         elif frequencies == "gaussian":  # ω ~ N(0, π²)
             omega = np.pi * jax.random.normal(frequency_key, (sets, axes), dtype)
         else:  # ω ~ U(0, 2π)

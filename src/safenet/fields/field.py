@@ -64,5 +64,8 @@ def along(axis: int, axes: int) -> Orders:
 
 def volume(problem: Problem) -> float:
     """∫ dx over the domain."""
-    area = problem.region.area if problem.region is not None else 1.0
-    return area * float(np.prod([a.length for a in problem.axes[2 if problem.region is not None else 0 :]]))
+    region = problem.region
+    inside, rest = (
+        (1.0, problem.axes) if region is None else (region.measure, problem.axes[region.dimension :])
+    )
+    return inside * float(np.prod([axis.length for axis in rest]))

@@ -1,6 +1,7 @@
-"""u(x, y, t) = Σ_k φ_k(x, y) u_k(t): quadratic (or linear) functions on triangles with bent sides, cubic between times.
+"""u(x, t) = Σ_k φ_k(x) u_k(t): quadratic (or linear) on triangles or tetrahedra with bent sides, cubic between times.
 
-φ are the six functions of a triangle in the coordinates ξ, η of a straight one; x(ξ, η) is made of the same functions.
+φ are the six (ten) functions of a triangle (tetrahedron) in the coordinates ξ of a straight one; x(ξ) is made of the
+same functions.
 """
 
 from __future__ import annotations
@@ -14,30 +15,37 @@ import scipy
 from ..trees import Tree
 from .field import Orders
 
-NEAR = 12  # triangles that are looked at for each point, the nearest first
+NEAR = {2: 12, 3: 40}  # dimension → cells that are looked at for each point, the nearest first
 NEWTON = 6  # steps to the coordinates in a bent triangle
-CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-NODES = np.array([*CORNERS, [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
+# Between which corners the middles lie, in their order.
+MIDDLES = {1: ((0, 1),), 2: ((0, 1), (1, 2), (2, 0)), 3: ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))}
+
+
+def local_nodes(dimension: int) -> np.ndarray:
+    """ξ of the corners and of the middles of the straight cell."""
+    corners = np.vstack([np.zeros(dimension), np.eye(dimension)])
+    return np.vstack([corners, *((corners[i] + corners[j]) / 2 for i, j in MIDDLES[dimension])])
 
 
 def quadratic(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """φ (n, 6) and ∂φ (n, 6, 2) at (ξ, η): λ(2λ − 1) at corners, 4λμ in the middles of sides."""
+    """φ (n, k) and ∂φ (n, k, d) at ξ: λ(2λ − 1) at corners, 4λμ in the middles of sides."""
     l, d = linear(xi)
-    pairs = ((0, 1), (1, 2), (2, 0))
-    values = [l[:, i] * (2 * l[:, i] - 1) for i in range(3)] + [4 * l[:, i] * l[:, j] for i, j in pairs]
-    slopes = [(4 * l[:, i] - 1)[:, None] * d[:, i] for i in range(3)]
+    corners, pairs = range(l.shape[1]), MIDDLES[xi.shape[1]]
+    values = [l[:, i] * (2 * l[:, i] - 1) for i in corners] + [4 * l[:, i] * l[:, j] for i, j in pairs]
+    slopes = [(4 * l[:, i] - 1)[:, None] * d[:, i] for i in corners]
     slopes += [4 * (l[:, i, None] * d[:, j] + l[:, j, None] * d[:, i]) for i, j in pairs]
     return np.stack(values, axis=1), np.stack(slopes, axis=1)
 
 
 def linear(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """λ = (1 − ξ − η, ξ, η) and its slopes."""
-    values = np.stack([1 - xi[:, 0] - xi[:, 1], xi[:, 0], xi[:, 1]], axis=1)
-    return values, np.broadcast_to(np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]]), (len(xi), 3, 2))
+    """λ = (1 − Σ ξ_i, ξ_1, …) and its slopes."""
+    count, d = xi.shape
+    values = np.column_stack([1 - xi.sum(axis=1), xi])
+    return values, np.broadcast_to(np.vstack([-np.ones(d), np.eye(d)]), (count, d + 1, d))
 
 
 def mapped(corners: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """x (n, 2) and ∂x/∂ξ (n, 2, 2) in triangles with nodes `corners` (n, 6, 2)."""
+    """x (n, d) and ∂x/∂ξ (n, d, d) in cells with nodes `corners` (n, k, d)."""
     values, slopes = quadratic(xi)
     return np.einsum("nk,nki->ni", values, corners), np.einsum("nkj,nki->nij", slopes, corners)
 
@@ -52,9 +60,14 @@ class Triangles(Tree):
 
     values: tuple[Any, ...]
     times: Any
-    nodes: Any  # (nodes, 2)
-    cells: Any  # (cells, 6)
+    nodes: Any  # (nodes, 2), of tetrahedra (nodes, 3)
+    cells: Any  # (cells, 6), of tetrahedra (cells, 10)
     error: Any
+
+    @property
+    def balanced(self) -> bool:
+        """Whether equations are measured by balances over boxes: tetrahedra have no good second derivatives."""
+        return bool(np.shape(self.nodes)[1] == 3)
 
     @property
     def parameters(self) -> int:
@@ -67,12 +80,13 @@ class Triangles(Tree):
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
         """First derivatives are those of the functions, second ones those of slopes that are means at the nodes."""
         points = np.asarray(points, dtype=float)
-        where, xi = located(np.asarray(self.nodes), np.asarray(self.cells), points[:, :2])
+        d = int(np.shape(self.nodes)[1])
+        where, xi = located(np.asarray(self.nodes), np.asarray(self.cells), points[:, :d])
         found = {}
         for order in orders:
-            space, rate = order[:2], (order[2] if len(order) > 2 else 0)
+            space, rate = order[:d], (order[d] if len(order) > d else 0)
             index, weights = self._in_time(
-                points[:, 2] if points.shape[1] > 2 else np.zeros(len(points)), rate
+                points[:, d] if points.shape[1] > d else np.zeros(len(points)), rate
             )
             columns = [self._field(own, where, xi, space, index, weights) for own in self.values]
             found[order] = np.stack(columns, axis=1)
@@ -90,14 +104,15 @@ class Triangles(Tree):
         values = np.asarray(own)
         nodes, cells = np.asarray(self.nodes), np.asarray(self.cells)
         while sum(space) > 1:
-            axis = 0 if space[0] else 1
+            axis = next(i for i, n in enumerate(space) if n)
             values = values @ recovery(nodes, cells, axis, values.shape[1]).T
             space = tuple(n - (i == axis) for i, n in enumerate(space))
-        few = 3 if values.shape[1] < len(nodes) else 6
-        shape, slopes = linear(xi) if few == 3 else quadratic(xi)
+        shape, slopes = (linear if values.shape[1] < len(nodes) else quadratic)(xi)
+        few = shape.shape[1]
         if sum(space):
             _, jacobian = mapped(nodes[cells[where]], xi)
-            shape = np.einsum("nkj,nji->nki", slopes, np.linalg.inv(jacobian))[:, :, 0 if space[0] else 1]
+            along = next(i for i, n in enumerate(space) if n)
+            shape = np.einsum("nkj,nji->nki", slopes, np.linalg.inv(jacobian))[:, :, along]
         local = values[index[:, :, None], cells[where][:, None, :few]]
         return np.asarray(np.einsum("ptk,pt,pk->p", local, weights, shape))
 
@@ -119,6 +134,7 @@ class Triangles(Tree):
             "times": len(self.times),
             "nodes": len(self.nodes),
             "cells": len(self.cells),
+            "dimension": int(np.shape(self.nodes)[1]),
             "sizes": [int(np.shape(own)[1]) for own in self.values],
         }
 
@@ -126,7 +142,8 @@ class Triangles(Tree):
 def triangles_skeleton(spec: dict[str, Any]) -> Triangles:
     """Triangles of the structure `spec` describes, all numbers zero."""
     values = tuple(np.zeros((spec["times"], size)) for size in spec["sizes"])
-    grid = np.zeros((spec["nodes"], 2)), np.zeros((spec["cells"], 6), int)
+    d = spec.get("dimension", 2)
+    grid = np.zeros((spec["nodes"], d)), np.zeros((spec["cells"], (d + 1) * (d + 2) // 2), int)
     return Triangles(values, np.zeros(spec["times"]), *grid, np.zeros(len(values) + 1))
 
 
@@ -145,13 +162,13 @@ def lagrange(nodes: np.ndarray, t: np.ndarray, rate: int) -> np.ndarray:
 
 
 def located(nodes: np.ndarray, cells: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The triangle of each point and (ξ, η) in it; of points between a chord and its arc the nearest triangle."""
-    corners = nodes[cells[:, :3]]
-    near = min(NEAR, len(cells))
-    candidates = (
-        scipy.spatial.KDTree(corners.mean(axis=1)).query(points, k=near)[1].reshape(len(points), near)
-    )
-    best, home, place = np.full(len(points), np.inf), np.zeros(len(points), int), np.zeros((len(points), 2))
+    """The cell of each point and ξ in it; of points between a chord and its arc the nearest cell."""
+    d = nodes.shape[1]
+    corners = nodes[cells[:, : d + 1]]
+    near = min(NEAR[d], len(cells))
+    tree = scipy.spatial.KDTree(corners.mean(axis=1))
+    candidates = tree.query(points, k=near)[1].reshape(len(points), near)
+    best, home, place = np.full(len(points), np.inf), np.zeros(len(points), int), np.zeros((len(points), d))
     left = np.arange(len(points))
     for k in range(near):
         which = candidates[left, k]
@@ -167,8 +184,8 @@ def located(nodes: np.ndarray, cells: np.ndarray, points: np.ndarray) -> tuple[n
 
 
 def _coordinates(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """(ξ, η) with x(ξ, η) = p, by Newton's method; a straight triangle takes one step."""
-    xi = np.full(points.shape, 1 / 3)
+    """ξ with x(ξ) = p, by Newton's method; a straight cell takes one step."""
+    xi = np.full(points.shape, 1 / (points.shape[1] + 1))
     for _ in range(NEWTON):
         x, jacobian = mapped(corners, xi)
         step = np.linalg.solve(jacobian, (points - x)[:, :, None])[:, :, 0]
@@ -180,11 +197,12 @@ def _coordinates(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> scipy.sparse.csr_matrix:
     """The slopes along an axis at the nodes, the mean over the triangles around each: (size, size)."""
-    few = 3 if size < len(nodes) else 6
-    functions, local = (linear, CORNERS) if few == 3 else (quadratic, NODES)
+    d = nodes.shape[1]
+    few = d + 1 if size < len(nodes) else cells.shape[1]
+    functions, local = (linear if size < len(nodes) else quadratic), local_nodes(d)
     rows, columns, entries = [], [], []
     for k in range(few):
-        at = np.broadcast_to(local[k], (len(cells), 2))
+        at = np.broadcast_to(local[k], (len(cells), d))
         _, slopes = functions(at)
         _, jacobian = mapped(nodes[cells], at)
         gradient = np.einsum("nkj,nji->nki", slopes, np.linalg.inv(jacobian))[:, :, axis]

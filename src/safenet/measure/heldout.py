@@ -21,6 +21,7 @@ from ..problem.facts.fact import fact
 from ..problem.facts.jumping import jumping
 from ..problem.facts.narrow import narrow
 from ..problem.jets import Jet, Place, coordinate
+from .boxes import box_balances
 from .fluxes import imbalance
 from .points import inside, on_condition
 from .thresholds import ALIKE, SMOOTH, TRIVIAL
@@ -65,7 +66,7 @@ def held_out(
     """Measure `field` on `count` scattered points of the box (its time axis cut to `span` where given).
 
     With a span that does not start at the beginning, initial conditions are not measured. Of a field with jumps, whose
-    derivatives mean nothing there, balances over boxes are measured instead.
+    derivatives mean nothing there, and of tetrahedra, whose second ones are poor, balances over boxes are measured.
     """
     if getattr(field, "weak", False):
         return HeldOut(*balances(problem, field))
@@ -85,7 +86,10 @@ def held_out(
         features = features[(span[0] <= times) & (times <= span[1])]
     points = np.concatenate([points, features])
     sizes, scales = _sizes(problem, field, points), _scales(problem, field, points)
-    equations = tuple(_relative(problem, field, equation, points, sizes) for equation in problem.equations)
+    if getattr(field, "balanced", False):
+        equations = box_balances(problem, field)
+    else:
+        equations = tuple(_relative(problem, field, one, points, sizes) for one in problem.equations)
     conditions = []
     for condition in problem.conditions:
         if not started and condition.initial:

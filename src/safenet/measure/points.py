@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import scipy
 
 from ..errors import SafeNetError, nearest
 from ..problem import Condition, Problem
+from ..problem.geometry.body import points_inside, points_on
 
 # (count, dimensions, generator) -> points of the unit cube
 Sampler = Callable[[int, int, np.random.Generator], np.ndarray]
@@ -71,21 +71,15 @@ def inside(problem: Problem, free: Sequence[int], count: int, draw: Draw) -> np.
     length = np.array([axis.length for axis in problem.axes])
     points = np.tile(low, (count, 1))
     region = problem.region
-    if region is None or not {0, 1} <= set(free):
+    if region is None or not set(range(region.dimension)) <= set(free):
         points[:, list(free)] += length[list(free)] * draw(count, len(free)) if free else 0.0
         return points
-    # In the plane by rejection; time, if it is free, from further columns of the same sequence.
-    rest = [axis for axis in free if axis > 1]
-    box, corner = length[:2], low[:2]
-    tries = math.ceil(1.2 * count * math.prod(box) / region.area) + 16
-    while True:
-        unit = draw(tries, 2 + len(rest))
-        kept = unit[region.contains(corner + box * unit[:, :2])][:count]
-        if len(kept) == count:
-            break
-        tries *= 2
-    points[:, :2] = corner + box * kept[:, :2]
-    points[:, rest] += length[rest] * kept[:, 2:]
+    # In space by rejection; time, if it is free, from further columns of the same sequence.
+    d = region.dimension
+    rest = [axis for axis in free if axis >= d]
+    kept = points_inside(region, count, draw, (tuple(low[:d]), tuple((low + length)[:d])), len(rest))
+    points[:, :d] += length[:d] * kept[:, :d]
+    points[:, rest] += length[rest] * kept[:, d:]
     return points
 
 
@@ -95,8 +89,7 @@ def on_condition(problem: Problem, place: Condition, count: int, draw: Draw) -> 
         return inside(problem, place.free, count, draw)
     region = problem.region
     assert region is not None
-    unit = draw(count, len(problem.axes) - 1)
-    points, normals = region.sample_piece(place.piece, unit[:, 0])
-    rest = problem.axes[2:]
-    later = [axis.lo + axis.length * unit[:, 1 + i] for i, axis in enumerate(rest)]
+    rest = problem.axes[region.dimension :]
+    points, normals, unit = points_on(region, place.piece, count, draw, len(rest))
+    later = [axis.lo + axis.length * unit[:, i] for i, axis in enumerate(rest)]
     return np.column_stack([points, *later, normals])

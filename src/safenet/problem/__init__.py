@@ -3,6 +3,8 @@
 from .data import Data
 from .functions import Table
 from .geometry.shapes import Box, Disc, Polygon
+from .geometry.solids import Ball, Cone, Cylinder, Extrusion, Revolution
+from .geometry.surface import Surface
 from .pieces import On
 from .problem import Problem
 from .relation import Axis, Condition, Relation
@@ -10,14 +12,20 @@ from .toml import dumps, loads, read, write
 
 __all__ = [
     "Axis",
+    "Ball",
     "Box",
     "Condition",
+    "Cone",
+    "Cylinder",
     "Data",
     "Disc",
+    "Extrusion",
     "On",
     "Polygon",
     "Problem",
     "Relation",
+    "Revolution",
+    "Surface",
     "Table",
     "dumps",
     "loads",

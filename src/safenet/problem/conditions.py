@@ -12,7 +12,7 @@ import sympy as sp
 from ..errors import SafeNetError, about
 from .equations import relation_of
 from .evaluate import constant
-from .geometry.region import REST
+from .geometry.body import REST
 from .jets import Place
 from .language.notation import written
 from .pieces import On, check_piece

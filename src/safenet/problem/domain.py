@@ -1,4 +1,4 @@
-"""x ∈ [a, b], t ∈ [0, T], c = 2: the axes, the region of the plane with its named pieces, the parameters' numbers."""
+"""x ∈ [a, b], t ∈ [0, T], c = 2: the axes, the region or solid with its named pieces, the parameters' numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from ..errors import Place, SafeNetError, about
+from .geometry.region import Region
 from .geometry.shapes import Shape
 from .jets import coordinate
 from .pieces import box_of, normal_names, region_of, selector_text
@@ -65,6 +66,11 @@ class Domain:
             )
 
     @property
+    def plane(self) -> Region | None:
+        """The region, where it is one of the plane."""
+        return self.region if isinstance(self.region, Region) else None
+
+    @property
     def axis_names(self) -> tuple[str, ...]:
         return tuple(axis.name for axis in self.axes)
 
@@ -89,7 +95,7 @@ class Domain:
         """Which points (n, axes) of the box lie in the domain: all of them, or those of the region."""
         if self.region is None:
             return np.ones(len(points), bool)
-        return self.region.contains(points[:, :2], slack)
+        return self.region.contains(points[:, : self.region.dimension], slack)
 
     def value(self, expression: sp.Expr) -> sp.Expr:
         """`expression` with the parameters' numbers in place."""

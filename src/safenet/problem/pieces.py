@@ -18,8 +18,10 @@ import sympy as sp
 
 from ..errors import Place, SafeNetError, about, nearest
 from .evaluate import evaluate
-from .geometry.region import REST, Region, Selector
+from .geometry.body import REST, Selector
+from .geometry.region import Region
 from .geometry.shapes import Box, Shape
+from .geometry.solid import Solid
 from .language.names import RESERVED, Names
 from .language.notation import written
 from .language.text import parse_expression
@@ -101,7 +103,7 @@ def selector(
     parameters: Mapping[sp.Symbol, sp.Expr],
     shapes: Sequence[str],
 ) -> Selector:
-    """`x = 4 and y < 1` as a predicate on boundary points (n, 2); a shape's name, a pattern and `rest` stay words, and
+    """`x = 4 and y < 1` as a predicate on boundary points (n, d); a shape's name, a pattern and `rest` stay words, and
     what is joined by `or` is a tuple."""
     check_name(name)
     several = alternatives(text)
@@ -133,7 +135,7 @@ def _test(
 ) -> Callable[[np.ndarray], np.ndarray]:
     match = _COMPARISON.fullmatch(text.strip())
     if match is None:
-        first, second = names.axes
+        first, second, *_ = names.axes
         raise SafeNetError(
             f"the piece {name} is {text!r}",
             f'write e.g. "{first} = 0", "{first} = 0 and {second} < 1/2", the name of a shape, or "{REST}"',
@@ -159,22 +161,26 @@ def region_of(
     remove: Sequence[Shape],
     pieces: Mapping[str, str],
     parameters: Mapping[sp.Symbol, sp.Expr],
-) -> Region | None:
-    """The plane region (shape, or the box of the axes) minus `remove`, its boundary in named pieces; None for a box
-    of which nothing is said."""
+) -> Region | Solid | None:
+    """(shape, or the box of the axes) minus `remove`, its boundary in named pieces; None for a box of which nothing
+    is said."""
     if shape is None and not remove and not pieces:
         return None
     space = [axis for axis in axes if not axis.is_time]
-    if len(space) != 2:
+    if len(space) < 2:
         raise SafeNetError(
-            f"shapes and pieces are for two axes of space, and this domain has {len(space)}",
+            "shapes and pieces are for two axes of space or more, and this domain has one",
             "leave them out, and place conditions by their arguments: u(0, t) = 0",
         )
+    for part in (*([shape] if shape else []), *remove):
+        if part.dimension != len(space):
+            raise SafeNetError(
+                f"{part!r} has {part.dimension} dimensions, and the domain has {len(space)} axes of space",
+                "give the shape as many coordinates as there are axes, or another domain",
+            )
     sides: dict[str, Any] = {axis.name: (axis.lo, axis.hi) for axis in space}
-    box = Box(**sides)
-    base = box if shape is None else shape
-    _check_within(base, space)
-    whole = base
+    whole: Shape = Box(**sides) if shape is None else shape
+    _check_within(whole, space)
     for removed in remove:
         whole = whole - removed
     named = [part.name for part in whole.primitives() if part.name]
@@ -182,14 +188,17 @@ def region_of(
     for name, text in pieces.items():
         with about("pieces", name):
             selectors[name] = selector(name, text, space, parameters, named)
-    return Region(whole, selectors)
+    return Region(whole, selectors) if len(space) == 2 else Solid(whole, selectors)
 
 
 def box_of(shape: Shape) -> dict[str, tuple[float, float]]:
-    """The intervals of the two axes that a shape fills; they are x and y unless one of its boxes names them."""
-    lower, upper = shape.bounds
-    names = shape.axes or ("x", "y")
-    return dict(zip(names, zip(lower, upper, strict=True), strict=True))
+    """The intervals of the axes that a shape fills; they are x, y and z unless one of its boxes names them."""
+    names = shape.axes or ("x", "y", "z")
+    if len(names) < shape.dimension:
+        raise SafeNetError(
+            f"the axes of {shape!r} have no names", "state on={a: (0, 1), …} and give the shape as shape="
+        )
+    return dict(zip(names, zip(*shape.bounds, strict=True), strict=False))
 
 
 def _check_within(shape: Shape, space: Sequence[Axis]) -> None:

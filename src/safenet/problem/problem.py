@@ -23,6 +23,7 @@ from .facts.beginning import check_beginning
 from .facts.jumping import check_jumps
 from .functions import Table, check_tables, tables_of, used_tables
 from .geometry.shapes import Shape
+from .geometry.surface import Surface
 from .language.names import check_names, check_titles
 from .language.tabulated import Numbers
 from .numbers import Curve, check_unknown, curves_of, numbers_of, with_unknown
@@ -36,11 +37,11 @@ class Problem(Domain):
     `equations`   one equation, or a list of them: text as in a problem file, or SymPy's `Eq` (or an expression that is
                   zero)
     `domain`      axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time; for a steady
-                  problem in the plane also a shape: `domain=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
+                  problem also a shape: `domain=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
     `conditions`  each placed by its arguments: `"u(0, t) = 0"`, `Eq(u(0, t), u(1, t))`, …, or on a
                   named piece of the boundary: `"u = 0 on walls"`, `On("walls", Eq(u(x, y), 0))`
     `unknowns`    their names and order; left out, they are those that the equations differentiate
-    `shape`       the region of the plane, where it is not the whole box: `Disc((0, 0), 1)`, sums and differences
+    `shape`       the region, where it is not the whole box: `Disc((0, 0), 1)`, `Ball((0, 0, 0), 1)`, sums, differences
     `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
     `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
     `periodic`    axes at whose ends all unknowns agree, with as many derivatives as the equations ask for: `[x]`
@@ -258,9 +259,12 @@ class Problem(Domain):
         return {name: number for name, number in self.unknown.items() if isinstance(number, Curve)}
 
     @property
-    def files(self) -> dict[str, Data | Table]:
-        """What lies beside a problem's file: its data and tables, by the names of their files."""
-        beside: list[Data | Table] = [*self.data, *self.tables.values()]
+    def files(self) -> dict[str, Data | Table | Surface]:
+        """What lies beside a problem's file: its data, tables and surfaces, by the names of their files."""
+        shapes = [part for part in (self.shape, *self.remove) if part is not None]
+        leaves = [leaf for shape in shapes for leaf in shape.primitives()]
+        surfaces = [leaf for leaf in leaves if isinstance(leaf, Surface)]
+        beside: list[Data | Table | Surface] = [*self.data, *self.tables.values(), *surfaces]
         return {one.file: one for one in beside}
 
     @property

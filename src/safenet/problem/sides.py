@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from ..errors import Place, SafeNetError, about, nearest
-from .geometry.region import REST
+from .geometry.body import REST
 from .jets import coordinate
 from .language.names import Names
 from .language.text import parse_expression

@@ -8,7 +8,7 @@ import operator
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
@@ -130,9 +130,9 @@ def loads(
         document = _document(text)
         own = data_of(document.get("data", []), Path(source).parent, files)
         more = data if isinstance(data, (list, tuple)) else [data]
-        return _problem(
-            document, as_name(Path(source).stem), [*own, *more], _functions(document, source, files, tables)
-        )
+        functions = _functions(document, source, files, tables)
+        surface = partial(_surface, Path(source).parent, files)
+        return _problem(document, as_name(Path(source).stem), [*own, *more], functions, surface)
     except SafeNetError as error:
         raise _located(error, text, source) from None
 
@@ -184,10 +184,14 @@ def _functions(
 
 
 def _problem(
-    document: dict[str, Any], default_name: str, data: list[Any], tables: dict[str, Table]
+    document: dict[str, Any],
+    default_name: str,
+    data: list[Any],
+    tables: dict[str, Table],
+    surface: Callable[[str], Any],
 ) -> Problem:
     domain, given, pieces, unknown = (dict(_table(document, key)) for key in TABLES[:-1])
-    shapes = {key: _shapes(domain.pop(key, []), key) for key in SHAPES}
+    shapes = {key: _shapes(domain.pop(key, []), key, surface) for key in SHAPES}
     if not domain:
         _wrong(("domain",), "the domain is missing", f"add {_EXAMPLES['domain']}")
     unknowns = tuple(_texts(document, "unknowns", required=True))
@@ -257,7 +261,13 @@ def _axes(name: str, of: Any) -> tuple[str, ...]:
     return tuple(axes)
 
 
-def _shapes(values: Any, key: str) -> list[Shape]:
+def _surface(folder: Path, files: Callable[[str], Any] | None, name: str) -> Any:
+    """What a surface is read from: what is known by its file's name, or that file beside the problem's."""
+    known = files(name) if files is not None else None
+    return folder / name if known is None else known
+
+
+def _shapes(values: Any, key: str, surface: Callable[[str], Any]) -> list[Shape]:
     """[{ box = { x = [0, 2], y = [1, 2] } }, { disc = { center = [0, 0], radius = 1 } }]"""
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         _wrong(("domain", key), f"{key} is not a list of shapes", f"write {key} = {_SHAPE}")
@@ -269,7 +279,7 @@ def _shapes(values: Any, key: str) -> list[Shape]:
             f"{key} has {len(numbers)} numbers, {formulas} of them formulas",
             f"at most {MAX_NUMBERS} and {MAX_FORMULAS} are read; write numbers without quotes",
         )
-    plain = [_plain(value, key) for value in values]
+    plain = [_plain(value, key, surface) for value in values]
     with about("domain", key):
         return [Shape.from_data(value) for value in plain]
 
@@ -283,16 +293,20 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield from _leaves(each)
 
 
-def _plain(value: Any, key: str) -> Any:
-    """The numbers of a shape, which may be formulas in quotes, as floats."""
+def _plain(value: Any, key: str, surface: Callable[[str], Any]) -> Any:
+    """The numbers of a shape, which may be formulas in quotes, as floats; files as what is read from them."""
     if (type(value) is int and abs(value) < 2**53) or isinstance(value, Literal):
         number = float(value)  # no formula to parse: an outline has thousands of them
         if isfinite(number):
             return number
     if isinstance(value, dict):
-        return {k: v if k == "name" else _plain(v, key) for k, v in value.items()}
+        kept: dict[str, Callable[[Any], Any]] = {
+            "name": lambda name: name,
+            "file": lambda name: surface(str(name)),
+        }
+        return {k: kept.get(k, partial(_plain, key=key, surface=surface))(v) for k, v in value.items()}
     if isinstance(value, list):
-        return [_plain(item, key) for item in value]
+        return [_plain(item, key, surface) for item in value]
     return constant(_formula(value, Names(), ("domain", key), f"a number of {key}"))
 
 

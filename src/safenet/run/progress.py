@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
 LINE_EVERY = 5.0  # seconds between lines
+BEAT = (
+    1.0  # seconds between looks whether a line is due while a phase says nothing: it compiles, or factorises
+)
 FIRST_LINE = 2.0  # seconds before the first of them: a solve that takes less says nothing
 
 
@@ -77,15 +82,34 @@ class Both(Monitor):
 
 
 class Lines(Monitor):
-    """A line on standard error every few seconds: the default in Python."""
+    """A line on standard error every few seconds: the default in Python. While a phase is silent, what it said last."""
 
     def __init__(self) -> None:
         self.began = self.spoke = time.monotonic()
         self.silence = min(FIRST_LINE, LINE_EVERY)
-        self.name = self.detail = self.error = ""
+        self.name = self.detail = self.error = self.last = ""
+        self.over = threading.Event()
+        self.watch: threading.Thread | None = None
+
+    def ended(self) -> None:
+        self.over.set()
+        self.watch = None
+
+    def beat(self) -> None:
+        """Nothing has been said for longer than a line is due."""
+        if time.monotonic() - self.spoke > max(self.silence, LINE_EVERY):
+            self._line(f"{self.last}{' ' if self.last else ''}…")
+
+    def _watched(self) -> None:
+        """Begin to watch for silence, until the solve has ended or the monitor is gone."""
+        if self.watch is None:
+            self.over.clear()
+            self.watch = threading.Thread(target=_watching, args=(weakref.ref(self), self.over), daemon=True)
+            self.watch.start()
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         self.name, self.detail = name, detail
+        self._watched()
         self.show(detail, fraction, 1.0 if fraction is not None else None)
 
     def step(self, iteration: int, loss: float) -> None:
@@ -105,10 +129,22 @@ class Lines(Monitor):
 
     def show(self, detail: str, completed: float | None = None, total: float | None = None) -> None:
         """What a phase is at, and how far it is."""
-        now = time.monotonic()
-        if now - self.spoke > self.silence:
-            self.write(f"{now - self.began:6.0f} s  {self.name}{': ' if detail else ''}{detail}")
-            self.spoke, self.silence = time.monotonic(), LINE_EVERY
+        self.last = detail
+        if time.monotonic() - self.spoke > self.silence:
+            self._line(detail)
+
+    def _line(self, detail: str) -> None:
+        self.write(f"{time.monotonic() - self.began:6.0f} s  {self.name}{': ' if detail else ''}{detail}")
+        self.spoke, self.silence = time.monotonic(), LINE_EVERY
 
     def write(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)
+
+
+def _watching(monitor: weakref.ref[Lines], over: threading.Event) -> None:
+    while not over.wait(BEAT):
+        lines = monitor()
+        if lines is None:
+            return
+        lines.beat()
+        del lines

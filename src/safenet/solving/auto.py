@@ -126,13 +126,13 @@ def _region(problem: Problem) -> Choice | None:
     if problem.region is None:
         return None
     if Evolve().obstacle(problem) is None:
-        how = (
-            "evolves: quadratic triangles, steps in time"
-            if problem.time is not None
-            else "flows: Newton on triangles"
+        where, cells = (
+            ("a region of the plane", "triangles") if problem.plane else ("a shape in space", "tetrahedra")
         )
-        reason = f"a region of the plane that {how}, finer meshes"
-        return (Evolve(),), (reason,)
+        how = f"quadratic {cells}, {'Newton' if problem.time is None else 'steps in time'}, finer meshes"
+        return (Evolve(),), (f"{where}: {how}",)
+    if problem.plane is None:
+        return (), ("no direct solver suits this shape in space: a network is trained",)
     reason = "a region of the plane: polynomials on cells, refined where the residual is largest"
     return (Cells(),), (reason,)
 

@@ -225,7 +225,8 @@ def carry_out(
             isinstance(job.plan, PosteriorPlan) or not (job.problem.data and left_open(job.problem))
         )
         decided = True
-        if estimate and settled and not (carried.interrupted or carried.stopped):
+        known = judging.knows_its_error(solution.field)
+        if estimate and settled and not carried.interrupted and (known or not carried.stopped):
             decided = judging.estimate(solution, carried, monitor, clock, former)
         judging.judge(solution, carried, clock, decided)
         if not job.plan.trains:  # of a training, the optimisers' own time is told apart

@@ -7,6 +7,9 @@ its solution; of fields that nothing estimates, a residual below 10 % on unseen 
 from __future__ import annotations
 
 import time
+from typing import Any
+
+import numpy as np
 
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.misfit import in_other_units
@@ -96,6 +99,12 @@ def _above(solution: Solution) -> str | None:
     return f"the tolerance of {tol:g} is missed: the error is estimated at {size:.1e}" if size > tol else None
 
 
+def knows_its_error(field: Any) -> bool:
+    """Whether its own solver has measured it: then an estimate costs nothing, also where time is spent."""
+    error = getattr(field, "error", None)
+    return error is not None and bool(np.isfinite(np.asarray(error)).all())
+
+
 def share(value: float) -> str:
     """A share as a percentage; what is huge in powers of ten."""
     return f"{value:.0%}" if value < 100 else f"{value:.0e}"
@@ -173,7 +182,7 @@ def estimate(
     does not decide what its solution is: then there is no estimate.
     """
     began, result, problem = time.monotonic(), solution.result, solution.problem
-    known = getattr(solution.field, "error", None) is not None  # of a field that its own solver measured
+    known = knows_its_error(solution.field)
     if result.residual is None or (carried.ending in (Ending.GIVEN_UP, Ending.DIVERGED) and not known):
         return True
     if undecided(problem) and not getattr(solution.field, "weak", False):

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import SafeNetError, nearest
+from ..features.fourier import MOST
 from ..measure.points import FRESH, SAMPLERS
 from ..networks.methods import METHODS, Method, build, method, settled
 from ..networks.perceptron import parameter_count
@@ -287,11 +288,13 @@ class Train:
         if not usual.sparing:
             return self.own.phases or usual.phases, ()
         size, most = self._parameters(problem, plan), most_dense()
+        few = [f"{len(problem.axes)} axes: Fourier products of two of them at a time"]
+        said = few if len(problem.axes) > MOST and not (self.own.module or self.own.factory) else []
         if size <= most:
             why = f"{size} parameters: self-scaled Broyden with a dense inverse Hessian, in float64"
-            return usual.phases, (why,)
+            return usual.phases, (*said, why)
         why = f"{size} parameters are too many for a dense inverse Hessian ({most} at most here): L-BFGS"
-        return usual.sparing, (why,)
+        return usual.sparing, (*said, why)
 
     def _parameters(self, problem: Problem, plan: Plan) -> int:
         if self.own.module is not None:

@@ -89,5 +89,9 @@ class ConsoleMonitor(Lines):
             fields |= {"completed": completed, "total": total}
         self.progress.update(self.task, **fields)
 
+    def beat(self) -> None:
+        if not self.live:  # a bar moves by itself
+            super().beat()
+
     def write(self, line: str) -> None:
         self.console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -59,21 +59,22 @@ def _networks(problem: Problem) -> dict[str, Any]:
     import jax
     import numpy as np
 
-    from ..features import domain_expressions, fourier_products
+    from ..features import FourierProducts, domain_expressions, fourier_products
     from ..networks.methods import METHODS, build
     from ..train.solver import Train
 
     key = jax.random.key(0)
     literal = build(problem, METHODS["safe-net-literal"], key=key)
     network = build(problem, Train().plan(problem).network, key=key)
-    omega = np.asarray(
-        fourier_products(problem, 128, "harmonic", "unit", key=key, dtype=np.dtype(float)).omega
-    )
+    products = fourier_products(problem, 128, "harmonic", "unit", key=key, dtype=np.dtype(float))
+    omega = (
+        np.asarray(products.omega) if isinstance(products, FourierProducts) else None
+    )  # else of pairs of axes
     return {
         "features": [written(expression) for expression in domain_expressions(problem)],
-        "literal_frequencies": {
-            name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)
-        },
+        "literal_frequencies": {}
+        if omega is None
+        else {name: [float(v) for v in omega[:, i]] for i, name in enumerate(problem.axis_names)},
         "parameters_count": {"safe-net-literal": literal.parameters, "safe-net": network.parameters},
     }
 
@@ -86,15 +87,16 @@ def _number(number: Number) -> str:
 
 
 def _region(problem: Problem) -> dict[str, Any] | None:
-    """The shape, its area, the length of each piece, the re-entrant corners; None for a plain box."""
-    region = problem.region
+    """The shape, its area or volume, the length or area of each piece, the re-entrant corners of the plane; None for a
+    plain box."""
+    region, plane = problem.region, problem.plane
     if region is None:
         return None
     return {
         "shape": str(region.shape),
-        "area": region.area,
-        "pieces": {name: region.length(name) for name in region.pieces},
-        "reentrant_corners": [list(corner.point) for corner in region.corners],
+        "area" if plane else "volume": region.measure,
+        "pieces": {name: region.extent(name) for name in region.pieces},
+        "reentrant_corners": [list(corner.point) for corner in plane.corners] if plane else [],
     }
 
 
@@ -112,11 +114,12 @@ def description_text(facts: dict[str, Any]) -> str:
     region = facts["region"]
     if region is not None:
         corners = [f"({x:g}, {y:g})" for x, y in region["reentrant_corners"]]
+        size, part = ("area", "length") if "area" in region else ("volume", "area")
         section(
             "region",
             [
-                f"{region['shape']}, area {region['area']:.6g}",
-                "pieces: " + ", ".join(f"{k} (length {v:.4g})" for k, v in region["pieces"].items()),
+                f"{region['shape']}, {size} {region[size]:.6g}",
+                "pieces: " + ", ".join(f"{k} ({part} {v:.4g})" for k, v in region["pieces"].items()),
                 *([f"re-entrant corners: {', '.join(corners)}"] if corners else []),
             ],
         )

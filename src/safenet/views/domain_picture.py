@@ -1,4 +1,4 @@
-"""A domain of the plane with its pieces, the points sampled there and the normals: `safenet show P -o F.png`."""
+"""A domain with its pieces, the points sampled there and the normals: `safenet show P -o F.png`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .look import COLOURS, INK, Picture, math
 from .maps import outline
 
 LEGEND = 100  # characters of a line in the legend
+SURFACE = 512  # points of a condition on a surface
 
 
 def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> Picture:
-    """The plane of the first two axes: points inside, and each condition's points and normals in its own colour."""
-
+    """The first two axes, of a shape in space the first three: points inside, and each condition's points and normals
+    in its own colour."""
     if len(problem.axes) < 2:
         raise SafeNetError("a domain of one axis is a line", "there is nothing to draw")
-    points = sample(problem, interior, condition, "sobol", 0)
-    across, up = problem.axes[0], problem.axes[1]
-    ratio = min(max(up.length / across.length, 0.35), 1.6)
+    solid = problem.region is not None and problem.plane is None
+    points = sample(problem, interior, SURFACE if solid else condition, "sobol", 0)
     groups: dict[str, list[Any]] = {}
     for place, at in zip(problem.conditions, points.conditions, strict=True):
         groups.setdefault(place.piece or _place_text(problem, place), []).append((place, at))
@@ -34,17 +34,37 @@ def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> P
         for name, members in groups.items()
     }
     lines = 0.22 + sum(0.07 + 0.15 * (text.count("\n") + 1) for text in labels.values())
-    height = 6.2 * ratio + 1.0
+    across, up = problem.axes[0], problem.axes[1]
+    height = 6.4 if solid else 6.2 * min(max(up.length / across.length, 0.35), 1.6) + 1.0
     figure = Picture(figsize=(7.5, height + lines), layout="constrained")
-    ax, below = figure.subplots(2, height_ratios=[height, lines])
+    grid = figure.add_gridspec(2, 1, height_ratios=[height, lines])
+    below = figure.add_subplot(grid[1])
     below.axis("off")
-    ax.scatter(points.interior[:, 0], points.interior[:, 1], s=4, color="#adb5bd", lw=0, label="interior")
+    shown = {
+        labels[name]: (members[0][0], _shown_points(problem, *members[0])) for name, members in groups.items()
+    }
+    if solid:
+        ax = figure.add_subplot(grid[0], projection="3d")
+        _draw_solid(problem, ax, shown)
+    else:
+        ax = figure.add_subplot(grid[0])
+        _draw_plane(problem, ax, points.interior, shown)
+    ax.set_xlabel(math(across.name))
+    ax.set_ylabel(math(up.name))
+    ax.set_title(problem.title or problem.name, fontsize=11, color=INK)
+    below.legend(
+        *ax.get_legend_handles_labels(), loc="upper left", fontsize=8, frameon=False, markerscale=1.5
+    )
+    return figure
+
+
+def _draw_plane(problem: Problem, ax: Any, interior: np.ndarray, shown: dict[str, Any]) -> None:
+    across, up = problem.axes[0], problem.axes[1]
+    ax.scatter(interior[:, 0], interior[:, 1], s=4, color="#adb5bd", lw=0, label="interior")
     outline(problem, ax)
     ax.set_facecolor("white")
-    for colour, (name, members) in zip(cycle(COLOURS), groups.items(), strict=False):
-        place, at = members[0]
-        at = _shown_points(problem, place, at)
-        ax.scatter(at[:, 0], at[:, 1], s=16, color=colour, lw=0, label=labels[name], clip_on=False, zorder=3)
+    for colour, (label, (place, at)) in zip(cycle(COLOURS), shown.items(), strict=False):
+        ax.scatter(at[:, 0], at[:, 1], s=16, color=colour, lw=0, label=label, clip_on=False, zorder=3)
         if place.piece:
             normals = at[::6, len(problem.axes) :]
             scale = 0.04 * across.length
@@ -61,14 +81,20 @@ def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> P
                 clip_on=False,
             )
             arrows.set_in_layout(False)  # a quiver knows its size only once it is drawn
-    ax.set_xlabel(math(across.name))
-    ax.set_ylabel(math(up.name))
     ax.set_aspect("equal" if not up.is_time and 0.3 < up.length / across.length < 3 else "auto")
-    ax.set_title(problem.title or problem.name, fontsize=11, color=INK)
-    below.legend(
-        *ax.get_legend_handles_labels(), loc="upper left", fontsize=8, frameon=False, markerscale=1.5
-    )
-    return figure
+
+
+def _draw_solid(problem: Problem, ax: Any, shown: dict[str, Any]) -> None:
+    """Points of the surface along the first three axes, lighter the farther away, with some normals."""
+    scale = 0.06 * max(axis.length for axis in problem.axes[:3])
+    for colour, (label, (place, at)) in zip(cycle(COLOURS), shown.items(), strict=False):
+        if place.piece or not place.initial:
+            ax.scatter(*at[:, :3].T, s=5, color=colour, lw=0, label=label)
+        if place.piece:
+            normals = at[::13, len(problem.axes) :][:, :3]
+            ax.quiver(*at[::13, :3].T, *(scale * normals.T), color=colour, lw=0.6)
+    ax.set_zlabel(math(problem.axes[2].name))
+    ax.set_aspect("equal")
 
 
 def _place_text(problem: Problem, place: Condition) -> str:

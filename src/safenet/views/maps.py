@@ -74,10 +74,10 @@ class Plane:
 
 def outline(problem: Problem, ax: Axes) -> None:
     """The boundary of a region; outside it is blank."""
-    if problem.region is None:
+    if problem.plane is None:
         ax.set_facecolor(UNKNOWN)
         return
-    for edge in problem.region.edges:
+    for edge in problem.plane.edges:
         points, _ = edge.at(np.linspace(0.0, 1.0, 2 if edge.length < 1e-9 else 129))
         ax.plot(points[:, 0], points[:, 1], color=ink(), lw=1.4, solid_capstyle="round", clip_on=False)
     for side in ax.spines.values():

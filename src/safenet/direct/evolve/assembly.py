@@ -13,23 +13,18 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from ...fields.triangles import linear, located, mapped, quadratic
+from ...fields.triangles import MIDDLES, linear, located, mapped, quadratic
 from ...measure.compiled import compiled
 from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.geometry.mesh import Mesh
 from ...problem.jets import coordinate
-from .weak import NOWHERE, Key, Side, weak_form
+from ...problem.weak_form import Key, Side, along, weak_form
+from ..thresholds import EVOLVE_LARGE
+from .linear import factored_lu, linear_to_quadratic, two_levels
+from .rules import RULES
 
-# Radon's seven points, exact for degree 5: with bent sides the integrands are no polynomials anyway.
-_A, _B = (6 - np.sqrt(15)) / 21, (6 + np.sqrt(15)) / 21
-POINTS = np.array(
-    [[1 / 3, 1 / 3], *([a, b] for s in (_A, _B) for a, b in ((s, s), (1 - 2 * s, s), (s, 1 - 2 * s)))]
-)
-WEIGHTS = np.array([0.225, *[(155 - np.sqrt(15)) / 1200] * 3, *[(155 + np.sqrt(15)) / 1200] * 3]) / 2
-GAUSS, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(4)
-# The derivatives that test functions have: v, v_x, v_y.
-TESTS = (NOWHERE, (1, 0), (0, 1))
+Table = tuple[int, tuple[int, ...]]  # functions of a cell, derivatives
 
 
 class Assembly:
@@ -37,13 +32,22 @@ class Assembly:
 
     def __init__(self, problem: Problem, mesh: Mesh) -> None:
         self.problem, self.mesh, self.weak = problem, mesh, weak_form(problem)
-        self.names = problem.unknowns
-        self.few = {name: 3 if self.weak.linear_field(name) else 6 for name in self.names}
-        self.sizes = [mesh.vertices if self.few[name] == 3 else len(mesh.nodes) for name in self.names]
+        self.names, self.space = problem.unknowns, self.weak.space
+        # The derivatives that test functions have: v, v_x, v_y, …
+        self.tests = tuple(along(axis, self.space) for axis in (None, *range(self.space)))
+        self.points, self.weights = RULES[self.space]
+        self.linear = self.space + 1  # functions of a cell, of a field that is linear in it
+        self.few = {
+            name: self.linear if self.weak.linear_field(name) else mesh.cells.shape[1] for name in self.names
+        }
+        self.sizes = [mesh.vertices if self._is_linear(name) else len(mesh.nodes) for name in self.names]
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)])
         self._tables()
         self._given()
         self.evaluations = 0
+
+    def _is_linear(self, name: str) -> bool:
+        return self.few[name] == self.linear
 
     def part(self, name: str) -> slice:
         k = self.names.index(name)
@@ -52,32 +56,26 @@ class Assembly:
     # ---- functions at quadrature points
 
     def _tables(self) -> None:
-        cells, count = self.mesh.cells, len(POINTS)
+        cells, count = self.mesh.cells, len(self.points)
         corners = np.repeat(self.mesh.nodes[cells], count, axis=0)
-        xi = np.tile(POINTS, (len(cells), 1))
+        xi = np.tile(self.points, (len(cells), 1))
         self.x, jacobian = mapped(corners, xi)
-        self.w = np.tile(WEIGHTS, len(cells)) * np.abs(np.linalg.det(jacobian))
+        self.w = np.tile(self.weights, len(cells)) * np.abs(np.linalg.det(jacobian))
         inverse = np.linalg.inv(jacobian)
-        self.B: dict[tuple[int, tuple[int, int]], scipy.sparse.csr_matrix] = {}
-        self._dense: dict[
-            tuple[int, tuple[int, int]], np.ndarray
-        ] = {}  # the same, (cells, points, functions)
-        for few, functions in ((3, linear), (6, quadratic)):
+        self.B: dict[Table, scipy.sparse.csr_matrix] = {}
+        self._dense: dict[Table, np.ndarray] = {}  # the same, (cells, points, functions)
+        for few, functions in ((self.linear, linear), (cells.shape[1], quadratic)):
             if few not in self.few.values():
                 continue
             values, slopes = functions(xi)
             gradient = np.einsum("nkj,nji->nki", slopes, inverse)
-            for order, entries in (
-                (NOWHERE, values),
-                ((1, 0), gradient[:, :, 0]),
-                ((0, 1), gradient[:, :, 1]),
-            ):
+            for order, entries in zip(self.tests, (values, *np.moveaxis(gradient, 2, 0)), strict=True):
                 self._dense[few, order] = entries.reshape(len(cells), count, few)
                 self.B[few, order] = self._matrix(entries, np.repeat(cells[:, :few], count, axis=0), few)
 
     def _matrix(self, entries: np.ndarray, columns: np.ndarray, few: int) -> scipy.sparse.csr_matrix:
         rows = np.repeat(np.arange(len(entries)), entries.shape[1])
-        size = self.mesh.vertices if few == 3 else len(self.mesh.nodes)
+        size = self.mesh.vertices if few == self.linear else len(self.mesh.nodes)
         return scipy.sparse.csr_matrix((entries.ravel(), (rows, columns.ravel())), (len(entries), size))
 
     # ---- formulas
@@ -88,12 +86,12 @@ class Assembly:
         return [*axes, *self.weak.jets.values()]
 
     @cached_property
-    def _terms(self) -> list[tuple[int, tuple[int, int], sp.Expr]]:
+    def _terms(self) -> list[tuple[int, tuple[int, ...], sp.Expr]]:
         """(equation, derivatives of the test function, g), those that are not zero."""
         return [
             (k, order, g)
             for k, row in enumerate(self.weak.rows)
-            for order, g in zip(TESTS, row, strict=True)
+            for order, g in zip(self.tests, row, strict=True)
             if g != 0
         ]
 
@@ -112,10 +110,10 @@ class Assembly:
         """Whether ∂R/∂y depends neither on y nor on time."""
         time = {self.problem.axes[-1].symbol} if self.problem.time is not None else set()
         moving = set(self.weak.jets.values()) | time
-        along = (self._a(side) * side.value for side in self._natural)
+        sides = (self._a(side) * side.value for side in self._natural)
         slopes = [
             *(s for _, _, s in self._slopes),
-            *(h.diff(u) for h in along for u in self.weak.jets.values()),
+            *(h.diff(u) for h in sides for u in self.weak.jets.values()),
         ]
         return not any(slope.free_symbols & moving for slope in slopes)
 
@@ -130,7 +128,7 @@ class Assembly:
     def _values(self, t: float, y: np.ndarray) -> list[Any]:
         jets = [self.B[self.few[name], order] @ y[self.part(name)] for name, order in self.weak.jets]
         times = [t] if self.problem.time is not None else []
-        return [self.x[:, 0], self.x[:, 1], *times, *jets]
+        return [*self.x.T, *times, *jets]
 
     # ---- R, its slopes, and the mass
 
@@ -144,12 +142,10 @@ class Assembly:
             name = self.weak.tested[k]
             found[self.part(name)] += self.B[self.few[name], order].T @ (self.w * value)
         for side in self._natural:
-            along = self._along[side.piece]
-            h = evaluate(self._a(side) * side.value, self._on_side(along, t, y), np)
+            at = self._along[side.piece]
+            h = evaluate(self._a(side) * side.value, self._on_side(at, t, y), np)
             name = side.field
-            found[self.part(name)] += along["B"][self.few[name]].T @ (
-                along["w"] * np.broadcast_to(h, len(along["w"]))
-            )
+            found[self.part(name)] += at["B"][self.few[name]].T @ (at["w"] * np.broadcast_to(h, len(at["w"])))
         return self._imposed(t, y, found)
 
     def jacobian(self, t: float, y: np.ndarray) -> scipy.sparse.csc_matrix:
@@ -160,7 +156,7 @@ class Assembly:
         for (i, (name, order), _), value in zip(self._slopes, values, strict=True):
             k, test, _ = self._terms[i]
             tested = self.weak.tested[k]
-            scale = np.broadcast_to(self.w * value, len(self.w)).reshape(-1, len(POINTS), 1)
+            scale = np.broadcast_to(self.w * value, len(self.w)).reshape(-1, len(self.points), 1)
             left, right = self._dense[self.few[tested], test], self._dense[self.few[name], order]
             own = (left * scale).transpose(0, 2, 1) @ right
             local[tested, name] = local[tested, name] + own if (tested, name) in local else own
@@ -194,15 +190,15 @@ class Assembly:
         for i, size in enumerate(self.sizes):
             blocks[i][i] = scipy.sparse.csr_matrix((size, size))
         for side in self._natural:
-            along = self._along[side.piece]
-            known = self._on_side(along, t, y)
+            at = self._along[side.piece]
+            known = self._on_side(at, t, y)
             for (name, order), symbol in self.weak.jets.items():
-                slope = (self._a(side) * side.value).diff(symbol) if order == NOWHERE else sp.Integer(0)
+                slope = (self._a(side) * side.value).diff(symbol) if not any(order) else sp.Integer(0)
                 if slope != 0:
                     scale = scipy.sparse.diags_array(
-                        along["w"] * np.broadcast_to(evaluate(slope, known, np), len(along["w"]))
+                        at["w"] * np.broadcast_to(evaluate(slope, known, np), len(at["w"]))
                     )
-                    own = along["B"][self.few[side.field]].T @ (scale @ along["B"][self.few[name]])
+                    own = at["B"][self.few[side.field]].T @ (scale @ at["B"][self.few[name]])
                     self._add(blocks, side.field, name, own)
         return scipy.sparse.csr_matrix(scipy.sparse.block_array(blocks))
 
@@ -214,15 +210,37 @@ class Assembly:
     def mass(self) -> scipy.sparse.csc_matrix:
         """∫ c φ_i φ_j, nothing where values are given and where an equation has no time derivative."""
         blocks: list[list[Any]] = [[None] * len(self.names) for _ in self.names]
-        known = dict(zip(self._symbols[:2], self.x.T, strict=True))
+        known = dict(zip(self._symbols, self.x.T, strict=False))
         for i, size in enumerate(self.sizes):
             blocks[i][i] = scipy.sparse.csr_matrix((size, size))
         for name, c in zip(self.weak.tested, self.weak.mass, strict=True):
             if c != 0:
-                B = self.B[self.few[name], NOWHERE]
+                B = self.B[self.few[name], self.tests[0]]
                 weights = self.w * np.broadcast_to(evaluate(c, known, np), len(self.w))
                 self._add(blocks, name, name, B.T @ (scipy.sparse.diags_array(weights) @ B))
         return scipy.sparse.csc_matrix(self._free @ scipy.sparse.csr_matrix(scipy.sparse.block_array(blocks)))
+
+    # ---- linear systems
+
+    @property
+    def cells(self) -> str:
+        return "triangles" if self.space == 2 else "tetrahedra"
+
+    def factored(self, matrix: Any) -> Any:
+        """What solves systems with a matrix M/h − ∂R/∂y, or −∂R/∂y; None where it is singular."""
+        if self._up is not None:
+            return two_levels(matrix, self._up)
+        return factored_lu(matrix, regular=not any(map(self._is_linear, self.names)))
+
+    @cached_property
+    def _up(self) -> scipy.sparse.csr_matrix | None:
+        """From linear functions to all of them, where in space there are too many unknowns for LU."""
+        if self.space == 2 or len(self.mesh.nodes) < EVOLVE_LARGE or any(map(self._is_linear, self.names)):
+            return None
+        parts = [self.taken[self.part(name)] for name in self.names]
+        return scipy.sparse.csr_matrix(
+            scipy.sparse.block_diag([linear_to_quadratic(self.mesh, own, MIDDLES[3]) for own in parts])
+        )
 
     # ---- sides
 
@@ -242,34 +260,32 @@ class Assembly:
         found = {}
         for piece in dict.fromkeys(side.piece for side in self._natural):
             ends = self._ends(piece)
-            s = (GAUSS + 1) / 2
-            # The three functions of a bent side, of s from 0 to 1, and their slopes.
-            shape = np.stack([(1 - s) * (1 - 2 * s), s * (2 * s - 1), 4 * s * (1 - s)])
-            slope = np.stack([4 * s - 3, 4 * s - 1, 4 - 8 * s])
+            xi, weights = RULES[self.space - 1]
+            shape, slopes = quadratic(xi)
             nodes = self.mesh.nodes[ends]
-            points = np.einsum("ks,eki->esi", shape, nodes).reshape(-1, 2)
-            tangent = np.einsum("ks,eki->esi", slope, nodes).reshape(-1, 2)
-            length = np.hypot(*tangent.T)
-            normal = np.stack([tangent[:, 1], -tangent[:, 0]], axis=1) / length[:, None]
-            weights = np.tile(GAUSS_WEIGHTS / 2, len(ends)) * length
-            columns = np.repeat(ends, len(s), axis=0)
-            straight = np.tile(np.stack([1 - s, s], axis=1), (len(ends), 1))
+            points = np.einsum("sk,eki->esi", shape, nodes).reshape(-1, self.space)
+            tangents = np.einsum("skj,eki->esji", slopes, nodes).reshape(-1, self.space - 1, self.space)
+            normal = _across(tangents)
+            size = np.linalg.norm(normal, axis=1)
+            columns = np.repeat(ends, len(xi), axis=0)
+            whole, straight = (np.tile(values, (len(ends), 1)) for values in (shape, linear(xi)[0]))
             B = {
-                6: self._matrix(np.tile(shape.T, (len(ends), 1)), columns, 6),
-                3: self._matrix(straight, columns[:, :2], 3),
+                self.mesh.cells.shape[1]: self._matrix(whole, columns, self.mesh.cells.shape[1]),
+                self.linear: self._matrix(straight, columns[:, : self.space], self.linear),
             }
-            found[piece] = {"x": points, "n": normal, "w": weights, "B": B}
+            w = np.tile(weights, len(ends)) * size
+            found[piece] = {"x": points, "n": normal / size[:, None], "w": w, "B": B}
         return found
 
-    def _on_side(self, along: dict[str, Any], t: float, y: np.ndarray) -> dict[Any, Any]:
+    def _on_side(self, side: dict[str, Any], t: float, y: np.ndarray) -> dict[Any, Any]:
         axes = [axis.symbol for axis in self.problem.axes]
-        known: dict[Any, Any] = {axes[0]: along["x"][:, 0], axes[1]: along["x"][:, 1]}
+        known: dict[Any, Any] = dict(zip(axes, side["x"].T, strict=False))
         if self.problem.time is not None:
-            known[axes[2]] = t
-        known |= {coordinate(name): along["n"][:, i] for i, name in enumerate(self.problem.normals)}
+            known[axes[-1]] = t
+        known |= {coordinate(name): side["n"][:, i] for i, name in enumerate(self.problem.normals)}
         for (name, order), symbol in self.weak.jets.items():
-            if order == NOWHERE:
-                known[symbol] = along["B"][self.few[name]] @ y[self.part(name)]
+            if not any(order):
+                known[symbol] = side["B"][self.few[name]] @ y[self.part(name)]
         return known
 
     # ---- given values
@@ -282,7 +298,8 @@ class Assembly:
         entries: list[tuple[int, int, float]] = []
         for side in self.weak.sides:
             if not side.slope:
-                nodes = np.unique(self._ends(side.piece)[:, : (2 if self.few[side.field] == 3 else 3)])
+                ends = self._ends(side.piece)
+                nodes = np.unique(ends[:, : self.space] if self._is_linear(side.field) else ends)
                 rows = nodes + self.part(side.field).start
                 rows, nodes = rows[~taken[rows]], nodes[~taken[rows]]
                 taken[rows] = True
@@ -302,7 +319,7 @@ class Assembly:
     def _pin(self, name: str, point: np.ndarray) -> tuple[int, list[tuple[int, int, float]]]:
         """u(x₀) = g as the row of the node with the largest function there."""
         where, xi = located(self.mesh.nodes, self.mesh.cells, point)
-        shape = (linear if self.few[name] == 3 else quadratic)(xi)[0][0]
+        shape = (linear if self._is_linear(name) else quadratic)(xi)[0][0]
         columns = self.mesh.cells[where[0], : self.few[name]] + self.part(name).start
         row = int(columns[np.argmax(np.abs(shape))])
         return row, [(row, int(c), float(v)) for c, v in zip(columns, shape, strict=True)]
@@ -315,9 +332,7 @@ class Assembly:
 
     def value(self, expression: sp.Expr, places: np.ndarray, t: float) -> np.ndarray:
         """A formula in space and time at places."""
-        known: dict[Any, Any] = dict(
-            zip([axis.symbol for axis in self.problem.axes[:2]], places.T, strict=True)
-        )
+        known: dict[Any, Any] = dict(zip([axis.symbol for axis in self.problem.axes], places.T, strict=False))
         if self.problem.time is not None:
             known[self.problem.axes[-1].symbol] = t
         return np.broadcast_to(np.asarray(evaluate(expression, known, np), dtype=float), len(places))
@@ -333,3 +348,10 @@ class Assembly:
                 continue  # a pin between nodes
             y[rows] = self.value(value, places, t)
         return y
+
+
+def _across(tangents: np.ndarray) -> np.ndarray:
+    """The vectors across a side (n, d), as long as it is large: of a line the tangent turned right, else t₁ × t₂."""
+    if tangents.shape[1] == 1:
+        return np.stack([tangents[:, 0, 1], -tangents[:, 0, 0]], axis=1)
+    return np.asarray(np.cross(tangents[:, 0], tangents[:, 1]))

@@ -25,6 +25,10 @@ from ...problem.facts.structure import breaks
 from ...problem.geometry.mesh import ROUND, Mesh, mesh_of
 from ...problem.geometry.region import Region
 from ...problem.geometry.shapes import Box
+from ...problem.geometry.solid import Solid
+from ...problem.geometry.tetrahedra import obstacle as no_tetrahedra
+from ...problem.geometry.tetrahedra import tetrahedra
+from ...problem.weak_form import weak_form
 from ...run.budget import Budget
 from ...run.progress import Monitor
 from ...run.result import SOLVED_BELOW
@@ -33,7 +37,9 @@ from ..ending import failure
 from ..state import Direct
 from ..thresholds import (
     EVOLVE_ACROSS,
+    EVOLVE_AROUND,
     EVOLVE_DEARER,
+    EVOLVE_FINER,
     EVOLVE_GAIN,
     EVOLVE_LONGEST,
     EVOLVE_POINTS,
@@ -42,7 +48,6 @@ from ..thresholds import (
 from .assembly import Assembly
 from .rosenbrock import System, steps
 from .steady import steady
-from .weak import weak_form
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,22 @@ class Evolve:
     name: ClassVar[str] = "evolve"
     marches: ClassVar[bool] = False
     tolerance: float = 1e-3
-    unknowns: int = 120_000
+    unknowns: int = 150_000
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
-        """Why a problem is not one of diffusion in the plane and in time, or of a flow with pressure; None if it is."""
+        """Why a problem is not one of diffusion in time or in space, or of a flow with pressure; None if it is."""
         try:
             weak = weak_form(problem)
         except SafeNetError as refusal:
             return refusal.message
-        if problem.time is None and not any(map(weak.linear_field, weak.tested)):
+        if weak.space == 2 and problem.time is None and not any(map(weak.linear_field, weak.tested)):
             return "it is steady and has no pressure"
+        if weak.space == 3:
+            body = _body(problem)
+            assert isinstance(body, Solid)
+            if (reason := no_tetrahedra(body)) is not None:
+                return reason
         missing = [n for n, c in zip(weak.tested, weak.mass, strict=True) if c != 0 and n not in weak.start]
         if missing:
             return f"{missing[0]} has no initial value"
@@ -102,12 +112,13 @@ class Evolve:
 
     def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
         level = int(state.cursor["level"])
-        assembly = Assembly(problem, meshed(problem, level))
-        size = int(assembly.offsets[-1])
-        if size > self.unknowns and state.field is not None:
+        if state.field is not None and self._next(state.field) > self.unknowns:
             return replace(
                 state, done=True, final=True, reason=f"more than {self.unknowns} unknowns would be needed"
             )
+        monitor.phase(self.name, "a mesh" if level == 0 else f"mesh {level + 1}")
+        assembly = Assembly(problem, meshed(problem, level))
+        size = int(assembly.offsets[-1])
         if problem.time is None:
             found, ended = self._newton(assembly, monitor, budget, state.field), ""
             if found is None and budget.over():
@@ -134,22 +145,29 @@ class Evolve:
         monitor.level(size, worst)
         # Two meshes may agree on something else: the equations themselves have to hold, too.
         done = bool(worst < self.tolerance) and held_out(problem, found).worst < SOLVED_BELOW
-        sizes = f"{len(found.cells)} triangles and {len(found.times) - 1} steps"
+        sizes = f"{len(found.cells)} {assembly.cells} and {len(found.times) - 1} steps"
         reason = f"estimated error below {self.tolerance:g}, {sizes}"
         cursor = {"level": level + 1, "apart": apart}
         return Direct(
             found, worst, level + 1, count, cursor, done=done, final=done, reason=reason if done else ""
         )
 
+    @staticmethod
+    def _next(field: Triangles) -> int:
+        """About how many unknowns there will be on finer cells."""
+        space = int(np.shape(field.nodes)[1])
+        return int(sum(np.shape(own)[1] for own in field.values) * EVOLVE_FINER[space] ** space)
+
     def _newton(self, assembly: Assembly, monitor: Monitor, budget: Budget, coarser: Any) -> Triangles | None:
-        """The steady state, from the one on coarser triangles or from rest."""
+        """The steady state, from the one on coarser cells or from rest."""
 
         def show(what: str) -> None:
-            monitor.phase(self.name, f"{len(assembly.mesh.cells)} triangles, {what}")
+            monitor.phase(self.name, f"{len(assembly.mesh.cells)} {assembly.cells}, {what}")
 
         guess = None
         if coarser is not None:
-            values = np.asarray(jets(coarser, assembly.mesh.nodes, [(0, 0)])[0, 0])
+            value = (0,) * assembly.space
+            values = np.asarray(jets(coarser, assembly.mesh.nodes, [value])[value])
             sizes = zip(assembly.names, assembly.sizes, strict=True)
             columns = [assembly.problem.unknowns.index(name) for name in assembly.names]
             guess = np.concatenate([values[:size, k] for k, (_, size) in zip(columns, sizes, strict=True)])
@@ -190,20 +208,26 @@ class Evolve:
 
 @fact
 def meshed(problem: Problem, level: int) -> Mesh:
-    """Triangles of the region, or of the box with its sides as pieces 0 to 3; every level halves them."""
-    region = problem.region
-    if region is None:
-        x, y = problem.axes[:2]
-        where: dict[str, Any] = {
-            str(2 * i + e): _on(i, axis.bounds[e], axis.length)
-            for i, axis in enumerate((x, y))
-            for e in (0, 1)
-        }
-        sides: dict[str, Any] = {axis.name: axis.bounds for axis in (x, y)}
-        region = Region(Box(**sides), where)
+    """Triangles or tetrahedra of the region, or of the box with sides as pieces 0, 1, …; every level has finer ones."""
+    body = _body(problem)
     # As fine as the smaller of the domain's size and the square root of its area: channels are long.
-    size = np.sqrt(region.area) / EVOLVE_ACROSS / 2**level
-    return mesh_of(region, size, ROUND * 2**level)
+    finer = EVOLVE_FINER[body.dimension] ** level
+    size = body.measure ** (1 / body.dimension) / EVOLVE_ACROSS[body.dimension] / finer
+    if isinstance(body, Region):
+        return mesh_of(body, size, int(ROUND * finer))
+    return tetrahedra(body, size, int(EVOLVE_AROUND * finer))
+
+
+@fact
+def _body(problem: Problem) -> Region | Solid:
+    if problem.region is not None:
+        return problem.region
+    space = [axis for axis in problem.axes if not axis.is_time]
+    where: dict[str, Any] = {
+        str(2 * i + e): _on(i, axis.bounds[e], axis.length) for i, axis in enumerate(space) for e in (0, 1)
+    }
+    sides: dict[str, Any] = {axis.name: axis.bounds for axis in space}
+    return Region(Box(**sides), where) if len(space) == 2 else Solid(Box(**sides), where)
 
 
 def _on(axis: int, value: float, length: float) -> Any:
@@ -231,8 +255,9 @@ def _system(assembly: Assembly) -> System:
                 found[part] = max(float(size[part].max()), 1e-3 * largest)
         return found
 
-    regular = not assembly.weak.mass.count(0)
-    return System(assembly.residual, assembly.jacobian, assembly.mass, assembly.constant, regular, scale)
+    return System(
+        assembly.residual, assembly.jacobian, assembly.mass, assembly.constant, assembly.factored, scale
+    )
 
 
 def _error(problem: Problem, state: Direct, found: Triangles) -> tuple[np.ndarray, float | None]:
@@ -245,7 +270,9 @@ def _error(problem: Problem, state: Direct, found: Triangles) -> tuple[np.ndarra
     fields = by_field(own, own - other)
     together = float(np.linalg.norm(own - other) / max(float(np.linalg.norm(own)), 1e-300))
     before = state.cursor["apart"]
-    gain = EVOLVE_GAIN
+    # What is gained by halving is gained in space in two levels.
+    halved = np.log2(EVOLVE_FINER[np.shape(found.nodes)[1]])
+    gain = EVOLVE_GAIN**halved
     if before is not None:
-        gain = float(np.clip(before / max(together, 1e-300), *EVOLVE_RATES))
+        gain = float(np.clip(before / max(together, 1e-300), *np.power(EVOLVE_RATES, halved)))
     return np.array([*fields, together]) / (gain - 1), together

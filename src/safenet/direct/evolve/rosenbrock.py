@@ -39,14 +39,14 @@ LEAST = 1e-11  # of the whole time: shorter steps are a failure
 
 @dataclass(frozen=True)
 class System:
-    """F, ∂F/∂y and M; `constant`: ∂F/∂y is always the same; `regular`: no unknown is without a
-    time derivative. `scale(y)` is what errors are relative to."""
+    """F, ∂F/∂y and M; `constant`: ∂F/∂y is always the same; `factored(A)` has `solve`, or is None where A is singular.
+    `scale(y)` is what errors are relative to."""
 
     rate: Callable[[float, np.ndarray], np.ndarray]
     slopes: Callable[[float, np.ndarray], scipy.sparse.csc_matrix]
     mass: scipy.sparse.csc_matrix
     constant: bool
-    regular: bool
+    factored: Callable[[Any], Any]
     scale: Callable[[np.ndarray], np.ndarray]
 
 
@@ -66,7 +66,7 @@ def steps(
             if J is None or not system.constant:
                 J, factored = system.slopes(t, y), 0.0
             if step != factored:
-                factor, factored = factored_lu(system.mass / (step * GAMMA) - J, system.regular), step
+                factor, factored = system.factored(system.mass / (step * GAMMA) - J), step
             after, wrong = (y, None) if factor is None else _step(system, factor, t, y, step)
             error = (
                 np.inf
@@ -85,15 +85,6 @@ def steps(
                 )
                 if h < LEAST * whole:
                     return
-
-
-def factored_lu(matrix: Any, regular: bool = False) -> Any:
-    """LU; where every row has a mass or says y = g, an order for symmetric patterns is cheaper."""
-    cheaper = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.01, "options": {"SymmetricMode": True}}
-    try:
-        return scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(matrix), **(cheaper if regular else {}))
-    except RuntimeError:  # singular
-        return None
 
 
 def _step(

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..thresholds import NEWTON_LEAST, NEWTON_MOST, NEWTON_SETTLED, NEWTON_SHARE
 from .assembly import Assembly
-from .rosenbrock import factored_lu
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def _newton(
     residual = blend.residual(y, s)
     for step in range(NEWTON_MOST):
         show(f"step {step + 1}" if s == 1.0 else f"{s:.0%} of the nonlinear terms, step {step + 1}")
-        if over() or (factor := factored_lu(-blend.jacobian(y, s))) is None:
+        if over() or (factor := blend.assembly.factored(-blend.jacobian(y, s))) is None:
             return None
         change, share = factor.solve(residual), 1.0
         while True:

@@ -45,7 +45,7 @@ class Sparse:
     name: ClassVar[str] = "sparse"
     marches: ClassVar[bool] = False
     tolerance: float = 1e-9
-    unknowns: int = 2400
+    unknowns: int = 4000
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:

@@ -121,6 +121,10 @@ class Fourier:
                 if one.done and not one.given_up and tolerance != tolerances[-1]:
                     best, spent = one, march.cost
                     one = replace(one, done=False, final=False)
+                elif (
+                    one.stopped and best is not None
+                ):  # a whole solution is worth more than a part of a finer one
+                    one = replace(best, done=False, final=False, stopped=True)
                 yield one
 
     def _level(self, march: _March) -> Iterator[Direct]:

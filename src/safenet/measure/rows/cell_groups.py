@@ -264,7 +264,7 @@ class CellGroups:
                 yield Piece(pair, tuple(sides), np.sqrt(weights / measure))
 
     def _on_piece(self, condition: Condition) -> Iterator[Piece]:
-        region = self.problem.region
+        region = self.problem.plane
         assert region is not None
         s, w = AxisBasis("chebyshev", self.degrees[0], 0.0, 1.0).nodes(self.counts[0])
         for index, cell in enumerate(self.cells):

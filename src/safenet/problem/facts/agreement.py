@@ -158,7 +158,8 @@ def _some_points(problem: Problem, condition: Condition) -> dict[sp.Symbol, np.n
     share = np.array([0.137, 0.379, 0.618, 0.871])
     values = {axis.symbol: axis.lo + axis.length * np.roll(share, i) for i, axis in enumerate(problem.axes)}
     if condition.piece and problem.region is not None:
-        points, normals = problem.region.sample_piece(condition.piece, share)
+        unit = np.column_stack([np.roll(share, i) for i in range(problem.region.dimension - 1)])
+        points, normals = problem.region.sample_piece(condition.piece, unit)
         values |= {axis.symbol: x for axis, x in zip(problem.axes, points.T, strict=False)}
         values |= {coordinate(name): n for name, n in zip(problem.normals, normals.T, strict=True)}
     return values

@@ -83,7 +83,7 @@ def _sides(problem: Problem) -> tuple[Side, ...]:
     for condition in problem.conditions:
         for place in _places(problem, condition):
             found.setdefault(place, []).append(condition)
-    region = problem.region
+    region = problem.plane
     length = sum(high - low for _, _, low, high, _ in found)
     whole = 2 * sum(a.length for a in problem.axes) if region is None else sum(e.length for e in region.edges)
     if abs(length - whole) > 1e-9 * whole:
@@ -94,8 +94,8 @@ def _sides(problem: Problem) -> tuple[Side, ...]:
 def _places(problem: Problem, condition: Condition) -> list[tuple[int, float, float, float, int]]:
     """(axis, place, low, high, sign) of every part of the boundary on which a condition holds."""
     if condition.piece:
-        assert problem.region is not None
-        return [_of_edge(edge) for edge in problem.region.pieces[condition.piece]]
+        assert problem.plane is not None
+        return [_of_edge(edge) for edge in problem.plane.pieces[condition.piece]]
     if len(condition.places) != 1 or len(condition.free) != 1:
         raise SafeNetError(f"the condition {condition.text} is not one on a side")
     (along,) = condition.free

@@ -133,7 +133,7 @@ def _some_place(problem: Problem, field: str) -> str:
     """A point of the domain, as arguments; at all times for what has no derivative in time."""
     corner = [str(axis.lower) for axis in problem.axes]
     if problem.region is not None:
-        corner[:2] = [f"{value:.4g}" for value in problem.region.edges[0].ends[0]]
+        corner[: problem.region.dimension] = [f"{value:.4g}" for value in problem.region.some_point]
     if problem.time is not None and not problem.time_order(field):
         corner[problem.time] = problem.axis_names[problem.time]
     return ", ".join(corner)
@@ -155,10 +155,11 @@ def _boundary(problem: Problem) -> list[str]:
             for name in problem.pieces
         }
         found = [_missing(f"the piece {name}", given, orders) for name, given in pieces.items()]
-        if problem.region.unnamed and any(order > 1 for order in orders.values()):
-            length = sum(edge.length for edge in problem.region.unnamed)
+        size = problem.region.nameless
+        if size and any(order > 1 for order in orders.values()):
+            what = "length" if problem.plane else "area"
             found.append(
-                f"a part of the boundary (length {length:.3g}) belongs to no piece and carries no condition. "
+                f"a part of the boundary ({what} {size:.3g}) belongs to no piece and carries no condition. "
                 'Name it, e.g. walls = "rest".'
             )
         return [text for text in found if text]

@@ -14,6 +14,7 @@ import sympy as sp
 
 from ...errors import Part, SafeNetError, about
 from ..evaluate import at_place, evaluate
+from ..geometry.body import points_inside, points_on
 from ..jets import Jet, Orders, coordinate
 from ..language.notation import written
 from ..problem import Problem
@@ -78,14 +79,15 @@ def _placed(problem: Problem, relation: Relation, box: Points) -> Points:
         return box
     piece = getattr(relation, "piece", "")
     unit = np.random.default_rng(1)
+    lower, upper = (np.array(corner) for corner in region.bounds)
     if piece:
-        at, normals = region.sample_piece(piece, unit.random(POINTS))
+        at, normals, _ = points_on(region, piece, POINTS, lambda *shape: unit.random(shape))
     else:
-        at, normals = region.sample_interior(POINTS, lambda n: unit.random((n, 2))), np.empty((POINTS, 0))
-    plane = {axis.symbol: at[:, i] for i, axis in enumerate(problem.axes[:2])}
+        share = points_inside(region, POINTS, lambda *shape: unit.random(shape), region.bounds)
+        at, normals = lower + (upper - lower) * share, np.empty((POINTS, 0))
     return {
         **box,
-        **plane,
+        **{axis.symbol: column for axis, column in zip(problem.axes, at.T, strict=False)},
         **{coordinate(n): column for n, column in zip(problem.normals, normals.T, strict=False)},
     }
 

@@ -17,7 +17,6 @@ from ...errors import SafeNetError
 from .edges import (
     TURN,
     Arc,
-    Bounds,
     Edge,
     Point,
     Segment,
@@ -26,6 +25,7 @@ from .edges import (
     meetings,
 )
 from .shapes import Shape
+from .values import Ends
 
 PROBE = 1e-8  # a step off the boundary, relative to the domain: thinner slits are not resolved
 
@@ -49,9 +49,9 @@ def boundary(shape: Shape, tolerance: float) -> list[Edge]:
     return _joined(cut, sides, tolerance)
 
 
-def probe_step(bounds: Bounds, tolerance: float) -> float:
+def probe_step(bounds: Ends, tolerance: float) -> float:
     """A step off the boundary: small against the domain, large against rounding."""
-    return max(PROBE * float(np.hypot(*np.subtract(bounds[1], bounds[0]))), 16 * tolerance)
+    return max(PROBE * float(np.linalg.norm(np.subtract(bounds[1], bounds[0]))), 16 * tolerance)
 
 
 def _all_edges(shape: Shape) -> tuple[list[Edge], list[int]]:

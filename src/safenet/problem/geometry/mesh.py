@@ -29,7 +29,9 @@ LEAST_QUALITY = (
 @dataclass(frozen=True)
 class Mesh:
     """Quadratic triangles: nodes (n, 2), the vertices first; cells (m, 6), three corners, then the middles of the sides
-    between corners 0–1, 1–2, 2–0; `sides`: piece → (k, 3), two corners and the middle of each side of the boundary."""
+    between corners 0–1, 1–2, 2–0; `sides`: piece → (k, 3), two corners and the middle of each side of the boundary.
+
+    Of tetrahedra nodes are (n, 3), cells (m, 10), with middles 0–1, 1–2, 2–0, 0–3, 1–3, 2–3, and sides (k, 6)."""
 
     nodes: np.ndarray
     vertices: int

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import Place, SafeNetError, nearest
+from .body import Selector, both_select, check_chosen, check_selectors, rest_of, selected
 from .boundary import Corner, boundary, corner_between, middle, neighbours, probe_step, trace, where
 from .edges import (
     ROUNDING,
@@ -28,14 +27,8 @@ from .edges import (
 )
 from .shapes import Combination, Difference, Shape
 
-Predicate = Callable[[np.ndarray], np.ndarray]
-Selector = Predicate | str | tuple[Any, ...]
-Draw = Callable[[int], np.ndarray]  # n -> (n, 2) points of the unit square, new ones at every call
-
-REST = "rest"
 LOOKS = 256  # places on an edge where a selector is asked: it may switch once between two of them
 NEAREST = 1e-4  # of the domain, to an end: nearer, «x = 0 to within 1e-5» holds on both edges of a corner
-ROUNDS = 64  # of rejection before sampling is given up
 
 
 class Region:
@@ -45,6 +38,8 @@ class Region:
     several of these, or by "rest": what no other piece has chosen. `tolerance` is relative to the coordinates: closer
     points are the same.
     """
+
+    dimension = 2
 
     def __init__(
         self, shape: Shape, pieces: Mapping[str, Selector] | None = None, *, tolerance: float = ROUNDING
@@ -82,9 +77,24 @@ class Region:
         lower, upper = self._boxes[:, 0].min(axis=0), self._boxes[:, 1].max(axis=0)
         return (float(lower[0]), float(lower[1])), (float(upper[0]), float(upper[1]))
 
+    @property
+    def measure(self) -> float:
+        return self.area
+
     def length(self, name: str) -> float:
         """∫ ds along a piece."""
         return sum(edge.length for edge in self._piece(name))
+
+    extent = length
+
+    @property
+    def some_point(self) -> np.ndarray:
+        return np.asarray(self.edges[0].ends[0])
+
+    @property
+    def nameless(self) -> float:
+        """The length that belongs to no piece."""
+        return sum(edge.length for edge in self.unnamed)
 
     def signed_distance(self, points: np.ndarray) -> np.ndarray:
         """The distance to the boundary for points (n, 2), negative inside, 0 within the tolerance."""
@@ -107,29 +117,9 @@ class Region:
         found = [corner_between(a, b) for loop in self.loops for a, b in neighbours(loop)]
         return tuple(corner for corner in found if corner.angle > np.pi + 1e-6)
 
-    def sample_interior(self, count: int, draw: Draw) -> np.ndarray:
-        """`count` points of the domain (count, 2): those of draw(n), spread over the bounds, that lie inside."""
-        lower, upper = (np.array(corner) for corner in self.bounds)
-        share = self.area / float(np.prod(upper - lower))
-        found = np.empty((0, 2))
-        for _ in range(ROUNDS):
-            if len(found) >= count:
-                break
-            # A little more than needed on average: mostly one call, which keeps a sequence in one piece.
-            missing = count - len(found)
-            points = lower + (upper - lower) * draw(int(np.ceil(1.1 * missing / share)) + 8)
-            found = np.concatenate([found, points[self.contains(points)]])
-        if len(found) < count:
-            raise SafeNetError(
-                f"{ROUNDS} rounds of sampling found {len(found)} of {count} points in a domain that fills "
-                f"{share:.2g} of its bounds",
-                "draw new points of the whole unit square at every call",
-            )
-        return found[:count]
-
     def sample_piece(self, name: str, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Points and outward normals at the fractions `unit` in [0, 1) of a piece's length."""
-        return along(self._piece(name), unit)
+        """Points and outward normals at the fractions `unit`, (n,) or (n, 1), of a piece's length."""
+        return along(self._piece(name), np.ravel(unit))
 
     def classify(self, lower: ArrayLike, upper: ArrayLike) -> np.ndarray:
         """For each open rectangle lower < x < upper, given as (m, 2) and (m, 2): "inside", "outside" or "cut"."""
@@ -248,41 +238,16 @@ def _divide(
     region: Region, selectors: dict[str, Selector]
 ) -> tuple[dict[str, tuple[Edge, ...]], tuple[Edge, ...]]:
     """The edges of each piece, and those of none."""
-    _check_selectors(region, selectors)
+    check_selectors(region.shape, selectors)
     owned: dict[str, list[Edge]] = {name: [] for name in selectors}
     unnamed: list[Edge] = []
-    rest = next(
-        (name for name, selector in selectors.items() if isinstance(selector, str) and selector == REST), None
-    )
+    rest = rest_of(selectors)
     size = float(np.max(np.subtract(*region.bounds[::-1])))
     for edge in region.edges:
         for part, name in _shared_out(edge, {n: s for n, s in selectors.items() if n != rest}, size):
             (owned[name] if name else owned[rest] if rest else unnamed).append(part)
-    for name, parts in owned.items():
-        if not parts:
-            raise SafeNetError(
-                f"the piece {name!r} selects nothing of the boundary of {region.shape!r}",
-                "check its condition at points of the boundary; a condition such as x == 0 needs an edge at x = 0",
-                Place(("pieces", name)),
-            )
+    check_chosen(region.shape, ((name, bool(parts)) for name, parts in owned.items()))
     return {name: tuple(parts) for name, parts in owned.items()}, tuple(unnamed)
-
-
-def _check_selectors(region: Region, selectors: Mapping[str, Selector]) -> None:
-    names = {leaf.name for leaf in region.shape.primitives() if leaf.name}
-    if REST in names:
-        raise SafeNetError(
-            f"a shape is named {REST!r}", f"choose another name: {REST!r} is what no piece has chosen"
-        )
-    words = {name: selector for name, selector in selectors.items() if isinstance(selector, str)}
-    for name, word in words.items():
-        if word != REST and not any(fnmatchcase(known, word) for known in names):
-            known = nearest(word, [*names, REST])
-            raise SafeNetError(f"no shape is named {word!r}", known, Place(("pieces", name)))
-    *others, last = [name for name, word in words.items() if word == REST] or [""]
-    if others:
-        remedy = "name the boundary that is left once"
-        raise SafeNetError(f"two pieces are the {REST}", remedy, Place(("pieces", last)))
 
 
 def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> list[tuple[Edge, str]]:
@@ -295,29 +260,13 @@ def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> l
         half = np.array([(s0 + s1) / 2])
         chosen = [name for name, selector in selectors.items() if _selected(edge, selector, half)[0]]
         if len(chosen) > 1:
-            place = where(edge.at(half)[0][0])
-            raise SafeNetError(
-                f"the pieces {chosen[0]!r} and {chosen[1]!r} both select the boundary at {place}",
-                "let each part of the boundary belong to one piece",
-                Place(("pieces", chosen[1])),
-            )
+            raise both_select(chosen, where(edge.at(half)[0][0]))
         parts.append((edge.part(s0, s1), chosen[0] if chosen else ""))
     return parts
 
 
 def _selected(edge: Edge, selector: Selector, s: np.ndarray) -> np.ndarray:
-    if isinstance(selector, tuple):
-        chosen: np.ndarray = np.any([_selected(edge, one, s) for one in selector], axis=0)
-        return chosen
-    if isinstance(selector, str):
-        return np.full(len(s), bool(edge.source) and fnmatchcase(edge.source, selector))
-    answer = np.asarray(selector(edge.at(s)[0]))
-    if answer.shape != s.shape:
-        raise SafeNetError(
-            f"a condition on {len(s)} boundary points answered with shape {answer.shape}",
-            "return one truth value for each row of points (n, 2), such as lambda p: p[:, 0] == 0",
-        )
-    return answer.astype(bool)
+    return selected(selector, edge.source, edge.at(s)[0])
 
 
 def _looks(edge: Edge, size: float) -> np.ndarray:

@@ -1,38 +1,46 @@
-"""A ∪ B, A ∖ B of boxes, discs and polygons: a plane domain as the user writes it.
+"""A ∪ B, A ∖ B of boxes, discs, polygons, balls, …: a domain as the user writes it.
 
     Box(x=(0, 4), y=(0, 2)) - Box(x=(0, 2), y=(1, 2)) - Disc(center=(3, 1), radius=0.2, name="hole")
 
 A shape is a value: comparable, hashable, printed as it is written, and stored as plain data. What a solver asks of
-it (its boundary, pieces, samples) is in `region.py`.
+it (its boundary, pieces, samples) is in `region.py` for the plane and in `solid.py` for space; `solids.py` has the
+shapes that are in space only.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...errors import SafeNetError, nearest
-from .edges import ROUNDING, Arc, Bounds, Edge, Point, Segment, signed_distance
+from ...errors import SafeNetError
+from .edges import ROUNDING, Arc, Edge, Point, Segment, signed_distance
+from .faces import Face, Flat
 from .simple import meeting, signed_area
+from .values import Ends, a_name, a_number, a_point, an_interval, plain, shown, shown_name
 
 
 class Shape(ABC):
-    """A closed set of the plane; `+` or `|` unites, `-` removes."""
+    """A closed set of the plane or of space; `+` or `|` unites, `-` removes."""
 
     @property
     @abstractmethod
-    def bounds(self) -> Bounds:
+    def bounds(self) -> Ends:
         """(lower, upper) corners of a box that holds the shape."""
+
+    @property
+    def dimension(self) -> int:
+        """2 in the plane, 3 in space, any number for boxes and balls."""
+        return len(self.bounds[0])
 
     @property
     @abstractmethod
     def axes(self) -> tuple[str, ...]:
-        """The names of the two axes in order, or () where no box has named them."""
+        """The names of the axes in order, or () where no box has named them."""
 
     @abstractmethod
     def level(self, points: np.ndarray) -> np.ndarray:
@@ -49,10 +57,12 @@ class Shape(ABC):
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Shape:
         """The inverse of `to_data`."""
-        return _from_data(data)
+        from .written import from_data
+
+        return from_data(data)
 
     def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
-        """φ(p) ≤ slack for points (n, 2). On a side that two removed shapes share, only a `Region` knows."""
+        """φ(p) ≤ slack for points (n, d). On a side that two removed shapes share, only a `Region` knows."""
         return self.level(np.asarray(points, float)) <= slack
 
     def __add__(self, other: Shape) -> Union:
@@ -65,14 +75,19 @@ class Shape(ABC):
 
 
 class Primitive(Shape):
-    """A box, a disc or a polygon: a leaf, which may have a name."""
+    """A box, a disc, a ball, …: a leaf, which may have a name. In the plane it has edges, in space faces."""
 
     name: str
 
     @property
-    @abstractmethod
     def edges(self) -> tuple[Edge, ...]:
-        """The boundary, counterclockwise."""
+        """The boundary of one in the plane, counterclockwise."""
+        raise SafeNetError(f"{self!r} is not in the plane")
+
+    @property
+    def faces(self) -> tuple[Face, ...]:
+        """The boundary of one in space."""
+        raise SafeNetError(f"{self!r} is not in space")
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -87,31 +102,33 @@ class Primitive(Shape):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Box(Primitive):
-    """A rectangle, lower ≤ (x, y) ≤ upper: Box(x=(0, 4), y=(0, 2)); the order of the keywords is that of the axes.
+    """A box, lower ≤ (x, y, …) ≤ upper: Box(x=(0, 4), y=(0, 2)); the order of the keywords is that of the axes.
 
     Examples:
         >>> step = sn.Box(x=(0, 4), y=(0, 2)) - sn.Box(x=(0, 1), y=(0, 1))
     """
 
     labels: tuple[str, ...]
-    lower: Point
-    upper: Point
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
     name: str
 
     def __init__(self, *, name: str = "", **intervals: Sequence[float]) -> None:
-        if len(intervals) != 2:
+        if len(intervals) < 2:
             given = ", ".join(intervals) or "none"
-            raise SafeNetError(f"a box has two axes, and got {given}", "write Box(x=(0, 1), y=(0, 2))")
-        ends = [_interval(axis, interval) for axis, interval in intervals.items()]
+            raise SafeNetError(
+                f"a box has two axes or more, and got {given}", "write Box(x=(0, 1), y=(0, 2))"
+            )
+        ends = [an_interval(axis, interval) for axis, interval in intervals.items()]
         # A frozen dataclass is set once, here: its keywords are names that only the user knows.
         object.__setattr__(self, "labels", tuple(intervals))
         object.__setattr__(self, "lower", tuple(low for low, _ in ends))
         object.__setattr__(self, "upper", tuple(high for _, high in ends))
-        object.__setattr__(self, "name", _name(name, "a box"))
+        object.__setattr__(self, "name", a_name(name, "a box"))
 
     def __repr__(self) -> str:
-        sides = [f"{axis}={_show(ends)}" for axis, ends in self._intervals()]
-        return f"Box({', '.join([*sides, *_shown_name(self.name)])})"
+        sides = [f"{axis}={shown(ends)}" for axis, ends in self._intervals()]
+        return f"Box({', '.join([*sides, *shown_name(self.name)])})"
 
     def _intervals(self) -> list[tuple[str, Point]]:
         return list(zip(self.axes, zip(self.lower, self.upper, strict=True), strict=True))
@@ -121,23 +138,32 @@ class Box(Primitive):
         return self.labels
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> Ends:
         return self.lower, self.upper
 
     @property
     def edges(self) -> tuple[Edge, ...]:
+        if self.dimension > 2:
+            return super().edges
         (a, b), (c, d) = self.lower, self.upper
         return _chain([(a, b), (c, b), (c, d), (a, d)], self.name)
+
+    @property
+    def faces(self) -> tuple[Face, ...]:
+        ends = (np.array(self.lower), np.array(self.upper))
+        return tuple(
+            Flat.of_box(*ends, axis, end, self.name) for axis in range(len(ends[0])) for end in (0, 1)
+        )
 
     def level(self, points: np.ndarray) -> np.ndarray:
         # Two differences, not |p − middle| − half: a point with the coordinates of a side is on it to the bit.
         beyond = np.maximum(self.lower - points, points - self.upper)
         outside = np.maximum(beyond, 0.0)
-        level: np.ndarray = np.hypot(outside[:, 0], outside[:, 1]) + np.minimum(beyond.max(axis=1), 0.0)
+        level: np.ndarray = np.linalg.norm(outside, axis=1) + np.minimum(beyond.max(axis=1), 0.0)
         return level
 
     def to_data(self) -> dict[str, Any]:
-        return {"box": {axis: _plain(ends) for axis, ends in self._intervals()} | self._named()}
+        return {"box": {axis: plain(ends) for axis, ends in self._intervals()} | self._named()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,21 +179,21 @@ class Disc(Primitive):
     name: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "center", _point(self.center, "the center of a disc"))
-        object.__setattr__(self, "radius", _number(self.radius, "the radius of a disc"))
-        object.__setattr__(self, "name", _name(self.name, "a disc"))
+        object.__setattr__(self, "center", a_point(self.center, "the center of a disc"))
+        object.__setattr__(self, "radius", a_number(self.radius, "the radius of a disc"))
+        object.__setattr__(self, "name", a_name(self.name, "a disc"))
         if self.radius <= 0:
             raise SafeNetError(
-                f"the disc at {_show(self.center)} has radius {_show(self.radius)}",
+                f"the disc at {shown(self.center)} has radius {shown(self.radius)}",
                 "give it a positive radius",
             )
 
     def __repr__(self) -> str:
-        fields = [f"center={_show(self.center)}", f"radius={_show(self.radius)}"]
-        return f"Disc({', '.join([*fields, *_shown_name(self.name)])})"
+        fields = [f"center={shown(self.center)}", f"radius={shown(self.radius)}"]
+        return f"Disc({', '.join([*fields, *shown_name(self.name)])})"
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> Ends:
         (x, y), r = self.center, self.radius
         return (x - r, y - r), (x + r, y + r)
 
@@ -180,7 +206,7 @@ class Disc(Primitive):
         return np.hypot(away[:, 0], away[:, 1]) - self.radius
 
     def to_data(self) -> dict[str, Any]:
-        return {"disc": {"center": _plain(self.center), "radius": _plain(self.radius)} | self._named()}
+        return {"disc": {"center": plain(self.center), "radius": plain(self.radius)} | self._named()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,19 +221,19 @@ class Polygon(Primitive):
     name: str = ""
 
     def __post_init__(self) -> None:
-        vertices = [_point(vertex, "a vertex of a polygon") for vertex in self.vertices]
+        vertices = [a_point(vertex, "a vertex of a polygon") for vertex in self.vertices]
         if len(vertices) > 1 and vertices[0] == vertices[-1]:
             vertices.pop()
         object.__setattr__(self, "vertices", tuple(vertices))
-        object.__setattr__(self, "name", _name(self.name, "a polygon"))
+        object.__setattr__(self, "name", a_name(self.name, "a polygon"))
         _check_polygon(self)
 
     def __repr__(self) -> str:
-        corners = ", ".join(_show(vertex) for vertex in self.vertices)
-        return f"Polygon({', '.join([f'[{corners}]', *_shown_name(self.name)])})"
+        corners = ", ".join(shown(vertex) for vertex in self.vertices)
+        return f"Polygon({', '.join([f'[{corners}]', *shown_name(self.name)])})"
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> Ends:
         (a, b), (c, d) = np.min(self.vertices, axis=0), np.max(self.vertices, axis=0)
         return (float(a), float(b)), (float(c), float(d))
 
@@ -220,7 +246,7 @@ class Polygon(Primitive):
         return signed_distance(self.edges, points)
 
     def to_data(self) -> dict[str, Any]:
-        return {"polygon": {"vertices": [_plain(vertex) for vertex in self.vertices]} | self._named()}
+        return {"polygon": {"vertices": [plain(vertex) for vertex in self.vertices]} | self._named()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -236,6 +262,11 @@ class Combination(Shape):
             raise SafeNetError(
                 f"the axes of {self.first!r} are {', '.join(a)}, those of {self.second!r} are {', '.join(b)}",
                 "name the axes of every box alike, in the same order",
+            )
+        if self.first.dimension != self.second.dimension:
+            raise SafeNetError(
+                f"{self.first!r} has {self.first.dimension} dimensions, {self.second!r} has {self.second.dimension}",
+                "unite and remove shapes of as many dimensions",
             )
 
     @property
@@ -262,9 +293,9 @@ class Union(Combination):
         return self._shown("+")
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> Ends:
         (a, b), (c, d) = self.first.bounds, self.second.bounds
-        return (min(a[0], c[0]), min(a[1], c[1])), (max(b[0], d[0]), max(b[1], d[1]))
+        return tuple(map(min, a, c)), tuple(map(max, b, d))
 
     def level(self, points: np.ndarray) -> np.ndarray:
         level: np.ndarray = np.minimum(self.first.level(points), self.second.level(points))
@@ -281,7 +312,7 @@ class Difference(Combination):
         return self._shown("-")
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> Ends:
         return self.first.bounds
 
     def level(self, points: np.ndarray) -> np.ndarray:
@@ -292,74 +323,9 @@ class Difference(Combination):
         return {"difference": [part.to_data() for part in self.parts()]}
 
 
-LEAVES: dict[str, type[Primitive]] = {"box": Box, "disc": Disc, "polygon": Polygon}
-WRITTEN = {
-    "box": "an interval for each axis: box = { x = [0, 1], y = [0, 2] }",
-    "disc": "center and radius: disc = { center = [0, 0], radius = 1 }",
-    "polygon": "its vertices: polygon = { vertices = [[0, 0], [1, 0], [0, 1]] }",
-}
-COMBINATIONS: dict[str, type[Combination]] = {"union": Union, "difference": Difference}
-
-
-def _from_data(data: Any) -> Shape:
-    if not isinstance(data, Mapping) or len(data) != 1:
-        raise SafeNetError(
-            f"a shape is one entry such as {{'disc': {{…}}}}, and got {data!r}",
-            f"use one of {', '.join([*LEAVES, *COMBINATIONS])}",
-        )
-    kind, content = next(iter(data.items()))
-    if kind in COMBINATIONS:
-        if not isinstance(content, Sequence) or isinstance(content, str) or len(content) < 2:
-            raise SafeNetError(f"a {kind} is a list of two shapes or more, and got {content!r}")
-        return reduce(COMBINATIONS[kind], [_from_data(part) for part in content])
-    if kind not in LEAVES:
-        raise SafeNetError(f"there is no shape {kind!r}", nearest(str(kind), [*LEAVES, *COMBINATIONS]))
-    if not isinstance(content, Mapping):
-        raise SafeNetError(
-            f"a {kind} is a table of its numbers, and got {content!r}", f"give {WRITTEN[kind]}"
-        )
-    try:
-        return LEAVES[kind](**content)
-    except TypeError as error:
-        told = f"a {kind} cannot be made of {dict(content)!r}"
-        raise SafeNetError(told, f"give {WRITTEN[kind]}") from error
-
-
 def _chain(vertices: Sequence[Point], source: str) -> tuple[Edge, ...]:
     following = [*vertices[1:], vertices[0]]
     return tuple(Segment(a, b, source) for a, b in zip(vertices, following, strict=True))
-
-
-def _number(value: Any, what: str) -> float:
-    try:
-        number = float("nan") if isinstance(value, str) else float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not np.isfinite(number):
-        raise SafeNetError(f"{what} is {value!r}", "give a finite number")
-    return number
-
-
-def _point(value: Any, what: str) -> Point:
-    try:
-        x, y = value
-    except (TypeError, ValueError):
-        raise SafeNetError(f"{what} is {value!r}", "give two numbers, such as (0.3, 0.5)") from None
-    return _number(x, what), _number(y, what)
-
-
-def _interval(axis: str, value: Any) -> Point:
-    low, high = _point(value, f"the interval of {axis}")
-    if low < high:
-        return low, high
-    remedy = f"write {axis}={_show((high, low))}" if high < low else "give the box a positive width"
-    raise SafeNetError(f"the interval {axis}={_show((low, high))} of a box is empty", remedy)
-
-
-def _name(value: Any, what: str) -> str:
-    if not isinstance(value, str):
-        raise SafeNetError(f"the name of {what} is {value!r}", 'give a string, such as name="hole"')
-    return value
 
 
 def _check_polygon(shape: Polygon) -> None:
@@ -368,7 +334,7 @@ def _check_polygon(shape: Polygon) -> None:
         raise SafeNetError(f"{shape!r} has fewer than three different vertices", "give at least three")
     if len(set(vertices)) < len(vertices):
         repeated = next(vertex for i, vertex in enumerate(vertices) if vertex in vertices[:i])
-        raise SafeNetError(f"{shape!r} visits {_show(repeated)} twice", "give every vertex once")
+        raise SafeNetError(f"{shape!r} visits {shown(repeated)} twice", "give every vertex once")
     lower, upper = shape.bounds
     size = np.subtract(upper, lower)
     (dx, dy), from_first = np.subtract(vertices[1], vertices[0]), np.subtract(vertices, vertices[0])
@@ -378,23 +344,6 @@ def _check_polygon(shape: Polygon) -> None:
     place = meeting(vertices, ROUNDING)
     if place is not None:
         raise SafeNetError(
-            f"the sides of {shape!r} cross or touch each other at {_show([float(f'{v:.6g}') for v in place])}",
+            f"the sides of {shape!r} cross or touch each other at {shown([float(f'{v:.6g}') for v in place])}",
             "give the vertices in the order in which the boundary meets them",
         )
-
-
-def _plain(value: float | Iterable[float]) -> Any:
-    """Numbers as one writes them: 2 for 2.0."""
-    if isinstance(value, Iterable):
-        return [_plain(entry) for entry in value]
-    return int(value) if value.is_integer() and abs(value) < 1e15 else value
-
-
-def _show(value: float | Iterable[float]) -> str:
-    if isinstance(value, Iterable):
-        return f"({', '.join(_show(entry) for entry in value)})"
-    return repr(_plain(value))
-
-
-def _shown_name(name: str) -> list[str]:
-    return [f"name={name!r}"] if name else []

@@ -10,21 +10,25 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from ...errors import SafeNetError
-from ...problem import Condition, Problem
-from ...problem.facts.fact import fact
-from ...problem.jets import Jet, coordinate
-from ...problem.relation import Relation
+from ..errors import SafeNetError
+from .facts.fact import fact
+from .jets import Jet, coordinate
+from .problem import Problem
+from .relation import Condition, Relation
 
-Key = tuple[str, tuple[int, int]]  # a field and its derivatives in space
-NOWHERE = (0, 0)
+Key = tuple[str, tuple[int, ...]]  # a field and its derivatives in space
+
+
+def along(axis: int | None, space: int) -> tuple[int, ...]:
+    """The derivatives of u_x, or of u itself."""
+    return tuple(int(i == axis) for i in range(space))
 
 
 @dataclass(frozen=True)
 class Side:
     """What holds for a field on a part of the boundary: u = value, or u_n = value."""
 
-    piece: str  # a name, or "0" to "3" for x lower, x upper, y lower, y upper of a box
+    piece: str  # a name, or "0", "1", "2", … for x lower, x upper, y lower, … of a box
     field: str
     value: sp.Expr
     slope: bool
@@ -32,17 +36,18 @@ class Side:
 
 @dataclass(frozen=True)
 class Weak:
-    """`tested[k]` is the field whose functions test equation k; `rows[k]` are (g, g_x, g_y), `mass[k]` is c, or 0;
+    """`tested[k]` is the field whose functions test equation k; `rows[k]` are (g, g_x, g_y, …), `mass[k]` is c, or 0;
     `diffusion[k]` is a; `jets` are the symbols in all of them."""
 
     tested: tuple[str, ...]
-    rows: tuple[tuple[sp.Expr, sp.Expr, sp.Expr], ...]
+    rows: tuple[tuple[sp.Expr, ...], ...]
     mass: tuple[sp.Expr, ...]
     diffusion: tuple[sp.Expr, ...]
     jets: dict[Key, sp.Symbol]
     sides: tuple[Side, ...]
-    pins: tuple[tuple[str, tuple[float, float], sp.Expr], ...]
+    pins: tuple[tuple[str, tuple[float, ...], sp.Expr], ...]
     start: dict[str, sp.Expr]
+    space: int  # axes of space
 
     def linear_field(self, name: str) -> bool:
         """Whether a field has linear functions: those of a pressure, without a second or a time derivative."""
@@ -53,9 +58,9 @@ class Weak:
 @fact
 def weak_form(problem: Problem) -> Weak:
     """The problem in this form, or a refusal that says why it has none."""
-    space = [axis for axis in problem.axes if not axis.is_time]
-    if len(space) != 2:
-        raise SafeNetError("it is not a problem in the plane")
+    space = sum(not axis.is_time for axis in problem.axes)
+    if space not in (2, 3):
+        raise SafeNetError("it is not a problem in the plane or in space")
     if problem.time is not None and any(problem.time_order(name) > 1 for name in problem.unknowns):
         raise SafeNetError("it has second derivatives in time")
     if len(problem.equations) != len(problem.unknowns):
@@ -66,7 +71,7 @@ def weak_form(problem: Problem) -> Weak:
             real=True,
         )
         for name in problem.unknowns
-        for order in (NOWHERE, (1, 0), (0, 1))
+        for order in (along(axis, space) for axis in (None, *range(space)))
     }
     tested = _tested(problem)
     parts = [
@@ -78,7 +83,7 @@ def weak_form(problem: Problem) -> Weak:
         if c != 0 and a == 0:
             raise SafeNetError(f"{field} changes in time and does not diffuse: elements would oscillate")
     sides, pins, start = _conditions(problem, jets, dict(zip(tested, diffusion, strict=True)))
-    return Weak(tested, rows, mass, diffusion, jets, sides, pins, start)
+    return Weak(tested, rows, mass, diffusion, jets, sides, pins, start, space)
 
 
 def _tested(problem: Problem) -> tuple[str, ...]:
@@ -90,7 +95,7 @@ def _tested(problem: Problem) -> tuple[str, ...]:
             for jet in equation.jets.values()
             if problem.time is not None and jet.orders[problem.time]
         }
-        second = {jet.field for jet in equation.jets.values() if sum(jet.orders[:2]) > 1}
+        second = {jet.field for jet in equation.jets.values() if sum(jet.orders[: problem.time]) > 1}
         for candidates in (timed, second - set(found)):
             if len(candidates) == 1:
                 found.append(next(iter(candidates)))
@@ -107,12 +112,12 @@ def _tested(problem: Problem) -> tuple[str, ...]:
 
 def _by_parts(
     problem: Problem, equation: Relation, field: str, jets: dict[Key, sp.Symbol]
-) -> tuple[tuple[sp.Expr, sp.Expr, sp.Expr], sp.Expr, sp.Expr]:
-    """((g, g_x, g_y), c, a) of one equation."""
+) -> tuple[tuple[sp.Expr, ...], sp.Expr, sp.Expr]:
+    """((g, g_x, g_y, …), c, a) of one equation."""
     residual = sp.expand(problem.value(equation.residual))
-    space = [axis.symbol for axis in problem.axes[:2]]
+    space = [axis.symbol for axis in problem.axes if not axis.is_time]
     mass, left = sp.Integer(0), residual
-    inside = [sp.Integer(0), sp.Integer(0), sp.Integer(0)]
+    inside = [sp.Integer(0)] * (1 + len(space))
     straight: dict[int, sp.Expr] = {}
     for symbol, jet in equation.jets.items():
         if problem.time is not None and jet.orders[problem.time]:
@@ -120,38 +125,39 @@ def _by_parts(
                 raise SafeNetError(f"{symbol} is a derivative in time and space")
             mass = residual.diff(symbol)
             left = left.xreplace({symbol: sp.Integer(0)})
-        elif sum(jet.orders[:2]) > 1:
-            if sum(jet.orders[:2]) > 2:
+        elif sum(jet.orders) > 1:
+            if sum(jet.orders) > 2:
                 raise SafeNetError(f"{symbol} is of higher than second order in space")
             a = residual.diff(symbol)
             left = left.xreplace({symbol: sp.Integer(0)})
-            axis = 0 if jet.orders[0] else 1
-            other = axis if jet.orders[axis] == 2 else 1
-            if jet.field != field or (axis != other):
+            axis = next(i for i, order in enumerate(jet.orders) if order)
+            if jet.field != field or jet.orders[axis] != 2:
                 raise SafeNetError(f"{symbol} is not a diffusion term of {field}")
             straight[axis] = a
-            slope = jets[jet.field, (1, 0) if other == 0 else (0, 1)]
+            slope = jets[jet.field, along(axis, len(space))]
             inside[1 + axis] += a * slope
             inside[0] += _total(a, axis, space, jets) * slope
     if mass.free_symbols - set(space) or any(
         (a.free_symbols & set(equation.jets)) - set(jets.values()) for a in straight.values()
     ):
         raise SafeNetError("its highest derivatives do not appear linearly")
-    if straight and (len(straight) != 2 or sp.expand(straight[0] - straight[1]) != 0):
-        raise SafeNetError("it does not diffuse alike along both axes")
+    if straight and (
+        len(straight) != len(space) or any(sp.expand(a - straight[0]) != 0 for a in straight.values())
+    ):
+        raise SafeNetError("it does not diffuse alike along all axes")
     inside[0] -= left
     diffusion = -straight.get(0, sp.Integer(0))
     if mass.could_extract_minus_sign():  # c > 0
-        return (-inside[0], -inside[1], -inside[2]), -mass, -diffusion
-    return (inside[0], inside[1], inside[2]), mass, diffusion
+        return tuple(-g for g in inside), -mass, -diffusion
+    return tuple(inside), mass, diffusion
 
 
 def _total(a: sp.Expr, axis: int, space: list[sp.Symbol], jets: dict[Key, sp.Symbol]) -> sp.Expr:
     """da/dx = a_x + a_u u_x + …"""
     found = a.diff(space[axis])
-    order = (1, 0) if axis == 0 else (0, 1)
+    order = along(axis, len(space))
     for (name, own), symbol in jets.items():
-        if own == NOWHERE:
+        if not any(own):
             found += a.diff(symbol) * jets[name, order]
         elif a.has(symbol):
             raise SafeNetError("its diffusion depends on slopes")
@@ -163,8 +169,9 @@ def _total(a: sp.Expr, axis: int, space: list[sp.Symbol], jets: dict[Key, sp.Sym
 
 def _conditions(
     problem: Problem, jets: dict[Key, sp.Symbol], diffusion: dict[str, sp.Expr]
-) -> tuple[tuple[Side, ...], tuple[tuple[str, tuple[float, float], sp.Expr], ...], dict[str, sp.Expr]]:
+) -> tuple[tuple[Side, ...], tuple[tuple[str, tuple[float, ...], sp.Expr], ...], dict[str, sp.Expr]]:
     sides, pins, start = [], [], {}
+    space = [i for i in range(len(problem.axes)) if i != problem.time]
     for condition in problem.conditions:
         fixed = [i for i in range(len(problem.axes)) if i not in condition.free]
         if condition.initial:
@@ -173,11 +180,10 @@ def _conditions(
         elif condition.piece:
             field, value, slope = _solved(problem, condition, jets, problem.normals)
             sides.append(Side(condition.piece, field, value, slope))
-        elif len(condition.places) == 1 and fixed == [0, 1]:
+        elif len(condition.places) == 1 and fixed == space:
             field, value = _solved(problem, condition, jets, None)[:2]
-            x, y = (float(problem.value(condition.places[0][i])) for i in (0, 1))
-            pins.append((field, (x, y), value))
-        elif len(condition.places) == 1 and len(fixed) == 1 and fixed[0] < 2:
+            pins.append((field, tuple(float(problem.value(condition.places[0][i])) for i in space), value))
+        elif len(condition.places) == 1 and len(fixed) == 1 and fixed[0] in space:
             sides.append(_face(problem, condition, jets, fixed[0]))
         else:
             raise SafeNetError(f"the condition {condition.text} is not one on a side")
@@ -199,10 +205,11 @@ def _solved(
     problem: Problem, condition: Condition, jets: dict[Key, sp.Symbol], normal: object
 ) -> tuple[str, sp.Expr, bool]:
     """u = value, or u_n = value where slopes appear: k n_x u_x + k n_y u_y, or on a side of a box k u_x."""
-    plain = {s: jets.get((jet.field, _pair(jet)), s) for s, jet in condition.jets.items()}
+    space = sum(not axis.is_time for axis in problem.axes)
+    plain = {s: jets.get((jet.field, _in_space(jet, space)), s) for s, jet in condition.jets.items()}
     residual = sp.expand(problem.value(condition.residual).xreplace(plain))
     values = {s: key for key, s in jets.items()}
-    slopes = [values[s] for s in residual.free_symbols if s in values and values[s][1] != NOWHERE]
+    slopes = [values[s] for s in residual.free_symbols if s in values and any(values[s][1])]
     wrong = SafeNetError(f"the condition {condition.text} is neither one on a value nor on an outward slope")
     if any(s in condition.jets and s not in values for s in residual.free_symbols):
         raise wrong
@@ -210,7 +217,7 @@ def _solved(
         fields = [values[s][0] for s in residual.free_symbols if s in values]
         if len(fields) != 1:
             raise wrong
-        symbol = jets[fields[0], NOWHERE]
+        symbol = jets[fields[0], along(None, space)]
         coefficient = residual.diff(symbol)
         if coefficient == 0 or coefficient.has(symbol):
             raise wrong
@@ -218,31 +225,32 @@ def _solved(
     if len({field for field, _ in slopes}) != 1 or normal is None:
         raise wrong
     field = slopes[0][0]
-    u_x, u_y = jets[field, (1, 0)], jets[field, (0, 1)]
-    along = residual.diff(u_x), residual.diff(u_y)
-    rest = residual.xreplace({u_x: sp.Integer(0), u_y: sp.Integer(0)})
+    gradient = [jets[field, along(axis, space)] for axis in range(space)]
+    shares = [residual.diff(slope) for slope in gradient]
+    rest = residual.xreplace(dict.fromkeys(gradient, sp.Integer(0)))
     if isinstance(normal, tuple) and isinstance(normal[0], int):
         axis, sign = normal
-        k = along[axis] * sign
-        straight = along[1 - axis] == 0
+        k = shares[axis] * sign
+        straight = all(share == 0 for i, share in enumerate(shares) if i != axis)
     else:
-        n_x, n_y = (coordinate(name) for name in problem.normals)
-        k = sp.cancel(along[0] / n_x)
-        straight = sp.expand(along[1] - k * n_y) == 0
-    if not straight or k == 0 or k.has(u_x, u_y):
+        n = [coordinate(name) for name in problem.normals]
+        k = sp.cancel(shares[0] / n[0])
+        straight = all(sp.expand(share - k * m) == 0 for share, m in zip(shares, n, strict=True))
+    if not straight or k == 0 or k.has(*gradient):
         raise wrong
     return field, -rest / k, True
 
 
-def _pair(jet: Jet) -> tuple[int, int]:
+def _in_space(jet: Jet, space: int) -> tuple[int, ...]:
     """The derivatives in space of a jet without one in time."""
-    return (jet.orders[0], jet.orders[1]) if not any(jet.orders[2:]) else (-1, -1)
+    return jet.orders[:space] if not any(jet.orders[space:]) else (-1,) * space
 
 
 def _check_sides(problem: Problem, sides: list[Side], diffusion: dict[str, sp.Expr]) -> None:
     """Each field that diffuses has one condition on each part of the boundary; a pressure at most one."""
-    parts = list(problem.region.pieces) if problem.region is not None else ["0", "1", "2", "3"]
-    if problem.region is not None and problem.region.unnamed:
+    space = sum(not axis.is_time for axis in problem.axes)
+    parts = list(problem.region.pieces) if problem.region is not None else [str(i) for i in range(2 * space)]
+    if problem.region is not None and problem.region.nameless:
         raise SafeNetError("a part of its boundary has no condition")
     for field, a in diffusion.items():
         for piece in parts:

@@ -1,0 +1,88 @@
+"""A x = b of quadratic cells: by LU, or in space by conjugate gradients with a coarse space of linear functions.
+
+LU of tetrahedra fills up: 80,000 unknowns would take minutes and gigabytes. The linear functions on the same cells are
+an eighth of them, are solved by LU, and see what is smooth; the diagonal sees the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from ...problem.geometry.mesh import Mesh
+from ..thresholds import EVOLVE_SOLVED, EVOLVE_STEPS
+
+
+def factored_lu(matrix: Any, regular: bool = False) -> Any:
+    """LU; where every row has a mass or says y = g, an order for symmetric patterns is cheaper."""
+    cheaper = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.01, "options": {"SymmetricMode": True}}
+    try:
+        return scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(matrix), **(cheaper if regular else {}))
+    except RuntimeError:  # singular
+        return None
+
+
+@dataclass(frozen=True)
+class TwoLevels:
+    """A with V-cycles: a sweep over the diagonal, the coarse space, a sweep again."""
+
+    matrix: scipy.sparse.csr_matrix
+    diagonal: np.ndarray
+    up: scipy.sparse.csr_matrix
+    coarse: Any
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        cycle = scipy.sparse.linalg.LinearOperator(self.matrix.shape, self._cycle)
+        found, failed = scipy.sparse.linalg.gmres(
+            self.matrix,
+            right,
+            rtol=EVOLVE_SOLVED,
+            atol=0.0,
+            restart=60,
+            maxiter=EVOLVE_STEPS // 60 + 1,
+            M=cycle,
+        )
+        return np.full_like(right, np.nan) if failed else np.asarray(found)
+
+    def _cycle(self, right: np.ndarray) -> np.ndarray:
+        found = self._swept(np.zeros_like(right), right)
+        found = found + self.up @ self.coarse.solve(self.up.T @ (right - self.matrix @ found))
+        return self._swept(found, right)
+
+    def _swept(self, x: np.ndarray, right: np.ndarray) -> np.ndarray:
+        for _ in range(2):
+            x = x + 0.5 * (right - self.matrix @ x) / self.diagonal
+        return x
+
+
+def two_levels(matrix: Any, up: scipy.sparse.csr_matrix) -> TwoLevels | None:
+    A = scipy.sparse.csr_matrix(matrix)
+    coarse = factored_lu(up.T @ A @ up, regular=True)
+    diagonal = A.diagonal()
+    if coarse is None or not np.all(diagonal):
+        return None
+    return TwoLevels(A, diagonal, up, coarse)
+
+
+def linear_to_quadratic(
+    mesh: Mesh, taken: np.ndarray, middles: tuple[tuple[int, int], ...]
+) -> scipy.sparse.csr_matrix:
+    """The values at all nodes of functions that are linear in each cell, and zero where values are given."""
+    corners = mesh.cells.shape[1] - len(middles)
+    rows, columns, entries = [np.arange(mesh.vertices)], [np.arange(mesh.vertices)], [np.ones(mesh.vertices)]
+    middle, first = np.unique(mesh.cells[:, corners:], return_index=True)
+    cell, which = np.divmod(first, len(middles))
+    for end in range(2):
+        corner = np.array([pair[end] for pair in middles])[which]
+        rows.append(middle)
+        columns.append(mesh.cells[cell, corner])
+        entries.append(np.full(len(middle), 0.5))
+    up = scipy.sparse.csr_matrix(
+        (np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))),
+        (len(mesh.nodes), mesh.vertices),
+    )
+    free = scipy.sparse.csr_matrix((np.where(taken, 0.0, 1.0), (np.arange(len(taken)),) * 2))
+    return scipy.sparse.csr_matrix(free @ up)[:, ~taken[: mesh.vertices]]

@@ -1,0 +1,91 @@
+"""∫ c u_t dV = ∫ g dV + ∮ a u_n dS over boxes in the domain: what is conserved, with first derivatives only.
+
+Of quadratic tetrahedra second derivatives at points are wrong by half where values have three digits; what flows
+through the sides of any box, wherever the cells are, has two or three digits, too, if the solution is right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ..fields.field import jets, volume
+from ..problem import Problem
+from ..problem.evaluate import evaluate
+from ..problem.weak_form import Weak, along, weak_form
+from .points import inside
+
+BOXES = 64
+DRAWN = 8  # times as many are drawn
+NARROW = 0.05  # of the domain: what is nearer to the boundary than such a box is left to the conditions
+NODES = 5  # of Gauss along each axis of a box
+SEED = 20_233
+
+
+def box_balances(problem: Problem, field: Any) -> tuple[float, ...]:
+    """For each equation what is missing in the balances of boxes, relative to what they are made of: what each axis
+    brings, as u_xx does at a point, and what is made inside."""
+    weak = weak_form(problem)
+    middles, half = _boxes(problem, weak.space)
+    x, w = np.polynomial.legendre.leggauss(NODES)
+    missing = np.zeros((len(half), len(weak.tested)))
+    sizes = np.zeros_like(missing)
+    for axis in (None, *range(weak.space)):
+        share = _products([np.ones(1) if i == axis else w for i in range(weak.space)]).prod(axis=1)
+        parts = np.zeros_like(missing)
+        for end in (0,) if axis is None else (-1, 1):
+            unit = _products([np.array([float(end)]) if i == axis else x for i in range(weak.space)])
+            points = np.repeat(middles, len(unit), axis=0)
+            points[:, : weak.space] += (half[:, None, None] * unit).reshape(-1, weak.space)
+            flows = _through(problem, weak, field, points, axis, end)
+            # By its volume a balance is a mean: boxes of all sizes count alike.
+            scale = half ** -float(axis is not None)
+            parts += np.stack([scale * (flow.reshape(len(half), -1) @ share) for flow in flows], axis=1)
+        missing += parts
+        sizes = np.maximum(sizes, np.abs(parts))
+    sizes = np.maximum(sizes, sizes.mean(axis=0))
+    return tuple(np.sqrt(np.mean((missing / np.maximum(sizes, 1e-300)) ** 2, axis=0)).tolist())
+
+
+def _products(columns: list[np.ndarray]) -> np.ndarray:
+    return np.stack([grid.ravel() for grid in np.meshgrid(*columns, indexing="ij")], axis=1)
+
+
+def _boxes(problem: Problem, space: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scattered middles, and half the widths of cubes that fit around them; no narrow ones, but the widest of all."""
+    random = np.random.default_rng(SEED)
+    middles = inside(problem, range(len(problem.axes)), DRAWN * BOXES, lambda *shape: random.random(shape))
+    if problem.region is not None:
+        half = -problem.region.signed_distance(middles[:, :space]) / np.sqrt(space)
+    else:
+        ends = zip(middles.T, problem.axes[:space], strict=False)
+        half = np.min([np.minimum(m - axis.lo, axis.hi - m) for m, axis in ends], axis=0)
+    across = (volume(problem) / np.prod([axis.length for axis in problem.axes[space:]])) ** (1 / space)
+    wide = np.flatnonzero(half >= min(np.quantile(half, 1 - 1 / DRAWN), NARROW * across))
+    return middles[wide[:BOXES]], np.asarray(half[wide[:BOXES]])
+
+
+def _through(
+    problem: Problem, weak: Weak, field: Any, points: np.ndarray, axis: int | None, end: int
+) -> list[np.ndarray]:
+    """a u_n at points of a side across `axis`; inside g − c u_t."""
+    d, time = weak.space, problem.time is not None
+    orders = [along(i, d) for i in (None, *range(d))]
+    found = jets(field, points, [(*order, 0)[: len(problem.axes)] for order in orders])
+    columns = dict(zip([a.symbol for a in problem.axes], points.T, strict=True))
+    for (name, order), symbol in weak.jets.items():
+        columns[symbol] = np.asarray(found[(*order, 0)[: len(problem.axes)]])[:, problem.unknowns.index(name)]
+    flows = []
+    for k, name in enumerate(weak.tested):
+        expression: sp.Expr = weak.rows[k][0]
+        if axis is not None:
+            expression = end * weak.diffusion[k] * weak.jets[name, along(axis, d)]
+        flow = np.broadcast_to(evaluate(expression, columns, np), len(points)).astype(float)
+        if axis is None and time and weak.mass[k] != 0:
+            rate = (*(0,) * d, 1)
+            own = np.asarray(jets(field, points, [rate])[rate])[:, problem.unknowns.index(name)]
+            flow = flow - evaluate(weak.mass[k], columns, np) * own
+        flows.append(flow)
+    return flows

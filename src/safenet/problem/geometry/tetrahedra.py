@@ -1,0 +1,164 @@
+"""Tetrahedra of a solid, with sides bent to its surface: made by Gmsh, which is an extra (`safenet[shapes]`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...errors import SafeNetError
+from .mesh import Mesh
+from .shapes import Box, Combination, Disc, Polygon, Shape, Union
+from .solid import Solid
+from .solids import Ball, Extrusion, Round
+
+TAG = tuple[int, int]  # Gmsh's (dimension, number) of a thing
+MIDDLES = (4, 5, 6, 7, 9, 8)  # Gmsh's order of the middles of a tetrahedron's sides, in ours
+
+
+@cache
+def obstacle(solid: Solid) -> str | None:
+    """Why a solid has no tetrahedra here, or None."""
+    if solid.dimension != 3:
+        return f"there are no tetrahedra of {solid.dimension} dimensions"
+    for leaf in solid.shape.primitives():
+        if not isinstance(leaf, (Box, Ball, Round, Extrusion)):
+            return f"{leaf!r} is a surface from a file, and tetrahedra are made of solids"
+    try:
+        import gmsh
+    except (ImportError, OSError):
+        return 'tetrahedra are made by Gmsh, which is not there: pip install "safenet[shapes]"'
+    return None if hasattr(gmsh, "model") else "Gmsh cannot be used"
+
+
+@contextmanager
+def _gmsh() -> Iterator[Any]:
+    """A model of its own, silent, that is gone afterwards."""
+    import gmsh
+
+    gmsh.initialize(readConfigFiles=False, interruptible=False)
+    try:
+        gmsh.option.setNumber("General.Terminal", 0)
+        gmsh.option.setNumber("General.NumThreads", 1)
+        yield gmsh
+    finally:
+        gmsh.finalize()
+
+
+def tetrahedra(solid: Solid, size: float, around: int) -> Mesh:
+    """Tetrahedra whose sides are about `size` long, shorter so that a circle has `around` of them."""
+    with _gmsh() as gmsh:
+        try:
+            _built(gmsh, solid.shape)
+            gmsh.model.occ.synchronize()
+            for option, value in {
+                "Mesh.MeshSizeMax": size,
+                "Mesh.MeshSizeFromCurvature": around,
+                "Mesh.MeshSizeExtendFromBoundary": 1,
+                "Mesh.Algorithm3D": 1,
+                "Mesh.RandomSeed": 1,
+            }.items():
+                gmsh.option.setNumber(option, value)
+            gmsh.model.mesh.generate(3)
+            gmsh.model.mesh.setOrder(2)
+            gmsh.model.mesh.optimize("HighOrderElastic")
+        except Exception as error:  # Gmsh raises plain exceptions, with its own words
+            raise SafeNetError(
+                f"Gmsh makes no tetrahedra of {solid.shape!r}: {str(error)[:200]}",
+                "use a network: --solver train",
+            ) from None
+        numbers, places, _ = gmsh.model.mesh.getNodes()
+        kinds, _, cells = gmsh.model.mesh.getElements(3)
+        side_kinds, _, sides = gmsh.model.mesh.getElements(2)
+    if list(kinds) != [11] or list(side_kinds) != [9]:
+        raise SafeNetError(f"Gmsh makes no tetrahedra of {solid.shape!r}", "use a network: --solver train")
+    index = np.zeros(int(numbers.max()) + 1, int)
+    index[numbers.astype(int)] = np.arange(len(numbers))
+    ten = index[cells[0].astype(int)].reshape(-1, 10)
+    ten = np.column_stack([ten[:, :4], ten[:, list(MIDDLES)]])
+    return _numbered(solid, places.reshape(-1, 3), ten, index[sides[0].astype(int)].reshape(-1, 6))
+
+
+def _numbered(solid: Solid, nodes: np.ndarray, cells: np.ndarray, sides: np.ndarray) -> Mesh:
+    """Corners first; every cell turned right, every side outwards, and with its piece."""
+    used, corners = np.unique(cells), np.unique(cells[:, :4])
+    order = np.concatenate([corners, np.setdiff1d(used, corners)])
+    index = np.full(len(nodes), -1)
+    index[order] = np.arange(len(order))
+    nodes, cells, sides = nodes[order], index[cells], index[sides]
+    a, b, c = (nodes[sides[:, k]] for k in range(3))
+    middle, normal = (a + b + c) / 3, np.cross(b - a, c - a)
+    step = 1e-3 * np.sqrt(np.linalg.norm(normal, axis=1, keepdims=True))
+    unit = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    inward = solid.shape.level(middle + step * unit) < solid.shape.level(middle - step * unit)
+    sides[inward] = sides[inward][:, [0, 2, 1, 5, 4, 3]]
+    names = list(solid.pieces)
+    owners = _owners(solid, nodes[sides], middle)
+    pieces = {name: sides[owners == k] for k, name in enumerate([*names, ""]) if np.any(owners == k)}
+    return Mesh(nodes, len(corners), cells, pieces)
+
+
+def _owners(solid: Solid, nodes: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    """The piece of each side: of the shape on whose surface all of its nodes lie, by the selectors at its middle."""
+    leaves = solid.leaves
+    flat = nodes.reshape(-1, 3)
+    away = np.array([np.abs(leaf.level(flat)).reshape(nodes.shape[:2]).max(axis=1) for leaf in leaves])
+    nearest = np.argmin(away - 1e-9 * np.arange(len(leaves), 0, -1)[:, None], axis=0)
+    found = np.full(len(nodes), len(solid.pieces))
+    for k, leaf in enumerate(leaves):
+        here = np.flatnonzero(nearest == k)
+        if len(here):
+            own = solid.owners(leaf.name, middle[here])
+            found[here] = np.where(own < 0, len(solid.pieces), own)
+    return found
+
+
+# ---- shapes as Gmsh has them
+
+
+def _built(gmsh: Any, shape: Shape) -> list[TAG]:
+    occ = gmsh.model.occ
+    if isinstance(shape, Combination):
+        first, second = _built(gmsh, shape.first), _built(gmsh, shape.second)
+        join = occ.fuse if isinstance(shape, Union) else occ.cut
+        found: list[TAG] = join(first, second)[0]
+        return found
+    if isinstance(shape, Box):
+        return [_box(occ, shape)]
+    if isinstance(shape, Ball) and shape.dimension == 3:
+        return [(3, occ.addSphere(*shape.center, shape.radius))]
+    if isinstance(shape, (Disc, Ball)):
+        return [(2, occ.addDisk(*shape.center, 0, shape.radius, shape.radius))]
+    if isinstance(shape, Polygon):
+        corners = [occ.addPoint(x, y, 0) for x, y in shape.vertices]
+        lines = [occ.addLine(p, q) for p, q in zip(corners, [*corners[1:], corners[0]], strict=True)]
+        return [(2, occ.addPlaneSurface([occ.addCurveLoop(lines)]))]
+    if isinstance(shape, Extrusion):
+        flat = _built(gmsh, shape.shape)
+        occ.translate(flat, 0, 0, shape.bottom)
+        raised = occ.extrude(flat, 0, 0, shape.top - shape.bottom)
+        return [tag for tag in raised if tag[0] == 3]
+    assert isinstance(shape, Round)
+    return _turned(gmsh, shape)
+
+
+def _box(occ: Any, box: Box) -> TAG:
+    lengths = np.subtract(box.upper, box.lower)
+    if box.dimension == 2:
+        return 2, occ.addRectangle(*box.lower, 0, *lengths)
+    return 3, occ.addBox(*box.lower, *lengths)
+
+
+def _turned(gmsh: Any, shape: Round) -> list[TAG]:
+    """The profile, its second axis put on z, turned about z, and moved to its line."""
+    occ = gmsh.model.occ
+    flat = _built(gmsh, shape.profile)
+    occ.rotate(flat, 0, 0, 0, 1, 0, 0, np.pi / 2)
+    solids = [tag for tag in occ.revolve(flat, 0, 0, 0, 0, 0, 1, 2 * np.pi) if tag[0] == 3]
+    center, frame = shape.line[0], shape.frame
+    matrix = np.column_stack([frame.T, center])
+    occ.affineTransform(solids, [*matrix.ravel().tolist(), 0, 0, 0, 1])
+    return solids
