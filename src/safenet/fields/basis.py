@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
 
@@ -126,7 +126,7 @@ class AxisBasis:
         if self.kind in ("periodic", "sine", "cosine"):
             # Midpoints: on them a Fourier, sine or cosine series is discretely orthogonal.
             return self.lower + self.length * (np.arange(count) + 0.5) / count, np.full(count, 1.0 / count)
-        z, w = np.polynomial.legendre.leggauss(count)
+        z, w = gauss_legendre(count)
         return self.lower + self.length * (z + 1) / 2, w / 2
 
     def tail(self, coefficients: np.ndarray, axis: int) -> float:
@@ -134,3 +134,11 @@ class AxisBasis:
         energy = np.sum(np.moveaxis(coefficients, axis, 0).reshape(self.size, -1) ** 2, axis=1)
         highest = self.frequencies > self.modes - max(1, (self.modes + 1) // 4)
         return float(np.sqrt(energy[highest].sum() / max(energy.sum(), 1e-300)))
+
+
+@cache
+def gauss_legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes on [−1, 1] and weights, once for each count: a solve asks for hundreds of them."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    nodes.flags.writeable = weights.flags.writeable = False
+    return nodes, weights

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import scipy
 
-from ...fields.basis import AxisBasis
+from ...fields.basis import AxisBasis, gauss_legendre
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _dense(line: Line) -> tuple[np.ndarray, np.ndarray]:
     basis = line.basis
     if basis.kind == "periodic":
         return line.nodes, np.eye(line.count)
-    z, weights = np.polynomial.legendre.leggauss(2 * basis.size)
+    z, weights = gauss_legendre(2 * basis.size)
     x, root = (basis.lower + basis.upper) / 2 + basis.length / 2 * z, np.sqrt(weights)
     return x, np.linalg.lstsq(root[:, None] * (basis(x) @ line.extension), np.diag(root), rcond=None)[0]
 
