@@ -157,7 +157,7 @@ def sound(place):
                 "safenet solve wave --out runs/wave",
             ),
         ),
-        (("list",), ("problems, solvers, methods of networks, recipes", "--json")),
+        (("list",), ("problems, solvers, networks, recipes and suites", "--json")),
         (("show",), ("library problem or a .toml file", "--set NAME=VALUE", "--json")),
         (
             ("solve",),

@@ -193,7 +193,7 @@ def test_a_network_in_float32_is_that_in_float64_up_to_rounding():
         (lambda s: s.diff("x", 1.0), "1.0 is not the order of a derivative"),
         (lambda s: s.diff("x", "2"), "'2' is not the order of a derivative"),
         (lambda s: s.diff("x").estimate(), "a derivative of a solution cannot be estimated"),
-        (lambda s: s(x="left", t=0), "the coordinates are no points"),
+        (lambda s: s(x="left", t=0), "the coordinates are not points"),
     ],
 )
 def test_a_call_that_means_nothing_is_refused(call, says, wave):

@@ -229,7 +229,7 @@ def test_a_pressure_is_what_it_is_said_to_be_at_a_point():
         (lambda c: [*c[:-1], sp.Eq(at(u, y, 1) ** 2, 1)], "normal derivatives alone"),
         (lambda c: [*c[:-1], sp.Eq(at(u, y, 1) + at(v, y, 1), 1)], "normal derivatives alone"),
         (lambda c: c[:-1], "v has 1 conditions in y"),
-        (lambda c: [*c[1:], sp.Eq(at(u, t, 0) + at(v, t, 0), 1)], "u has not one initial value"),
+        (lambda c: [*c[1:], sp.Eq(at(u, t, 0) + at(v, t, 0), 1)], "u lacks an initial value"),
     ],
 )
 def test_what_does_not_fix_the_values_axis_by_axis_is_said(change, said):

@@ -45,7 +45,7 @@ def test_the_pressure_in_a_rock_of_two_kinds_is_that_of_finite_volumes():
 def test_no_other_solver_takes_the_slope_of_a_jump_for_zero():
     problem, _ = darcy(4)
     for solver in (sn.Cells(), sn.LeastSquares(), sn.Train()):
-        with pytest.raises(sn.SafeNetError, match="only elements"):
+        with pytest.raises(sn.SafeNetError, match="only the solver elements"):
             sn.solve(problem, solver)
 
 
