@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import safenet as sn
 from safenet import library
 from safenet.direct import Modes
 from safenet.direct.modal_rows import decoupled
@@ -244,3 +245,17 @@ def test_the_solver_is_carried_out_saved_and_measured(tmp_path):
     assert carried.residual == held_out(problem, carried.field).worst
     again = carry_out(problem, plan, folder=tmp_path, resume=True)
     np.testing.assert_array_equal(again.field.parts[0].coefficients, carried.field.parts[0].coefficients)
+
+
+def test_a_tolerance_that_is_asked_for_ends_the_growth_of_one_dense_system():
+    rod = sn.loads("""
+    name = "rod"
+    unknowns = ["u"]
+    equations = ["u_t = u_xx/10"]
+    conditions = ["u(0, t) = 0", "u_x(1, t) + 4*u(1, t) = 1", "u(x, 0) = x/5 + sin(pi*x)**4"]
+    domain = { x = [0, 1], t = [0, 1] }
+    """)
+    rough, finer = (sn.solve(rod, sn.Modes().aimed(tol)) for tol in (1e-3, 1e-6))
+    assert rough.field.parameters < finer.field.parameters < 500  # more than a thousand at 1e-12
+    for solution, tol in ((rough, 1e-3), (finer, 1e-6)):
+        assert solution.result.estimate < tol

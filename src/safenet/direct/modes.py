@@ -26,7 +26,7 @@ from .bases import first_modes
 from .least_squares import ended
 from .modal_rows import all_together, coefficients_of, decoupled, wave_by_wave
 from .state import Direct, levels
-from .thresholds import HALVED, MODES_COST, MODES_SHARE, MODES_SIZES, RESOLVED
+from .thresholds import HALVED, MODES_COST, MODES_SHARE, MODES_SIZES, RESIDUAL_SHARE, RESOLVED
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,7 @@ class Modes:
         return None
 
     def aimed(self, tol: float) -> Modes:
-        """The same: sums of exact solutions cost the same at any tolerance."""
-        return self
+        return replace(self, tolerance=max(self.tolerance, RESIDUAL_SHARE * tol))
 
     def passes(self, problem: Problem) -> tuple[Modes, ...]:
         return (self,)
