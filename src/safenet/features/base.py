@@ -23,7 +23,6 @@ from ..fields.derivatives import (
     Jets,
     Orders,
     added,
-    along,
     by_rule,
     collected,
     knows,
@@ -33,6 +32,7 @@ from ..fields.derivatives import (
     whole,
 )
 from ..problem import Problem
+from ..problem.jets import along
 
 
 class Frozen(eqx.Module):

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from ..fields.derivatives import Jets, Orders, along, expanded, linear
+from ..fields.derivatives import Jets, Orders, expanded, linear
 from ..problem import Problem
+from ..problem.jets import along
 from .base import Coordinates, Features, Frozen, Unscaled, box, table, turned_image
 from .sincos import sin_cos
 

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 
 from ..problem import Problem
 from ..problem.facts.structure import axis_kinds
+from ..problem.jets import along
 from .base import Features, box
 
 NEVER = 1e-14  # of the time axis: at t = 0 itself G is its limit
@@ -83,9 +84,8 @@ def _diffusivity(problem: Problem, index: int, time: int) -> float:
     slopes = {
         jet.orders: problem.value(equation.residual.diff(symbol)) for symbol, jet in equation.jets.items()
     }
-    axes = range(len(problem.axes))
-    first = tuple(int(i == time) for i in axes)
-    second = tuple(2 * int(i == index) for i in axes)
+    first = along(time, len(problem.axes))
+    second = tuple(2 * i for i in along(index, len(problem.axes)))
     if any(orders[time] > 1 for orders in slopes) or not {first, second} <= slopes.keys():
         return 0.0
     kappa = -slopes[second] / slopes[first]

@@ -139,6 +139,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     losses, thetas = map(list, zip(*(run.loss_and_theta() for run in runs), strict=True))
     loss = everywhere(stacked(losses))
     monitor.phase(common.name, f"{len(runs)} runs, compiling")
+    monitor.expect(runs[0].ahead())
     first = _start(common, numbers, loss, everywhere(jnp.stack(thetas)))
     begins = [
         run.state if run.state is not None else jax.tree.map(itemgetter(i), first)

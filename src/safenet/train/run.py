@@ -19,14 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import SafeNetError
-from ..fields.saved import check_size
 from ..measure.heldout import held_out
 from ..measure.points import FRESH, Points, sample
 from ..networks.methods import build
 from ..problem import Problem
 from ..run.budget import Budget
-from ..run.checkpoint import fill, leaves, pack, unpack, write_checkpoint
-from ..run.folder import undamaged
+from ..run.checkpoint import fill, leaves, pack, write_checkpoint
+from ..run.folder import CHECKPOINT, take_up
 from ..run.found import Found
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord
@@ -114,6 +113,14 @@ class Run:
         given = self.own.phases[self.index] if self.index < len(self.own.phases) else phase
         return replace(given, iterations=phase.iterations)
 
+    def ahead(self) -> list[int]:
+        """The iterations of the phase at hand and of those behind it: by them a monitor tells the time left."""
+        done = sum(r.iterations for r in self.records if r.phase < self.index)
+        found = [self.phase().iterations]
+        for index in range(self.index + 1, len(self.plan.phases)):
+            found.append(self.plan.phase(index, done + sum(found)).iterations)
+        return found
+
     def over(self) -> bool:
         return self.asked_to_stop or (bool(self.records) and self.records[-1].outcome == Ending.DIVERGED)
 
@@ -135,6 +142,7 @@ class Run:
         record = self.record(phase.name)
         clock = time.monotonic()
         self.monitor.phase(phase.name, "compiling, which may take a minute or more")
+        self.monitor.expect(self.ahead())
         state = self.state if self.state is not None else everywhere(phase.start(spread, theta))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
         points = self.points
@@ -293,22 +301,13 @@ class Run:
         if self.state is not None:
             facts["optimiser"] = True
             arrays |= {f"state.{k}": v for k, v in leaves(self.state).items()}
-        write_checkpoint(self.folder / "checkpoint.npz", pack(arrays, facts))
+        write_checkpoint(self.folder / CHECKPOINT, pack(arrays, facts))
         self.saved = time.monotonic()
 
     def restore(self) -> None:
         """Take up the run where its folder's checkpoint left it (from the start if it has none yet)."""
         assert self.folder is not None
-        path = self.folder / "checkpoint.npz"
-        if not path.exists():
-            return
-        with undamaged(path, "remove it, and --resume starts the same plan from the beginning"):
-            arrays, facts = unpack(path)
-            for name in ("best", "base", "state"):
-                check_size(facts.get(name), sum(array.size for array in arrays.values()))
-            if not 0 <= facts["index"] <= len(self.plan.phases):
-                raise ValueError("its plan has no such place")
-            self._restore(arrays, facts)
+        take_up(self.folder, len(self.plan.phases), self._restore)
 
     def _restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         def group(prefix: str) -> dict[str, np.ndarray]:

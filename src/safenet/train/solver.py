@@ -112,6 +112,11 @@ class Train:
         self.scale, self.sampler = scale, sampler
         self.points, self.condition_points = points, condition_points
         self._check()
+        start = getattr(start, "field", start)
+        if start is not None and not callable(start):
+            raise SafeNetError(
+                f"start = {start!r} is not a solution", "give what sn.solve returned, or a network"
+            )
         modular = isinstance(network, eqx.Module)
         named = isinstance(network, (str, Method))
         self.own = Own(
@@ -120,7 +125,7 @@ class Train:
             phases=() if isinstance(schedule, str) else tuple(schedule),
             terms=_terms(terms),
             points=None if points is None or np.ndim(points) < 2 else np.asarray(points, dtype=float),
-            start=getattr(start, "field", start),
+            start=start,
             callback=callback,
         )
 

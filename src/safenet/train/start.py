@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..fields.derivatives import batch_jets
-from ..fields.field import jets
+from ..fields.field import values
 from ..measure.points import inside
 from ..problem import Problem
 from .objective import flattened
@@ -54,11 +54,10 @@ class Misfit(eqx.Module):
 def _fitted(field: Any, network: Any, problem: Problem, seed: int) -> Any:
     random = np.random.default_rng([seed, 1])
     points = inside(problem, range(len(problem.axes)), FIT_POINTS, lambda *shape: random.random(shape))
-    value = (0,) * points.shape[1]
-    values = np.asarray(jets(field, points, [value])[value])
-    known = np.isfinite(values).all(axis=1)  # a march that was interrupted is unknown beyond its end
+    given = values(field, points)
+    known = np.isfinite(given).all(axis=1)  # a march that was interrupted is unknown beyond its end
     theta, unravel, fixed = flattened(network)
-    at, target = jnp.asarray(points[known], theta.dtype), jnp.asarray(values[known], theta.dtype)
+    at, target = jnp.asarray(points[known], theta.dtype), jnp.asarray(given[known], theta.dtype)
     misfit: Any = Misfit(at, target, fixed, unravel)
     phase = LBFGS(FIT_STEPS)
     state = phase.start(misfit, theta)

@@ -7,6 +7,9 @@ difference φ(α) − φ(0) drowns in the rounding of φ, long before the slopes
 
 stands in for it: the sufficient decrease then reads φ'(α) <= (2 c₁ − 1) φ'(0), which is the approximate Wolfe condition
 of Hager and Zhang (2005), and the cubic that interpolates becomes the secant of the slopes.
+
+How small is that? Up to the minimum the two sides of ≈ differ by less than either; a larger gap between them is the
+rounding of φ: `Search.gap`. An optimiser that keeps it (`noise`) can make a search that failed again.
 """
 
 from typing import TypeVar
@@ -33,7 +36,8 @@ class Sample(eqx.Module):
 class Search(eqx.Module):
     """A bracket: `low`, the lowest sample with sufficient decrease, and `high`, at α = ∞ while unknown.
 
-    `found` if low is a step: its decrease was measured, or both conditions hold by the slopes.
+    `found` if low is a step: its decrease was measured, or both conditions hold by the slopes. `gap` is the largest
+    distance of a measured rise from that by the slopes that only rounding explains.
     """
 
     low: Sample
@@ -45,6 +49,7 @@ class Search(eqx.Module):
     found: Bool[Array, ""]
     done: Bool[Array, ""]
     finite: Bool[Array, ""]
+    gap: Float[Array, ""]
 
 
 def product(a: Array, b: Array) -> Array:
@@ -71,6 +76,7 @@ class Line(eqx.Module):
     slope: Float[Array, ""]
     best: Float[Array, ""]
     moves: Float[Array, ""]  # at α = 1 theta moves by at most so many roundings of a component
+    noise: Float[Array, ""]  # what of a loss may be rounding
 
 
 def line_search(
@@ -98,8 +104,9 @@ def opened(
     best: Float[Array, ""],
     direction: Float[Array, " p"],
     alpha: Float[Array, ""],
+    noise: Float[Array, ""] | None = None,
 ) -> tuple[Line, Search]:
-    """The line, and the search on it before its first trial."""
+    """The line, and the search on it before its first trial; `noise` where more than `resolution` is known to be."""
     slope = product(here.gradient, direction)
     # By component: a frequency of 100 must not hide what a weight of 0.1 has still to gain.
     size = jnp.abs(theta)
@@ -116,8 +123,10 @@ def opened(
         found=jnp.asarray(False),
         done=jnp.asarray(False),
         finite=jnp.asarray(True),
+        gap=jnp.zeros_like(alpha),
     )
-    return Line(theta, direction, here.total, slope, best, moves), untried
+    hidden = resolution(best) if noise is None else jnp.maximum(noise, resolution(best))
+    return Line(theta, direction, here.total, slope, best, moves, hidden), untried
 
 
 def unfinished(search: Search) -> Bool[Array, ""]:
@@ -132,7 +141,7 @@ def trial(objective: Objective, line: Line, search: Search) -> Search:
     finite = there.finite & jnp.isfinite(slope)
     measured = jnp.where(finite, there.total - line.total, jnp.inf)
     trapezoid = search.alpha * (line.slope + slope) / 2
-    noise = resolution(line.best)
+    noise = line.noise
     # Both say that nothing visible happens: which of them is right only the slopes can tell.
     unseen = jnp.maximum(jnp.abs(measured), jnp.abs(trapezoid)) <= noise
     hidden = unseen & (there.total <= line.best + noise)
@@ -150,6 +159,9 @@ def trial(objective: Objective, line: Line, search: Search) -> Search:
     # Interpolation can creep along one end; a bracket that kept over 2/3 of its width is halved.
     creeps = width > (2 / 3) * jnp.abs(search.high.alpha - search.low.alpha)
     ahead, between = _ahead(search.low, now), _between(low, high, creeps)
+    # Up to the minimum the trapezoid is right to less than itself: what the loss says beyond that is rounding.
+    gap = jnp.abs(measured - trapezoid)
+    rounded = finite & (jnp.abs(slope) <= jnp.abs(line.slope)) & (gap > jnp.abs(trapezoid))
     return Search(
         low=low,
         theta=jnp.where(lower, at, search.theta),
@@ -162,6 +174,7 @@ def trial(objective: Objective, line: Line, search: Search) -> Search:
         done=accepted | (width * line.moves <= 1),
         # A trial that rounds back to theta says nothing about the loss around it.
         finite=jnp.where(jnp.any(at != line.theta), finite, search.finite),
+        gap=jnp.where(rounded, jnp.maximum(gap, search.gap), search.gap),
     )
 
 

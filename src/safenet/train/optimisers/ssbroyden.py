@@ -55,6 +55,8 @@ from safenet.train.optimisers.status import (
 
 FAMILIES = ("broyden", "bfgs")
 FORGET = 0.25  # the weight of the last search in where the next begins
+BLUR = 2.0  # one difference is a sample of the rounding: the next may be larger
+MOST_NOISE = 0.1  # of the loss: where rounding is more, its decrease says nothing
 ROOM = 8  # updates that wait: H is then passed 1 + 2/8 times a step, where adding each at once took 3
 
 
@@ -128,6 +130,7 @@ class SSBroydenState(Patient):
     direction: Float[Array, " p"]
     learnt: Bool[Array, ""]
     first: Float[Array, ""]  # where a search begins, as a share of the direction
+    noise: Float[Array, ""]  # rounding of the loss, as seen where a search failed
 
 
 class Searching(SSBroydenState):
@@ -177,6 +180,7 @@ class SSBroyden(Optimiser):
             direction=-here.gradient,
             learnt=jnp.asarray(False),
             first=jnp.ones((), theta.dtype),
+            noise=jnp.zeros((), theta.dtype),
             anchor=here.total,
             idle=jnp.asarray(0, jnp.int32),
         )
@@ -251,7 +255,7 @@ def _searching(state: SSBroydenState) -> Searching:
     cautious = jnp.minimum(1 / jnp.sum(jnp.abs(state.gradient)), 1)
     here = Evaluation(state.total, state.terms, state.gradient)
     first = jnp.where(state.learnt, state.first, cautious)
-    line, search = opened(state.theta, here, state.best_total, state.direction, first)
+    line, search = opened(state.theta, here, state.best_total, state.direction, first, state.noise)
     return Searching(**vars(state), line=line, search=search)
 
 
@@ -272,8 +276,11 @@ def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[
     keep = ended & search.found & angle
     update = rank_two(family, s, y, w, -search.low.alpha * (s @ state.gradient), state.learnt)
     onward = -jnp.where(keep, update.times(there.gradient, u), u)
-    # A failed search, or an ascent, may be the fault of H: forget it and try steepest descent.
-    forget = ended & ~(search.found & _descends(there.gradient, onward))
+    # A search that fails by more rounding than was expected is made again, with that in mind.
+    seen = BLUR * search.gap
+    blurred = ended & ~search.found & (search.gap > state.line.noise) & (seen < MOST_NOISE * state.best_total)
+    # Any other failure, or an ascent, may be the fault of H: forget it and try steepest descent.
+    forget = ended & ~(search.found & _descends(there.gradient, onward)) & ~blurred
     H = state.H.updated(update, keep, forget)
 
     before = replace(_settled(state), evaluations=state.evaluations + jnp.where(ended, search.count, 0))
@@ -285,12 +292,14 @@ def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[
         learnt=(state.learnt | keep) & ~forget,
         first=_next_first(state, search),
     )
-    failure = jnp.where(state.learnt, code(Status.RUNNING), code(Status.NO_STEP))  # once
+    again = state.learnt | blurred
+    failure = jnp.where(again, code(Status.RUNNING), code(Status.NO_STEP))  # once
     failed = replace(
         before,
         H=H,
-        direction=-state.gradient,
-        learnt=jnp.asarray(False),
+        direction=jnp.where(blurred, state.direction, -state.gradient),
+        learnt=state.learnt & blurred,
+        noise=jnp.where(blurred, seen, state.noise),
         status=jnp.where(search.finite, failure, code(Status.NON_FINITE)),
     )
     onwards = _searching(choose(search.found, after, failed))
