@@ -28,6 +28,7 @@ from ..run.budget import Budget
 from ..run.progress import Monitor
 from .state import Direct, levels
 from .thresholds import (
+    CELL_DEGREE,
     CELL_TOLERANCE,
     CELLS_COST,
     CELLS_GAIN,
@@ -38,6 +39,8 @@ from .thresholds import (
     FIRST_STEPS,
     LATER_STEPS,
     LEAST_SPLIT,
+    LINE_DEGREE,
+    PLANE_DEGREE,
     POOR,
     RESIDUAL_SHARE,
     ROUGH_AXIS,
@@ -90,7 +93,9 @@ class Cells:
     def _degree(self, problem: Problem) -> int:
         if self.degree is not None:
             return self.degree
-        return 16 if len(problem.axes) == 1 else 10 if problem.linear and len(problem.axes) == 2 else 6
+        if len(problem.axes) == 1:
+            return LINE_DEGREE
+        return PLANE_DEGREE if problem.linear and len(problem.axes) == 2 else CELL_DEGREE
 
     def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
         degree, nothing = self._degree(problem), state.field is None

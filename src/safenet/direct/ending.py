@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..fields.cells import CellForm
-from ..fields.field import along, jets
+from ..fields.field import jets, values
 from ..measure.heldout import interior_points
 from ..problem import Problem
 from ..problem.facts.conservation import vanishing_diffusion
 from ..problem.facts.narrow import narrow
-from .thresholds import FASTER, GROWN, GROWS_FROM, INSIDE, NARROW, NEAR, NOTHING
+from ..problem.jets import along
+from .thresholds import EARLIER, FASTER, GROWN, GROWS_FROM, INSIDE, NARROW, NEAR, NOTHING
 
 
 def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
@@ -52,12 +53,12 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
             return f"{told}: this may be amplified numerical error; {before(0.5)}", True
         grown = f"from {size:.2g} to {large:.2g}, its rate of change from {rate:.2g} to {fast:.2g}"
         return (
-            f"the solution seems to blow up near t = {t:.4g}: {fields} {has} grown {grown}; {before(0.95)}",
+            f"the solution seems to blow up near t = {t:.4g}: {fields} {has} grown {grown}; {before(EARLIER)}",
             True,
         )
     if steep > FASTER * slope:
         steeper = f"its slope has grown from {slope:.2g} to {steep:.2g}"
-        remedy = f"{before(0.95)}, or add a little diffusion"
+        remedy = f"{before(EARLIER)}, or add a little diffusion"
         return f"{fields} seems to turn into a jump near t = {t:.4g}: {steeper}; {remedy}", True
     return unclear, False
 
@@ -76,7 +77,7 @@ def edges(problem: Problem, t: float) -> str:
 
 def _largest(problem: Problem, form: Any, t: float) -> tuple[float, float, float]:
     """max|u|, max|u_t|, max|∂u/∂x| at time t."""
-    points = interior_points(problem, 1024)
+    points = interior_points(problem)
     points[:, -1] = t
     axes = len(problem.axes)
     value, slopes = (0,) * axes, [along(i, axes) for i in range(axes)]
@@ -87,14 +88,13 @@ def _largest(problem: Problem, form: Any, t: float) -> tuple[float, float, float
 
 def _out_of_nothing(problem: Problem, form: Any, t: float, small: float) -> str:
     """«near x = 4.2», where |u| is largest at time t, if it was below `small` there after an eighth of that time."""
-    points = interior_points(problem, 1024)
+    points = interior_points(problem)
     points[:, -1] = t
-    value = (0,) * len(problem.axes)
-    size = np.abs(jets(form, points, [value])[value])
+    size = np.abs(values(form, points))
     row, field = np.unravel_index(int(size.argmax()), size.shape)
     there = points[row : row + 1].copy()
     there[:, -1] += (problem.axes[-1].lo - t) * (1 - GROWS_FROM)
-    if len(value) == 1 or np.abs(jets(form, there, [value])[value])[0, field] > small:
+    if len(problem.axes) == 1 or np.abs(values(form, there))[0, field] > small:
         return ""
     names = problem.axis_names[:-1]
     return "near " + ", ".join(f"{name} = {x:.3g}" for name, x in zip(names, there[0], strict=False))

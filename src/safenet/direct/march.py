@@ -29,12 +29,14 @@ from .thresholds import (
     FINEST,
     HEAD_START,
     HOPELESS,
+    INSIDE,
     LONGER,
     MARCH_SHARE,
     QUARTER,
     QUIET,
     REACHES,
     SHORTER,
+    SLAB_POINTS,
     SPACE,
     STUCK,
     STUCK_ABOVE,
@@ -42,7 +44,6 @@ from .thresholds import (
 
 Grid = list[Any]  # what space is divided into, as JSON can hold it
 Span = tuple[float, float]
-LOOKS = 256  # points on which the residual of a slab is measured
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,16 @@ class SlabMarch(ABC):
     @abstractmethod
     def joined(self, form: Any, slab: Slab, span: Span) -> Any:
         """`form` and the slab behind it."""
+
+    @property
+    def foreseen(self) -> tuple[float, float]:
+        """(cost beside that of other marches, residual): slabs of h^time ∝ tail, each with so much of a grid."""
+        return float(self.tail ** (-1 / self.time)) * self.fineness, self.tail
+
+    @property
+    def fineness(self) -> float:
+        """How a grid grows with the digits: in proportion along each of two axes, for a smooth solution."""
+        return math.log(self.tail) ** 2
 
     def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
         """Whether the first slab is hopeless after so many lengths and tails in time."""
@@ -205,7 +216,7 @@ class SlabMarch(ABC):
         """The state behind a slab that gets no better: joined to those before, or the end of the march."""
         axis, slab, (t, end) = problem.axes[-1], found.slab, found.span
         converged = slab.newton.converged
-        residual = held_out(problem, slab.form, LOOKS, found.span).worst if converged else math.inf
+        residual = held_out(problem, slab.form, SLAB_POINTS, found.span).worst if converged else math.inf
         # In the first slab a jump in the data looks as bad as the end of a solution; it is not.
         hopeless = residual > HOPELESS and (t > axis.lo or not converged)
         if found.late > 1 and (hopeless or not self.insist):
@@ -214,7 +225,7 @@ class SlabMarch(ABC):
                 reason = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
             return self._ended(state, reason, over)
         least = self._least(problem)
-        stuck = [*map(float, state.cursor["stuck"]), residual] if found.length <= (1 + 1e-9) * least else []
+        stuck = [*map(float, state.cursor["stuck"]), residual] if found.length <= (1 + INSIDE) * least else []
         if len(stuck) >= STUCK and max(stuck) > STUCK_ABOVE * self.tail:
             return self._ended(state, self.stuck(problem, slab, found.span, len(stuck)), True)
         form, worst = self.joined(state.field, slab, found.span), max(float(state.cursor["worst"]), residual)

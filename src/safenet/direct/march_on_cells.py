@@ -38,6 +38,10 @@ class MarchOnCells(SlabMarch):
     space: int = 12
     narrowest: float = 1e-5  # cell, relative to its axes: a jump is never resolved
 
+    @property
+    def fineness(self) -> float:
+        return float(self.tail ** (-1 / self.space))  # cells of width^space ∝ tail
+
     def obstacle(self, problem: Problem) -> str | None:
         """Why a problem cannot be marched in time on cells, or None if it can."""
         return time_obstacle(problem) or (None if len(problem.axes) == 2 else "space is not a line")

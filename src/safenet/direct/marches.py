@@ -12,6 +12,7 @@ from .march import SlabMarch
 from .march_on_cells import MarchOnCells
 from .march_on_grid import MarchOnGrid
 from .march_on_series import MarchOnSeries
+from .thresholds import CORNER
 
 # From rough to fine: an answer early, then digits while they are cheap. The first march is never given up for its cost.
 CELL_MARCHES = (
@@ -34,7 +35,6 @@ MARCHES: dict[str, tuple[SlabMarch, ...]] = {
     "grid": GRID_MARCHES,
     "series": SERIES_MARCHES,
 }
-CORNER = 1e-5  # of the time: the first slab behind a jump in the data; what it makes of the jump lasts
 
 
 @dataclass(frozen=True)

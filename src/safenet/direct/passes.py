@@ -16,22 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.saved import check_size, field_skeleton
+from ..fields.saved import field_skeleton
 from ..fields.unknown import Unknown
 from ..measure.heldout import HeldOut, held_out
+from ..measure.thresholds import POINTS
 from ..problem import Problem
 from ..run.budget import Budget
-from ..run.checkpoint import SAVE_EVERY, fill, leaves, pack, unpack, write_checkpoint
+from ..run.checkpoint import SAVE_EVERY, fill, leaves, pack, write_checkpoint
 from ..run.device import process_index
-from ..run.folder import undamaged
+from ..run.folder import CHECKPOINT, take_up
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, PhaseRecord, finite_or_none
 from .plan import DirectPlan
 from .solver import Pass
 from .state import Direct
-from .thresholds import DIGIT
-
-CHECKPOINT = "checkpoint.npz"
+from .thresholds import DIGIT, INTERRUPTED_POINTS
 
 
 def carry_out(
@@ -86,7 +85,7 @@ class Passes:
         self.save(force=True)
         if (interrupted or self.stopped) and self.state is not None and self.state.field is not None:
             # Who stops a run does not wait: a few points will do.
-            self._candidate(self.state.field, points=64 if interrupted else 1024)
+            self._candidate(self.state.field, points=INTERRUPTED_POINTS if interrupted else POINTS)
         field = Unknown(len(self.problem.unknowns)) if self.best is None else self.best
         history = np.empty((0, 2))  # of losses: there are none
         return Carried(
@@ -111,6 +110,19 @@ class Passes:
             return False
         return self.best is None or self.residual > each.only_above
 
+    def _ahead(self) -> list[float]:
+        """The costs of the pass at hand and of those that may follow; none where a cost is not known beforehand."""
+        costs: list[float] = []
+        residual = math.inf
+        for each in self.plan.passes[self.index :]:
+            if residual > each.only_above:
+                foreseen = getattr(each, "foreseen", None)  # of marches only
+                if foreseen is None:
+                    return []
+                cost, residual = foreseen
+                costs.append(cost)
+        return costs
+
     def _record(self, name: str) -> PhaseRecord:
         """The record of the pass at hand: a new one, or the saved one of a resumed pass."""
         if not self.records or self.records[-1].phase != self.index:
@@ -121,6 +133,7 @@ class Passes:
         state, record, clock = self.state, self._record(each.name), time.monotonic()
         self.budget.found = self.budget.found or self.best is not None
         left: Iterable[Direct] = ()
+        self.monitor.expect(self._ahead(), sure=False)
         if state is None or not state.done:
             left = each.run(self.problem, self.monitor, self.budget, state)
         for state in left:
@@ -160,8 +173,9 @@ class Passes:
             record.stop_reason = state.reason if reached > self.reached else before.stop_reason
         self.reached = reached
 
-    def _candidate(self, field: Any, certain: bool = False, points: int = 1024) -> None:
+    def _candidate(self, field: Any, certain: bool = False, points: int = POINTS) -> None:
         """The better of this and the best so far by the held-out residual; `certain`: its solver knows its error."""
+        self.monitor.phase("checking on unseen points")
         measured = held_out(self.problem, field, points)
         if self.best is not None and self.measured is None:  # of a resumed run
             self.measured = held_out(self.problem, self.best)
@@ -201,16 +215,7 @@ class Passes:
     def restore(self) -> None:
         """Take up the run where its folder's checkpoint left it (from the start if it has none yet)."""
         assert self.folder is not None
-        path = self.folder / CHECKPOINT
-        if not path.exists():
-            return
-        with undamaged(path, "remove it, and --resume starts the same plan from the beginning"):
-            arrays, facts = unpack(path)
-            for name in ("best", "base", "state"):
-                check_size(facts.get(name), sum(array.size for array in arrays.values()))
-            if not 0 <= facts["index"] <= len(self.plan.passes):
-                raise ValueError("its plan has no such place")
-            self._restore(arrays, facts)
+        take_up(self.folder, len(self.plan.passes), self._restore)
 
     def _restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         def held(name: str) -> Any:

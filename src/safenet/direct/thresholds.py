@@ -46,6 +46,8 @@ LEAST_SPLIT = 1 / 6  # of all cells are split at each level, at least
 ROUGH_AXIS = 3.0  # a cell is split along axes whose tail is within this factor of the worst axis'
 CELL_TOLERANCE = 1e-6  # of a Newton step on cells: the next level corrects more than that
 FIRST_STEPS, LATER_STEPS = 20, 6  # of Newton, at the first level and behind a good first guess
+# Degrees: on a line, of linear problems in the plane, and of all others.
+LINE_DEGREE, PLANE_DEGREE, CELL_DEGREE = 16, 10, 6
 DISTINCT = 1e-9  # of an axis: two cuts this near are one
 
 # ---- slabs of time
@@ -69,6 +71,9 @@ KINK, KINK_TRIES = (
 )  # tails that fall no faster than h, so many times: no polynomial in t, however short
 KINK_BELOW = 1e-2  # and that are this small already
 MORE_MODES = 1.5  # times as many functions along an axis of a series
+CORNER = 1e-5  # of the time: the first slab behind a jump in the data; what it makes of the jump lasts
+SLAB_POINTS = 256  # on which the residual of a slab is measured
+INTERRUPTED_POINTS = 64  # and that of a run which was stopped: nobody waits for more
 CELL_STEP = 6.0  # multiplications of a Newton step on cells, in units of cells · width³
 
 # ---- why a march ended
@@ -78,6 +83,7 @@ NOTHING = 1e-5  # of the largest value: a first march is hardly more accurate
 GROWS_FROM = 1 / 8  # of the time: what was nothing then and is large now may be magnified error
 NEAR = 0.02  # of an axis: cells that show one and the same jump
 NARROW = 1.5  # times the narrowest width: cells at a jump
+EARLIER = 0.95  # of the time that a march came to: an end that is proposed instead
 INSIDE = 1e-9  # of the time: a march knows its slabs from within
 
 # ---- sizes for a budget of so many multiplications: the share of it that is spent, what n coefficients cost, and the
@@ -130,7 +136,11 @@ FOURIER_LOOSE = (
 FOURIER_SAFER = 128.0  # a step twice as long has 64 times the error
 FOURIER_LOOK = 8  # every so many steps stability is looked after
 FOURIER_PATIENCE = 80  # steps without an error too large, at most, before a longer one is tried
-FOURIER_SPLITS = 3  # how often the steps are halved until the estimated error is below the tolerance
+FOURIER_SPLITS = 3  # how often steps are shortened until the estimated error is below the tolerance
+FOURIER_RATIOS = (
+    1.25,
+    2.0,
+)  # by how much: the least at which two runs differ by more than their errors, and the most
 SNAPSHOTS = 48  # states of a run that are compared with the next one's
 EARLY_COST = 0.05  # of the work: what the beginning may cost beyond its share
 ROUGH_FIRST = 1e-5  # the tolerance of a first solution in a plane or in space
@@ -139,6 +149,7 @@ MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis
 
 # ---- elements on rectangles
+ON_A_SIDE = 1e-12  # rectangles end where a side does, up to this
 GRADED = 0.2  # of the one before: the thickness of the layers at a corner
 ELEMENTS_DEGREES = 4, 14  # the first, and the highest
 ELEMENTS_NEAR = 0.1  # tails within this factor of the largest are cut, too
@@ -184,5 +195,10 @@ NEWTON_SETTLED = 1e-10  # of the flow: the last step
 NEWTON_SHARE = 0.1  # of the nonlinear terms are added first
 
 # ---- many dimensions
-SPARSE_GROWTH, SPARSE_LEAST = 1.5, 20  # times as many products on the next level, and so many more at least
+SPARSE_GROWTH, SPARSE_LEAST = (
+    1.5,
+    10,
+)  # times as many products on the next level at most; each rule adds so many at least
+SPARSE_EXPLAINED = 0.5  # of what all neighbours explain of the residual: the best of them are taken
 SPARSE_ROWS = 2.5  # rows for each coefficient, half of them of the equations
+SPARSE_POINTS = 2000  # rows at least: with few of them any product seems to explain something

@@ -88,10 +88,12 @@ class AxisBasis:
             return {k: np.broadcast_to(self(x[:1], k), (len(x), self.size)) for k in orders}
         if self.kind != "periodic" or self.parity:
             return {k: self(x, k) for k in orders}
-        # Derivatives of all orders are made of the same cosines and sines.
-        k = np.arange(self.modes + 1)
-        phase = 2 * math.pi / self.length * k * (x - self.lower)[:, None]
-        cosine, sine = np.cos(phase), np.sin(phase)
+        # Derivatives of all orders are made of the same cosines and sines: those of k = pm + q as e^{ipmθ} e^{iqθ}.
+        m = math.isqrt(self.modes) + 1
+        phase = 2j * math.pi / self.length * np.arange(m) * (x - self.lower)[:, None]
+        waves = np.exp(m * phase)[:, :, None] * np.exp(phase)[:, None, :]
+        waves = waves.reshape(len(x), m * m)[:, : self.modes + 1]
+        cosine, sine = waves.real, waves.imag
         turned = (cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine)
         omega = 2 * math.pi / self.length * self.frequencies
         return {

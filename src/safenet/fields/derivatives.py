@@ -26,13 +26,15 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from .. import backend  # noqa: F401  (float64)
-from .field import Orders as Orders
-from .field import along as along
+from ..problem.jets import Orders as Orders
+from ..problem.jets import along
 
 PointFunction = Callable[[Float[Array, " axes"]], Float[Array, " fields"]]
 Jets = dict[Orders, Any]
 
-SINGLE = lax.DotAlgorithmPreset.TF32_TF32_F32_X3  # how tensor cores multiply float32 (benchmarks/gpu_ways.py)
+SINGLE = (
+    lax.DotAlgorithmPreset.TF32_TF32_F32_X3
+)  # how tensor cores multiply float32 (benchmarks/loop/gpu_ways.py)
 NARROW = 8  # rows or columns that are rather summed than multiplied by an accelerator's matrix unit
 # Points come to an accelerator in multiples of this: where a sum over them does not divide, XLA copies what it sums.
 ALIGNED = 256

@@ -12,8 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ..problem import Problem
-
-Orders = tuple[int, ...]  # α of ∂^α
+from ..problem.jets import Orders as Orders
 
 
 @runtime_checkable
@@ -57,9 +56,10 @@ def jets(field: Any, points: Any, orders: Sequence[Orders]) -> Mapping[Orders, A
     return found
 
 
-def along(axis: int, axes: int) -> Orders:
-    """e_i: the first derivative along one axis."""
-    return tuple(int(k == axis) for k in range(axes))
+def values(field: Any, points: Any, orders: Orders | None = None) -> np.ndarray:
+    """u, or one derivative of it, at many points, (points, fields)."""
+    orders = (0,) * np.shape(points)[1] if orders is None else orders
+    return np.asarray(jets(field, points, [orders])[orders])
 
 
 def volume(problem: Problem) -> float:

@@ -16,7 +16,7 @@ from ..problem.facts.waves import Factors, Family
 from ..trees import Tree, static
 from .field import Orders
 
-BLOCK = 4_000_000  # numbers in a table of points × modes
+BLOCK = 50_000  # numbers in a table of points × modes: it stays in the cache
 
 
 def wave_factor(name: str, kappa: Any, z: Any, xp: Any) -> Any:
@@ -74,37 +74,50 @@ class Waves(Tree):
     def at(self, points: np.ndarray) -> np.ndarray:
         """(points, fields), in blocks whose tables fit in memory."""
         size = max(1, BLOCK // max(1, len(self.exponents)))
-        values = np.empty((len(points), len(self.factors)))
+        values, distinct = np.empty((len(points), len(self.factors))), self._distinct()
         for start in range(0, len(points), size):
             block = slice(start, start + size)
             for f in range(len(self.factors)):
-                travelling, standing = self._tables(points[block], f)
+                travelling, standing = self._tables(points[block], f, distinct)
                 values[block, f] = np.einsum("pm,pm->p", travelling.real, standing)
         return values
 
     def table(self, points: np.ndarray, field: int) -> np.ndarray:
         """Every mode's complex value of one field, (points, modes)."""
-        travelling, standing = self._tables(points, field)
-        return np.asarray(travelling * standing)
+        travelling, standing = self._tables(points, field, self._distinct())
+        return np.asarray(travelling * standing, dtype=complex)
 
-    def _tables(self, points: np.ndarray, field: int) -> tuple[np.ndarray, np.ndarray]:
-        """The products of the exponentials with the coefficients, complex, and of sines and cosines, real."""
+    def _distinct(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         exponents, anchors = np.asarray(self.exponents), np.asarray(self.anchors)
-        travelling, standing = np.ones((), complex), np.ones((len(points), len(exponents)))
+        return [_distinct(*pair) for pair in zip(exponents.T, anchors.T, strict=True)]
+
+    def _tables(
+        self, points: np.ndarray, field: int, distinct: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The products of the exponentials with the coefficients, and of sines and cosines, which are real."""
+        anchors = np.asarray(self.anchors)
+        travelling, standing = np.ones(()), np.ones((len(points), len(anchors)))
         for i, factor in enumerate(self.factors[field]):
             # On faces and grids coordinates repeat: a sine for each tick, not for each point.
             ticks, which = np.unique(points[:, i], return_inverse=True)
-            kappa, anchor, own = _distinct(exponents[:, i], anchors[:, i])
-            value = np.take(wave_factor(factor, kappa, ticks[:, None] - anchor, np), own, axis=1)
+            repeated = len(ticks) < len(points)
+            z = (ticks if repeated else points[:, i])[:, None]
+            kappa, anchor, own = distinct[i]
+            value = wave_factor(factor, _plain(kappa) if factor == "exp" else kappa, z - anchor, np)
+            value = np.take(value, own, axis=1)
             if i == self.along:
-                value = value * polynomial(
-                    np.asarray(self.coefficients)[:, field], ticks[:, None] - anchors[:, i]
-                )
+                value = value * polynomial(_plain(np.asarray(self.coefficients)[:, field]), z - anchors[:, i])
+            value = value[which] if repeated else value
             if factor == "exp":
-                travelling = travelling * value[which]
+                travelling = travelling * value
             else:
-                standing *= value[which]
+                standing *= value
         return travelling, standing
+
+
+def _plain(numbers: np.ndarray) -> np.ndarray:
+    """Complex numbers without imaginary parts as real ones: their products cost a third."""
+    return numbers if numbers.imag.any() else numbers.real
 
 
 def _distinct(kappa: np.ndarray, anchor: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

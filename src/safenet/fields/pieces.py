@@ -69,8 +69,12 @@ class TimePieces(Tree):
                 k: self._unit(z, k) * ((2 / length) ** k)[:, None] for k in {order[-1] for order in orders}
             }
             unknown = block[:, -1] > breaks[-1]
+            tables = {
+                (i, basis): basis.tables(block[:, i], {order[i] for order in orders})
+                for i, basis in {pair for bases in self.space for pair in enumerate(bases)}
+            }
             for f in range(len(self.space)):
-                for order, values in self._field(f, block, which, orders, times).items():
+                for order, values in self._field(f, which, orders, times, tables).items():
                     values[unknown] = np.nan
                     found[order][start : start + BLOCK, f] = values
         return found
@@ -78,21 +82,17 @@ class TimePieces(Tree):
     def _field(
         self,
         f: int,
-        points: np.ndarray,
         which: np.ndarray,
         orders: Sequence[Orders],
         times: dict[int, np.ndarray],
+        of: dict[tuple[int, AxisBasis], dict[int, np.ndarray]],
     ) -> dict[Orders, np.ndarray]:
-        """One field at the points, which are in the pieces `which`; what derivatives share is contracted once."""
+        """One field at points in the pieces `which`; what derivatives share is contracted once."""
         own, bases = np.asarray(self.coefficients[f]), self.space[f]
         if not bases:
             return {order: np.einsum("pk,pk->p", own[which], times[order[-1]]) for order in orders}
-        found = {order: np.empty(len(points)) for order in orders}
-        tables = {
-            (i, k): table
-            for i, basis in enumerate(bases)
-            for k, table in basis.tables(points[:, i], {order[i] for order in orders}).items()
-        }
+        found = {order: np.empty(len(which)) for order in orders}
+        tables = {(i, k): table for i, basis in enumerate(bases) for k, table in of[i, basis].items()}
         for piece in np.unique(which):
             here = np.flatnonzero(which == piece)
             first = {

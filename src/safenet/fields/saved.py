@@ -66,7 +66,7 @@ def check_size(spec: Any, saved: int) -> None:
     largest = max((n for _, n in _numbers(spec)), default=0)
     # A parity keeps every second mode, along three axes one in eight.
     if largest > max(saved, MOST) or max(deep, default=0) > 1000 or max(layers, series) > 16 * saved + MOST:
-        raise SafeNetError("it describes more than it holds")
+        raise SafeNetError("it describes a larger field than its arrays hold")
 
 
 def _numbers(spec: Any, name: str = "") -> Iterator[tuple[str, int]]:

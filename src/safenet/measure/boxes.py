@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..fields.field import jets, volume
+from ..fields.field import jets, values, volume
 from ..problem import Problem
 from ..problem.evaluate import evaluate
-from ..problem.weak_form import Weak, along, weak_form
-from .points import inside
+from ..problem.jets import along
+from ..problem.weak_form import Weak, weak_form
+from .points import coordinates, inside
 
 BOXES = 64
 DRAWN = 8  # times as many are drawn
@@ -74,7 +75,7 @@ def _through(
     d, time = weak.space, problem.time is not None
     orders = [along(i, d) for i in (None, *range(d))]
     found = jets(field, points, [(*order, 0)[: len(problem.axes)] for order in orders])
-    columns = dict(zip([a.symbol for a in problem.axes], points.T, strict=True))
+    columns = coordinates(problem, points)
     for (name, order), symbol in weak.jets.items():
         columns[symbol] = np.asarray(found[(*order, 0)[: len(problem.axes)]])[:, problem.unknowns.index(name)]
     flows = []
@@ -85,7 +86,7 @@ def _through(
         flow = np.broadcast_to(evaluate(expression, columns, np), len(points)).astype(float)
         if axis is None and time and weak.mass[k] != 0:
             rate = (*(0,) * d, 1)
-            own = np.asarray(jets(field, points, [rate])[rate])[:, problem.unknowns.index(name)]
+            own = values(field, points, rate)[:, problem.unknowns.index(name)]
             flow = flow - evaluate(weak.mass[k], columns, np) * own
         flows.append(flow)
     return flows

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..fields.cells import Cell, CellForm
-from ..fields.field import jets
+from ..fields.field import jets, values
 from ..fields.pieces import TimePieces
 from ..fields.series import LinearForm, Piecewise
 from ..problem import Problem
@@ -25,12 +25,14 @@ from ..problem.evaluate import evaluate
 from ..problem.facts.agreement import clashes
 from ..problem.facts.evolution import time_obstacle
 from ..problem.facts.structure import breaks
+from ..problem.jets import along
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
 from .growth import followed
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
+from .relative import ratio, relative
 from .rows.cells import CellRows
 from .rows.grid import Start, TensorRows, beginning, continued
 from .rows.grid_conditions import node_counts, tensor_obstacle
@@ -43,21 +45,20 @@ from .thresholds import (
     DRIFT,
     DWARFED,
     EARLY,
+    FALLS,
+    FINER,
+    GROWN_DEGREE,
     MOVED_BELOW,
     OFF,
+    REFINED,
+    RICHER,
     ROUGH,
     ROUNDING,
+    SHAKEN_BELOW,
     SUSPECT,
+    UNIFORM,
     UNSEEN,
 )
-
-RICHER = 2  # two, not one: of a symmetric solution every second coefficient is zero
-# Axes → (cells along each, degree) of the uniform grid: some thousand coefficients.
-GROWN_DEGREE = {1: 12, 2: 6, 3: 4}  # where only the growth of an error is looked at
-REFINED = {1: 3, 2: 2}  # how often the slabs may be four times as many
-FINER, FALLS = 2, 0.2  # in the degree, by which ‖J v‖ falls to this share where only polynomials are seen
-SHAKEN_BELOW = 20_000  # coefficients of a march that is made once more, from a start that is a little off
-UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}
 
 
 @dataclass(frozen=True)
@@ -131,18 +132,17 @@ def estimated(
         return None
     clock.insist()
     better, since = corrected.field, corrected.since
-    points = interior_points(problem, 1024)
+    points = interior_points(problem)
     points = points if since is None else points[points[:, -1] >= since]
-    value = (0,) * len(problem.axes)
-    own, other = (np.asarray(jets(form, points, [value])[value]) for form in (field, better))
-    error = float(np.linalg.norm(other - own) / max(float(np.linalg.norm(own)), 1e-300))
+    own = values(field, points)
+    *each, error = relative(values(better, points) - own, own).tolist()
+    counted = None if since is None else (since, problem.axes[-1].hi)
+    measured = held_out(problem, field, span=counted)
     # Beside a solution that has grown far beyond its data, what they are missed by counts as it is.
-    data = dwarfed(problem, field) if problem.linear else None
+    data = _missed(problem, field, measured.worst)
     error = error if data is None or data.times < DWARFED else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
         return Estimate(np.nan, 1.0, lost=NO_SLOPE)
-    counted = None if since is None else (since, problem.axes[-1].hi)
-    measured = held_out(problem, field, span=counted)
     before, after = measured.worst, held_out(problem, better, span=counted).worst
     if before < ROUNDING:
         error = max(error, *measured.conditions, 0.0)  # at rounding, what the data are missed by travels on
@@ -151,7 +151,7 @@ def estimated(
     blind = left > ROUGH and before > BLIND and error < BLIND * before
     if blind:
         return _stepped_over(before)
-    noise, fields = _noise(corrected, points, own), by_field(own, other - own)
+    noise, fields = _noise(corrected, points, own), tuple(each)
     if error < MOVED_BELOW:
         noise = max(noise, _moved(field, points, own))
     # The error has both parts; of an unknown by itself the rounding is known together with the others'.
@@ -163,21 +163,19 @@ def _noise(corrected: Corrected, points: np.ndarray, own: np.ndarray) -> float:
     """What rounding becomes, relative to u."""
     if corrected.noise is None:
         return 0.0
-    value = (0,) * points.shape[1]
     with np.errstate(all="ignore"):
-        moved = np.asarray(jets(corrected.noise, points, [value])[value])
-        size = float(np.linalg.norm(moved) / max(float(np.linalg.norm(own)), 1e-300))
+        size = ratio(values(corrected.noise, points), own)
     return AMPLE * size if np.isfinite(size) else np.inf
 
 
 def _moved(field: Any, points: np.ndarray, own: np.ndarray) -> float:
     """‖ε |x| ∂u‖/‖u‖: what rounding the coordinates of a point moves, in something narrow far from zero."""
     axes = points.shape[1]
-    orders = [tuple(int(i == j) for j in range(axes)) for i in range(axes)]
+    orders = [along(i, axes) for i in range(axes)]
     slopes = jets(field, points, orders)
     parts = [np.abs(points[:, [i]] * np.asarray(slopes[order])) for i, order in enumerate(orders)]
     with np.errstate(all="ignore"):
-        size = float(np.linalg.norm(sum(parts)) / max(float(np.linalg.norm(own)), 1e-300))
+        size = ratio(np.sum(parts, axis=0), own)
     return float(np.finfo(float).eps) * size if np.isfinite(size) else 0.0
 
 
@@ -190,9 +188,8 @@ def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | N
     if found is None or not np.isfinite(found).all():
         return None
     *fields, together = np.asarray(found).tolist()
-    points = interior_points(problem, 1024)
-    value = (0,) * len(problem.axes)
-    own = np.asarray(jets(field, points, [value])[value])
+    points = interior_points(problem)
+    own = values(field, points)
     residual = held_out(problem, field).worst if residual is None else residual
     # Of elements the residual is the error of second derivatives, two orders of the mesh above that of values.
     rough = getattr(field, "rough", False)
@@ -206,12 +203,6 @@ def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | N
             *fields, together = np.maximum([*fields, together], grown.defect).tolist()
     fields = [max(each, min(noise, 1.0)) for each in fields]
     return Estimate(max(together, noise), 0.0, None, tuple(fields), noise)
-
-
-def by_field(own: np.ndarray, e: np.ndarray) -> tuple[float, ...]:
-    sizes, errors = np.linalg.norm(own, axis=0), np.linalg.norm(e, axis=0)
-    scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
-    return tuple(float(ratio) for ratio in errors / scale)
 
 
 @singledispatch
@@ -246,9 +237,23 @@ def _settled(problem: Problem) -> float | None:
     return axis.lo + EARLY * axis.length if torn and axis.is_time else None
 
 
-def missed_data(problem: Problem, field: Any) -> Dwarfed | None:
-    """The data of a linear problem that a solution dwarfs and does not meet, or None."""
+def _missed(problem: Problem, field: Any, residual: float) -> Dwarfed | None:
+    """The data of a linear problem that a solution is farthest beyond, and by how much it misses them.
+
+    Where nothing grows along an axis, u/times is what the data would make without a resonance, and a residual of
+    whatever kind, also a jump between cells, is relative to u: they are missed by residual · times.
+    """
     data = dwarfed(problem, field) if problem.linear else None
+    axes = range(len(problem.axes))
+    steady = len(axes) > 1 and all(problem.order(i, name) > 1 for i in axes for name in problem.unknowns)
+    if data is None or problem.time is not None or not steady:
+        return data
+    return replace(data, missed=max(data.missed, data.times * residual))
+
+
+def missed_data(problem: Problem, field: Any, residual: float) -> Dwarfed | None:
+    """The data of a linear problem that a solution dwarfs and does not meet, or None."""
+    data = _missed(problem, field, residual)
     return data if data is not None and data.times > DWARFED and data.missed > SOLVED_BELOW else None
 
 
@@ -266,9 +271,9 @@ def adrift(problem: Problem, field: Any) -> bool:
         or any(axis.symbol in r.residual.free_symbols for r in relations)
     ):
         return False
-    points = interior_points(problem, 1024)
-    steepest = np.abs(np.asarray(jets(field, points, [(1,)])[1,])).max()
-    if steepest * axis.length <= DRIFT * np.abs(np.asarray(jets(field, points, [(0,)])[0,])).max():
+    points = interior_points(problem)
+    steepest = np.abs(values(field, points, (1,))).max()
+    if steepest * axis.length <= DRIFT * np.abs(values(field, points)).max():
         return False  # a constant has no place
     for condition in problem.conditions:
         known, pull, size = jets_at(problem, field, condition, points[:1]), 0.0, 0.0

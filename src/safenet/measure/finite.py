@@ -17,13 +17,10 @@ from ..errors import SafeNetError
 from ..problem import Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.language.notation import written
-from .heldout import coordinates, interior_points, scattered
-from .points import on_condition
+from .heldout import interior_points, scattered
+from .points import coordinates, on_condition
+from .thresholds import ASIDE, GROWTH, INSIDE, POINTS, POLE
 
-COUNT = 1024
-POLE = 1e6  # times its usual size right beside a zero of a denominator: sin(x)/x is finite, cos(x)/x is not
-GROWTH = 100.0  # times what it is a thousand times farther away: a peak is high and has a top
-INSIDE = 1e-6  # of the domain: nearer to its boundary is on it
 STARTS, ROUNDS = 16, 120  # several zeros, of which some are on the boundary; some fifty halvings
 # f → g where f has a pole at every zero of g.
 BELOW = {
@@ -38,11 +35,11 @@ BELOW = {
 
 def check_finite(problem: Problem) -> None:
     """Raise for the first part of an equation or condition that is not finite somewhere inside."""
-    inner = interior_points(problem, COUNT)
+    inner = interior_points(problem)
     for number, equation in enumerate(problem.equations, 1):
         _check(problem, equation, inner, f"equation {number}")
     for number, condition in enumerate(problem.conditions, 1):
-        points = on_condition(problem, condition, COUNT if condition.free else 1, scattered)
+        points = on_condition(problem, condition, POINTS if condition.free else 1, scattered)
         _check(problem, condition, points, f"condition {number}")
 
 
@@ -105,7 +102,7 @@ def _singular(problem: Problem, part: sp.Expr, points: np.ndarray, free: bool) -
         zeros = _lowest(problem, partial(size, denominator), points, across)
         near, far = (
             np.maximum(*(size(part, zeros[:, None] + side * across) for side in (-aside, aside)))
-            for aside in (1e-9, 1e-6)
+            for aside in ASIDE
         )
         poles = zeros[np.any(~(near < POLE * usual) & ~(near < GROWTH * far), axis=1)]
         if len(poles):

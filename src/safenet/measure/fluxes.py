@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.field import jets
+from ..fields.field import values
 from ..problem import Problem
 from ..problem.evaluate import evaluate
 from ..problem.facts.jumping import weak
 from ..problem.facts.structure import breaks
+from .points import coordinates
+from .relative import ratio
 
 BOXES, GAUSS, SEED = 16, 4, 20_231
 LEAST = 24  # segments of a side, where nothing breaks it into more
@@ -34,22 +36,17 @@ def imbalance(problem: Problem, field: Any) -> float:
             for sign, at in zip((-1, 1), ends[i], strict=True):
                 points = np.empty((len(ticks), 2))
                 points[:, i], points[:, 1 - i] = at, ticks
-                through = (
-                    _value(problem, c[i], points) * np.asarray(jets(field, points, [slope])[slope])[:, 0]
-                )
+                through = _value(problem, c[i], points) * values(field, points, slope)[:, 0]
                 total += sign * float(weights @ through)
                 flow += float(weights @ np.abs(through))
         mesh = np.stack([m.ravel() for m in np.meshgrid(lines[0][0], lines[1][0], indexing="ij")], axis=1)
         inside = -_value(problem, source, mesh)
         for factor, orders in ((e, (0, 0)), (w[0], (1, 0)), (w[1], (0, 1))):
             if factor != 0:
-                inside = (
-                    inside
-                    + _value(problem, factor, mesh) * np.asarray(jets(field, mesh, [orders])[orders])[:, 0]
-                )
+                inside = inside + _value(problem, factor, mesh) * values(field, mesh, orders)[:, 0]
         lacks.append(total + float(np.outer(lines[0][1], lines[1][1]).ravel() @ inside))
         flows.append(flow)
-    return float(np.linalg.norm(lacks) / max(float(np.linalg.norm(flows)), 1e-300))
+    return ratio(lacks, flows)
 
 
 def _segments(low: float, high: float, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -62,5 +59,5 @@ def _segments(low: float, high: float, cuts: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _value(problem: Problem, expression: Any, points: np.ndarray) -> np.ndarray:
-    values = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)}
-    return np.broadcast_to(np.asarray(evaluate(expression, values, np), float), len(points))
+    found = evaluate(expression, coordinates(problem, points), np)
+    return np.broadcast_to(np.asarray(found, float), len(points))

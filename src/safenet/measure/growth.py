@@ -20,6 +20,7 @@ from ..fields.pieces import TimePieces
 from ..problem import Problem
 from ..problem.facts.first_order import FirstOrder, first_order
 from .compiled import compiled
+from .relative import ratio, relative
 from .thresholds import OFF
 
 EPS = float(np.finfo(float).eps)
@@ -116,14 +117,13 @@ def _grown(
     powers[:, :, count] = np.nan_to_num(powers[:, :, count])  # what has no defect is told by its residual
     # e^{hJ}, and φ(hJ) r in the last column: a defect decays within its own piece, too.
     steps = scipy.linalg.expm(powers)
-    rng, d, e = np.random.default_rng(0), np.zeros(count), np.zeros(count)
-    moved, missed = np.zeros_like(y), np.zeros_like(y)
-    for i, (step, own) in enumerate(zip(steps, rounding, strict=True)):
-        d = step[:count, :count] @ d + own * rng.choice([-1.0, 1.0], size=count)
-        e = step[:count, :count] @ e + step[:count, count]
-        moved[i], missed[i] = d, e
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=y.shape)
+    added = np.stack([rounding * signs, steps[:, :count, count]], axis=2)
+    grown, together = np.zeros((pieces, count, 2)), np.zeros((count, 2))
+    for i, (step, own) in enumerate(zip(steps[:, :count, :count], added, strict=True)):
+        together = grown[i] = step @ together + own
+    moved, missed = grown[..., 0], grown[..., 1]
     fields, weights = list(places), np.sqrt(lengths)[:, None]
     sizes, *parts = (weights * part[:, fields] for part in (y, moved, missed))
-    noise, error = (float(np.linalg.norm(part) / max(float(np.linalg.norm(sizes)), 1e-300)) for part in parts)
-    each = np.linalg.norm(parts[1], axis=0) / np.maximum(np.linalg.norm(sizes, axis=0), 1e-300)
-    return Grown(noise if np.isfinite(noise) else np.inf, np.array([*each, error]))
+    noise = ratio(parts[0], sizes)
+    return Grown(noise if np.isfinite(noise) else np.inf, relative(parts[1], sizes))

@@ -14,17 +14,17 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from ..fields.field import InPieces, Orders, jets, volume
+from ..fields.field import InPieces, Orders, jets, values, volume
 from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.facts.fact import fact
 from ..problem.facts.jumping import jumping
 from ..problem.facts.narrow import narrow
-from ..problem.jets import Jet, Place, coordinate
+from ..problem.jets import Jet, Place
 from .boxes import box_balances
 from .fluxes import imbalance
-from .points import inside, on_condition
-from .thresholds import ALIKE, SMOOTH, TRIVIAL
+from .points import coordinates, inside, on_condition
+from .thresholds import ALIKE, CLOSE, POINTS, SMOOTH, TRIVIAL
 from .weak import balances
 
 SEED = 20_231  # apart from every training seed: these points are never trained on
@@ -61,7 +61,7 @@ class HeldOut:
 
 
 def held_out(
-    problem: Problem, field: Any, count: int = 1024, span: tuple[float, float] | None = None
+    problem: Problem, field: Any, count: int = POINTS, span: tuple[float, float] | None = None
 ) -> HeldOut:
     """Measure `field` on `count` scattered points of the box (its time axis cut to `span` where given).
 
@@ -101,8 +101,7 @@ def held_out(
 
 def _sizes(problem: Problem, field: Any, points: np.ndarray) -> np.ndarray:
     """The size of each field, which equations, conditions and jumps are measured by."""
-    values = (0,) * len(problem.axes)
-    return np.asarray(np.sqrt(np.mean(np.square(np.asarray(jets(field, points, [values])[values])), axis=0)))
+    return np.asarray(np.sqrt(np.mean(np.square(values(field, points)), axis=0)))
 
 
 def _scales(problem: Problem, field: Any, points: np.ndarray) -> dict[Orders, np.ndarray]:
@@ -121,18 +120,18 @@ class Dwarfed:
     missed: float
 
 
-def dwarfed(problem: Problem, field: Any, count: int = 1024) -> Dwarfed | None:
+def dwarfed(problem: Problem, field: Any) -> Dwarfed | None:
     """B u = g with the least ‖terms of B u‖ / ‖g‖: what a solution has to meet, however it dwarfs all of its data.
 
     Residuals that are small beside a large u say nothing about that. A solution that has grown from its data meets
     them; one that is large because there is none (an eigenvalue is hit, time runs backwards) does not.
     """
-    points = interior_points(problem, count)
+    points = interior_points(problem)
     fields, found = _sizes(problem, field, points), []
     for relation in (*problem.equations, *problem.conditions):
         at = points
         if isinstance(relation, Condition) and relation.piece:
-            at = on_condition(problem, relation, count, scattered)
+            at = on_condition(problem, relation, POINTS, scattered)
         values = coordinates(problem, at)
         with np.errstate(all="ignore"):
             data = _rms(evaluate(problem.value(relation.source), values, np))
@@ -143,7 +142,7 @@ def dwarfed(problem: Problem, field: Any, count: int = 1024) -> Dwarfed | None:
     return min(found, key=lambda one: one.times, default=None)
 
 
-def interior_points(problem: Problem, count: int) -> np.ndarray:
+def interior_points(problem: Problem, count: int = POINTS) -> np.ndarray:
     """At least `count` scattered points of the domain, and some in what is too narrow for them, (n, axes): a copy."""
     return np.concatenate([_interior_points(problem, count), _features(problem)])
 
@@ -162,7 +161,7 @@ def _interior_points(problem: Problem, count: int) -> np.ndarray:
 @fact
 def driven(problem: Problem) -> float:
     """The largest |source| of any equation, on the points."""
-    points = interior_points(problem, 1024)
+    points = interior_points(problem)
     values = coordinates(problem, points)
     with np.errstate(all="ignore"):
         sizes = [
@@ -197,7 +196,7 @@ def jumps(problem: Problem, field: Any, points: np.ndarray, sizes: np.ndarray) -
             continue
         for k in range(max(orders)):
             slope = tuple(k + 1 if j == i else 0 for j in range(len(problem.axes)))
-            inside = np.mean(np.abs(np.asarray(jets(field, points, [slope])[slope])), axis=0)
+            inside = np.mean(np.abs(values(field, points, slope)), axis=0)
             expected = SMOOTH * sizes / axis.length ** (k + 1)
             shares = totals[k] / np.maximum(size * np.maximum(inside, expected), 1e-300)
             worst = max(
@@ -254,12 +253,6 @@ def _moved(problem: Problem, points: np.ndarray, place: Place) -> np.ndarray:
     return at
 
 
-def coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
-    """The columns of points by the symbols of the axes and, on a piece, of its normals."""
-    names = [*(axis.symbol for axis in problem.axes), *map(coordinate, problem.normals)]
-    return dict(zip(names, points.T, strict=False))
-
-
 def _expected(
     problem: Problem, relation: Relation, values: dict[sp.Symbol, Any], fields: np.ndarray
 ) -> float:
@@ -299,4 +292,4 @@ def grid(problem: Problem, shape: Sequence[int]) -> list[np.ndarray]:
     """Coordinates of a uniform grid over the box, flattened, one array per axis; only those in the region."""
     ticks = [np.linspace(a.lo, a.hi, n) for a, n in zip(problem.axes, shape, strict=True)]
     points = np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1)
-    return list(points[problem.contains(points, 1e-9 * problem.axes[0].length)].T)
+    return list(points[problem.contains(points, CLOSE * problem.axes[0].length)].T)

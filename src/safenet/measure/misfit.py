@@ -14,7 +14,7 @@ from ..problem.data import VALUE, Measured
 from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
 from .heldout import jets_at
-from .thresholds import FAR, MUCH_LESS, OTHER_UNITS, UNLIKELY
+from .thresholds import FAR, MUCH_LESS, NORMAL, OTHER_UNITS, ROUNDED, UNLIKELY
 
 
 def misfit(problem: Problem, field: Any) -> list[np.ndarray]:
@@ -62,19 +62,21 @@ def complaints(problem: Problem, field: Any) -> list[str]:
     for measured, gap in zip(problem.measured, misfit(problem, field), strict=True):
         units = _units(measured, gap)
         noise = _noise(gap) if measured.sigma is None else measured.sigma
-        said += units or [*_outliers(problem, measured, gap, noise), *_beyond_chance(measured, gap)]
+        said += units or _nothing(measured, gap) or _outliers(problem, measured, gap, noise)
+        said += [] if units else _beyond_chance(measured, gap)
         said += _contradictions(problem, measured, noise)
     return said
 
 
-def in_other_units(problem: Problem, field: Any) -> bool:
-    """Whether values and solution differ by so large a factor that nothing was fitted."""
-    return any(_units(m, gap) for m, gap in zip(problem.measured, misfit(problem, field), strict=True))
+def unfitted(problem: Problem, field: Any) -> bool:
+    """Whether some of the data are in other units, or explained no better than by their mean."""
+    pairs = zip(problem.measured, misfit(problem, field), strict=True)
+    return any(_units(measured, gap) or _nothing(measured, gap) for measured, gap in pairs)
 
 
 def _noise(gap: np.ndarray) -> np.ndarray:
     """σ from the residuals, by their median: a few wild values do not count."""
-    spread = 1.4826 * float(np.median(np.abs(gap)))
+    spread = NORMAL * float(np.median(np.abs(gap)))
     return np.full(gap.shape, max(spread, 1e-300))
 
 
@@ -85,13 +87,25 @@ def _units(measured: Measured, gap: np.ndarray) -> list[str]:
         return []
     return [
         f"the values of {measured.name} are about {ratio:.0e} times those of the solution: are their units those of "
-        "the problem?"
+        "the problem, and is the solution near zero where they were measured?"
+    ]
+
+
+def _nothing(measured: Measured, gap: np.ndarray) -> list[str]:
+    """Σ gap² > Σ (value − mean)² beyond chance: the right model leaves the noise alone, which is less than both."""
+    scatter = float(np.var(measured.values))
+    count = len(gap)
+    if scatter == 0 or float(gap @ gap) / scatter <= scipy.stats.chi2.isf(UNLIKELY, count):
+        return []
+    return [
+        f"the fit is further from the values of {measured.name} than their mean is: it ended in a wrong minimum, or "
+        "the equations do not describe these data; begin nearer, with another start"
     ]
 
 
 def _outliers(problem: Problem, measured: Measured, gap: np.ndarray, noise: np.ndarray) -> list[str]:
     size = max(float(np.sqrt(np.mean(measured.values**2))), 1e-300)
-    far = np.flatnonzero(np.abs(gap) > np.maximum(FAR * noise, 1e-6 * size))
+    far = np.flatnonzero(np.abs(gap) > np.maximum(FAR * noise, ROUNDED * size))
     if not len(far) or len(far) > len(gap) / 4:
         return []
     worst = far[np.argsort(-np.abs(gap[far] / noise[far]))][:3]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.field import jets
+from ..fields.field import values
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.threads import one_thread
@@ -22,6 +22,7 @@ from .shaking import Sum
 from .thresholds import ANOTHER, APART_BY, TRIED_SIZES
 
 CELLS, DEGREE, STEPS = 6, 10, 15
+SEEN = 256  # points on which two solutions are told apart
 WAVES = ((1, 1), (1, -1), (2, 1))  # half waves along the line, and the sign
 
 
@@ -31,8 +32,8 @@ def another(problem: Problem, field: Any, budget: Budget | None = None) -> float
         return None
     (axis,) = problem.axes
     cells = tuple((ends,) for ends in pairwise(np.linspace(axis.lo, axis.hi, CELLS + 1).tolist()))
-    points = interior_points(problem, 256)
-    size = max(float(np.abs(np.asarray(jets(field, points, [(0,)])[0,])).max()), 1.0)
+    points = interior_points(problem, SEEN)
+    size = max(float(np.abs(values(field, points)).max()), 1.0)
     rows = CellRows(problem, cells, DEGREE, oversampling(problem), base=field)
     for (wave, sign), factor in product(WAVES, TRIED_SIZES):
         if budget is not None and budget.over():
@@ -41,7 +42,7 @@ def another(problem: Problem, field: Any, budget: Budget | None = None) -> float
         with one_thread():
             found = newton(rows, start.ravel(), False, STEPS)
         form = rows.form(found.coefficients)
-        w = np.asarray(form.jets(points, [(0,)])[0,])
+        w = values(form, points)
         far = float(np.abs(w).max())
         if found.converged and far > APART_BY * size and held_out(problem, Sum(field, form)).worst < ANOTHER:
             return far

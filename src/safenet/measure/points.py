@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
+import sympy as sp
 
 from ..errors import SafeNetError, nearest
 from ..problem import Condition, Problem
 from ..problem.geometry.body import points_inside, points_on
+from ..problem.jets import coordinate
 
 # (count, dimensions, generator) -> points of the unit cube
 Sampler = Callable[[int, int, np.random.Generator], np.ndarray]
@@ -63,6 +66,12 @@ def sample(problem: Problem, interior: int, condition: int, sampler: str, seed: 
 
 def _draw(sampler: Sampler, random: np.random.Generator) -> Draw:
     return lambda count, columns: sampler(count, columns, random)
+
+
+def coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
+    """The columns of points by the symbols of the axes and, on a piece, of its normals."""
+    names = [*(axis.symbol for axis in problem.axes), *map(coordinate, problem.normals)]
+    return dict(zip(names, points.T, strict=False))
 
 
 def inside(problem: Problem, free: Sequence[int], count: int, draw: Draw) -> np.ndarray:

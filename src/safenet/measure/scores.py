@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.field import Orders, jets
+from ..fields.field import Orders, values
 from ..problem import Problem
 from ..problem.facts.verify import exact_values
 from ..run.notebook import table
@@ -16,7 +16,8 @@ from .heldout import HeldOut, grid, held_out, interior_points
 
 GRIDS = {1: (1001,), 2: (257, 101), 3: (101, 101, 21)}  # the evaluation grids of the protocol
 PLANE = (401, 201)  # and for a steady problem in the plane
-MOST_GRIDDED = 5  # axes of an evaluation grid
+ALONG, MOST_GRIDDED = 9, 5  # with more axes: points along each, and the most axes of a grid
+SCATTERED = 4096  # points of a domain with more
 BLOCK = 32_768  # points evaluated at once
 
 
@@ -64,7 +65,7 @@ def evaluate_network(network: Any, points: np.ndarray, orders: Orders) -> np.nda
     blocks = []
     for start in range(0, len(points), BLOCK):
         block = points[start : start + BLOCK]
-        blocks.append(np.asarray(jets(network, block, [orders])[orders]))
+        blocks.append(values(network, block, orders))
     return np.concatenate(blocks)
 
 
@@ -83,9 +84,9 @@ def errors(problem: Problem, network: Any, orders: Orders = (), measured: HeldOu
 def reference_values(problem: Problem, orders: Orders = ()) -> tuple[np.ndarray, np.ndarray]:
     """The points of the protocol's grid and ∂^orders of the reference there, (n, fields), where it has a value."""
     axes = len(problem.axes)
-    shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (9,) * axes
+    shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (ALONG,) * axes
     # A grid of many axes has too many points: scattered ones then.
-    points = grid(problem, shape) if axes <= MOST_GRIDDED else list(interior_points(problem, 4096).T)
+    points = grid(problem, shape) if axes <= MOST_GRIDDED else list(interior_points(problem, SCATTERED).T)
     coordinates = dict(zip(problem.axis_names, points, strict=True))
     found = exact_values(problem, coordinates, orders) if any(orders) else problem.reference(**coordinates)
     exact = found if isinstance(found, dict) else {problem.unknowns[0]: found}

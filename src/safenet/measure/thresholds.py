@@ -7,6 +7,7 @@ choose are fields of the solvers, not here.
 from __future__ import annotations
 
 # ---- residuals on unseen points (heldout)
+POINTS = 1024  # scattered over the domain, where nothing else is said
 SMOOTH = 1e-3  # an equation counts relative to at least this share of the size its terms could have
 TRIVIAL = 1e-9  # and a condition to this one: fields may differ in size by orders of magnitude
 ALIKE = 2.0  # worst residuals within this factor are alike: then all parts decide which solution is better
@@ -21,6 +22,14 @@ DWARFED = (
     1e3  # a solution so many times larger than its data: its residual does not say whether it meets them
 )
 
+RICHER = (
+    2  # degrees more of the richer space; not one: of a symmetric solution every second coefficient is zero
+)
+UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}  # axes → cells along each, degree: some thousand coefficients
+GROWN_DEGREE = {1: 12, 2: 6, 3: 4}  # where only the growth of an error is looked at
+REFINED = {1: 3, 2: 2}  # how often the slabs may be four times as many
+FINER, FALLS = 2, 0.2  # in the degree, by which ‖J v‖ falls to this share where only polynomials are seen
+SHAKEN_BELOW = 20_000  # coefficients of a march that is made once more, from a start that is a little off
 MOVED_BELOW = 1e-8  # above, what rounding coordinates does to a solution does not count
 AMPLE = 3.0  # times the error that rounding made when it was tried once
 UNSEEN = 1e-12  # ‖J v‖ of a direction v of norm one, J with columns of norm one: less is rounding
@@ -31,6 +40,12 @@ TRIED_SIZES = 1.0, 4.0, 12.0  # of a solution: from these another is looked for
 APART_BY, ANOTHER = 0.05, 1e-6  # of its size, and the residual of another that is one
 OFF = 1e-7  # by which a start is moved, to see what becomes of it
 INVERSE_STEPS = 8  # towards the direction that the rows see least
+
+# ---- coefficients that are infinite inside the domain (finite)
+POLE = 1e6  # times its usual size right beside a zero of a denominator: sin(x)/x is finite, cos(x)/x is not
+GROWTH = 100.0  # times what it is a thousand times farther away: a peak is high and has a top
+ASIDE = 1e-9, 1e-6  # of the domain: right beside a zero, and farther away
+INSIDE = 1e-6  # of the domain: nearer to its boundary is on it
 
 # ---- rows (series, cells)
 ROWS = {1: 2.0, 2: 1.5}  # axes → rows per unknown along each: their product over the axes stays near 2
@@ -58,7 +73,10 @@ RIDGE_MORE, RIDGE_MOST = 100.0, 1e-4  # raised by this while rounding makes a pi
 KRYLOV, RESTARTS = 40, 3  # vectors of GMRES, and how often it restarts: a slab that needs more is too long
 FORCING, ENOUGH = 1e-5, 0.1  # by how much GMRES is to lower the residual of a Newton step, and has to
 DEGENERATE = 1e-12  # a mode that no equation sees, as the mean of a pressure: it stays where it is
+
 # ---- data
+NORMAL = 1.4826  # σ of a normal distribution over the median of |x|
+ROUNDED = 1e-6  # of all values: nothing nearer than that is far off
 FAR = 5.0  # standard deviations beyond which a measured value is named
 OTHER_UNITS = 100.0  # values so many times larger, or smaller, than the solution are in other units
 UNLIKELY = 1e-4  # a χ² that chance exceeds more rarely than this is no chance

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.field import jets
+from ..fields.field import values
 from ..problem import Problem
 from ..problem.evaluate import evaluate
 from ..problem.facts.conservation import Law, conservation
+from ..problem.jets import along
+from .points import coordinates
 
 BOXES = 24  # balances that are drawn up
 ALONG = {1: 400, 2: 40}  # axes of space → midpoints along each axis of a box's face
@@ -54,7 +56,7 @@ def _balance(
                 through = 0.0 if flux is None else evaluate(flux, known, np)
                 through = (
                     np.broadcast_to(through, len(points))
-                    - float(law.viscosity[axis][j]) * _slope(field, points, axis)[:, j]
+                    - float(law.viscosity[axis][j]) * values(field, points, along(axis, axes))[:, j]
                 )
             part = (2 * end - 1) * area * float(np.mean(through))
             total[j] += part
@@ -79,15 +81,8 @@ def _midpoints(
 
 
 def _known(problem: Problem, law: Law, field: Any, points: np.ndarray) -> tuple[np.ndarray, dict[Any, Any]]:
-    value = (0,) * len(problem.axes)
-    u = np.asarray(jets(field, points, [value])[value])
-    coordinates = dict(zip([axis.symbol for axis in problem.axes], points.T, strict=True))
-    return u, {**coordinates, **dict(zip(law.symbols, u.T, strict=True))}
-
-
-def _slope(field: Any, points: np.ndarray, axis: int) -> np.ndarray:
-    order = tuple(int(i == axis) for i in range(points.shape[1]))
-    return np.asarray(jets(field, points, [order])[order])
+    u = values(field, points)
+    return u, {**coordinates(problem, points), **dict(zip(law.symbols, u.T, strict=True))}
 
 
 def _start(problem: Problem, law: Law, field: Any) -> tuple[float, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import isfinite
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -105,6 +106,7 @@ def evaluate(expression: sp.Expr, values: Mapping[sp.Symbol, Any], xp: ModuleTyp
     return walk(expression)
 
 
+@lru_cache(maxsize=4096)
 def constant(number: sp.Expr) -> float:
     """The float64 nearest to a number, refusing what is complex or out of range.
 

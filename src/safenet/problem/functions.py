@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import SafeNetError, about, nearest
+from ..errors import SafeNetError, SafeNetWarning, about, nearest
 from .language.tabulated import Tabulated
 from .splines import DEGREES, Spline, through
 from .tables import columns_of
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 FOLLOWS = 1e-9  # of the size of a function: a spline that is so near is taken for it
+BENT = 1e-6  # of the size of a function: if the finest spline misses more, it is not smooth
 SAMPLES = {1: (33, 4097), 2: (17, 257), 3: (9, 65)}  # along each axis of a Python function: first, most
 SMOOTH_FROM = 1.5  # times finer than the mean distance of scattered points: the grid that they are laid on
 NEIGHBOURS = 50
@@ -122,16 +124,21 @@ def tables_of(given: Any, domain: Domain | None = None) -> dict[str, Table]:
     found = {}
     for name, one in (given or {}).items():
         with about("tables", str(name)):
-            ends: dict[str, Any] = _ends(one, domain) if domain is not None and callable(one) else {}
+            ends: dict[str, Any] = {}
+            if domain is not None and callable(one):
+                bounds = {axis.name: axis.bounds for axis in domain.axes}
+                ends = {axis: bounds[axis] for axis in axes_of(one, bounds)}
             table = one if isinstance(one, Table) else Table(one, name=str(name), **ends)
             found[str(name)] = table if table.name == name else table.named(str(name))
     return found
 
 
-def _ends(function: Callable[..., Any], domain: Domain) -> dict[str, Any]:
-    """The axes that a function takes, by the names of its arguments, with their ends."""
-    names = inspect.signature(function).parameters
-    return {axis.name: axis.bounds for axis in domain.axes if axis.name in names}
+def axes_of(table: Any, axes: Iterable[str]) -> tuple[str, ...]:
+    """The axes of a table, or those that a Python function takes, by the names of its arguments."""
+    if isinstance(table, Table):
+        return table.of
+    names = inspect.signature(table).parameters
+    return tuple(axis for axis in axes if axis in names)
 
 
 def check_tables(domain: Domain, tables: Mapping[str, Table]) -> None:
@@ -259,8 +266,18 @@ def _sampled(function: Callable[..., Any], axes: Mapping[str, Any]) -> Grid:
         names, _, array = _checked(tuple(axes), list(ticks), values)
         coarse = through([line[::2] for line in ticks], array[tuple([slice(None, None, 2)] * len(axes))], 3)
         gap = np.abs(coarse(mesh, (0,) * len(axes)) - array).max()
+        size = max(float(np.abs(array).max()), 1e-300)
         # Of fourth order: through all of them the spline is 16 times nearer.
-        if gap / 16 <= FOLLOWS * max(float(np.abs(array).max()), 1e-300) or 2 * count - 1 > most:
+        if gap / 16 <= FOLLOWS * size:
+            return names, tuple(ticks), array
+        if 2 * count - 1 > most:
+            if gap > BENT * size:
+                warnings.warn(
+                    f"a Python function bends or jumps: a spline through {count} values along an axis misses it by up "
+                    f"to {gap / size:.0e} of its size; write where(x < 0.3, …), or give a table with interpolation",
+                    SafeNetWarning,
+                    stacklevel=2,
+                )
             return names, tuple(ticks), array
         count = 2 * count - 1
 

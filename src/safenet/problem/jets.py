@@ -22,7 +22,7 @@ from .language.tabulated import Tabulated
 if TYPE_CHECKING:
     from .functions import Table
 
-Orders = tuple[int, ...]
+Orders = tuple[int, ...]  # α of ∂^α
 Place = tuple[sp.Expr | None, ...]
 
 
@@ -48,6 +48,11 @@ class Jet:
             axis if value is None else written(value) for axis, value in zip(axes, self.place, strict=True)
         )
         return f"{name}({', '.join(arguments)})"
+
+
+def along(axis: int | None, axes: int) -> Orders:
+    """e_i: the first derivative along one axis; of none, the value itself."""
+    return tuple(int(k == axis) for k in range(axes))
 
 
 def coordinate(name: str) -> sp.Symbol:

@@ -18,7 +18,7 @@ import sympy as sp
 from ..errors import Part, Place, SafeNetError, about, nearest
 from .data import data_of
 from .evaluate import constant
-from .functions import Table, tables_in, tables_of
+from .functions import axes_of, tables_in, tables_of
 from .geometry.shapes import Shape
 from .jets import coordinate
 from .language import lines
@@ -178,16 +178,20 @@ def _functions(
     source: str,
     files: Callable[[str], Any] | None,
     more: Mapping[str, Any] | None,
-) -> dict[str, Table]:
+) -> dict[str, Any]:
+    """Tables, and Python functions, which the problem samples over its domain."""
     axes = [axis for axis in _table(document, "domain") if axis not in SHAPES]
-    return tables_in(_table(document, "tables"), Path(source).parent, axes, files) | tables_of(more)
+    own = tables_in(_table(document, "tables"), Path(source).parent, axes, files)
+    return own | {
+        name: one if callable(one) else tables_of({name: one})[name] for name, one in (more or {}).items()
+    }
 
 
 def _problem(
     document: dict[str, Any],
     default_name: str,
     data: list[Any],
-    tables: dict[str, Table],
+    tables: dict[str, Any],
     surface: Callable[[str], Any],
 ) -> Problem:
     domain, given, pieces, unknown = (dict(_table(document, key)) for key in TABLES[:-1])
@@ -197,7 +201,7 @@ def _problem(
     unknowns = tuple(_texts(document, "unknowns", required=True))
     curves = {name: one["of"] for name, one in unknown.items() if isinstance(one, dict) and "of" in one}
     scalars = (name for name in unknown if name not in given and name not in curves)
-    functions = {name: table.of for name, table in tables.items()} | {
+    functions = {name: axes_of(one, domain) for name, one in tables.items()} | {
         n: _axes(n, of) for n, of in curves.items()
     }
     names = Names(tuple(domain), unknowns, (*given, *scalars), functions=tuple(functions.items()))

@@ -12,16 +12,11 @@ import sympy as sp
 
 from ..errors import SafeNetError
 from .facts.fact import fact
-from .jets import Jet, coordinate
+from .jets import Jet, along, coordinate
 from .problem import Problem
 from .relation import Condition, Relation
 
 Key = tuple[str, tuple[int, ...]]  # a field and its derivatives in space
-
-
-def along(axis: int | None, space: int) -> tuple[int, ...]:
-    """The derivatives of u_x, or of u itself."""
-    return tuple(int(i == axis) for i in range(space))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from ...measure.heldout import coordinates
+from ...measure.points import coordinates
 from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.facts.elliptic import Elliptic, Side

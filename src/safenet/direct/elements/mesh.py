@@ -12,7 +12,7 @@ from ...fields.cells import Cell
 from ...problem import Problem
 from ...problem.facts.elliptic import Elliptic, Side
 from ...problem.facts.structure import breaks
-from ..thresholds import GRADED
+from ..thresholds import GRADED, ON_A_SIDE
 
 Corner = tuple[float, float]
 
@@ -77,6 +77,6 @@ def on_side(mesh: Mesh, side: Side) -> list[tuple[int, int]]:
         (number, place[1 - side.axis])
         for number, place in enumerate(mesh.places)
         if place[side.axis] == own
-        and side.low - 1e-12 <= along[place[1 - side.axis]]
-        and along[place[1 - side.axis] + 1] <= side.high + 1e-12
+        and side.low - ON_A_SIDE <= along[place[1 - side.axis]]
+        and along[place[1 - side.axis] + 1] <= side.high + ON_A_SIDE
     ]

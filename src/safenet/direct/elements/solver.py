@@ -15,13 +15,13 @@ import numpy as np
 from ...errors import SafeNetError
 from ...fields.cells import ElementForm
 from ...measure.heldout import interior_points
+from ...measure.relative import relative
 from ...problem import Problem
 from ...problem.facts.elliptic import elliptic
 from ...problem.facts.jumping import jumping
 from ...run.budget import Budget
 from ...run.progress import Monitor
 from ..state import Direct, Parts
-from ..steps.richardson import relative
 from ..thresholds import (
     ELEMENTS_DEGREES,
     ELEMENTS_FALL,
@@ -76,7 +76,7 @@ class Elements:
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
     ) -> Iterator[Direct]:
         """A state for each level; a resumed one begins again."""
-        system, points = elliptic(problem), interior_points(problem, 1024)
+        system, points = elliptic(problem), interior_points(problem)
         layers = dict.fromkeys(corners(system), 0)
         torn = jumping(problem)
         degree, parts, poor = 1 if torn else ELEMENTS_DEGREES[0], 1, 0

@@ -18,8 +18,8 @@ from ...measure.compiled import compiled
 from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.geometry.mesh import Mesh
-from ...problem.jets import coordinate
-from ...problem.weak_form import Key, Side, along, weak_form
+from ...problem.jets import along, coordinate
+from ...problem.weak_form import Key, Side, weak_form
 from ..thresholds import EVOLVE_LARGE
 from .linear import factored_lu, linear_to_quadratic, two_levels
 from .rules import RULES

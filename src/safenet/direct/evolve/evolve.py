@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import SafeNetError
-from ...fields.field import jets
+from ...fields.field import values
 from ...fields.triangles import Triangles
-from ...measure.estimate import by_field
 from ...measure.heldout import held_out, interior_points
+from ...measure.relative import relative
 from ...problem import Problem
 from ...problem.facts.fact import fact
 from ...problem.facts.posedness import left_free
@@ -166,11 +166,10 @@ class Evolve:
 
         guess = None
         if coarser is not None:
-            value = (0,) * assembly.space
-            values = np.asarray(jets(coarser, assembly.mesh.nodes, [value])[value])
+            before = values(coarser, assembly.mesh.nodes)
             sizes = zip(assembly.names, assembly.sizes, strict=True)
             columns = [assembly.problem.unknowns.index(name) for name in assembly.names]
-            guess = np.concatenate([values[:size, k] for k, (_, size) in zip(columns, sizes, strict=True)])
+            guess = np.concatenate([before[:size, k] for k, (_, size) in zip(columns, sizes, strict=True)])
         y = steady(assembly, guess, show, budget.over)
         if y is None:
             return None
@@ -265,14 +264,14 @@ def _error(problem: Problem, state: Direct, found: Triangles) -> tuple[np.ndarra
     unknown = np.full(len(problem.unknowns) + 1, np.nan)
     if state.field is None:
         return unknown, None
-    points, value = interior_points(problem, EVOLVE_POINTS), (0,) * len(problem.axes)
-    own, other = (np.asarray(jets(form, points, [value])[value]) for form in (found, state.field))
-    fields = by_field(own, own - other)
-    together = float(np.linalg.norm(own - other) / max(float(np.linalg.norm(own)), 1e-300))
+    points = interior_points(problem, EVOLVE_POINTS)
+    own = values(found, points)
+    apart = relative(own - values(state.field, points), own)
+    together = float(apart[-1])
     before = state.cursor["apart"]
     # What is gained by halving is gained in space in two levels.
     halved = np.log2(EVOLVE_FINER[np.shape(found.nodes)[1]])
     gain = EVOLVE_GAIN**halved
     if before is not None:
         gain = float(np.clip(before / max(together, 1e-300), *np.power(EVOLVE_RATES, halved)))
-    return np.array([*fields, together]) / (gain - 1), together
+    return apart / (gain - 1), together

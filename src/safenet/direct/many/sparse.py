@@ -1,23 +1,25 @@
 """Linear problems in many dimensions: least squares for a growing list of products of polynomials.
 
-A list holds with each product all lower ones. It grows where coefficients are large: so sums of functions of few
-variables, and what is smooth in all of them, need thousands of products where a grid would have millions.
+A list grows by those neighbours of its products that explain most of the residual: so sums of functions of few
+variables, and what is smooth in all of them, need hundreds of products where a grid would have millions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy
 
-from ...fields.sparse import SparseSeries
-from ...measure.heldout import coordinates, held_out, interior_points
-from ...measure.points import inside, on_condition
+from ...fields.field import values
+from ...fields.sparse import BLOCK, SparseSeries
+from ...measure.heldout import held_out, interior_points
+from ...measure.points import coordinates, inside, on_condition
+from ...measure.relative import relative
+from ...measure.rows.newton import least_squares
 from ...measure.thresholds import CONDITION_WEIGHT
 from ...problem import Condition, Problem, Relation
 from ...problem.evaluate import evaluate
@@ -26,7 +28,14 @@ from ...run.budget import Budget
 from ...run.progress import Monitor
 from ...run.threads import one_thread
 from ..state import Direct, levels
-from ..thresholds import RESIDUAL_SHARE, SPARSE_GROWTH, SPARSE_LEAST, SPARSE_ROWS
+from ..thresholds import (
+    RESIDUAL_SHARE,
+    SPARSE_EXPLAINED,
+    SPARSE_GROWTH,
+    SPARSE_LEAST,
+    SPARSE_POINTS,
+    SPARSE_ROWS,
+)
 
 AXES = 4  # with fewer, series and cells have all products
 
@@ -80,18 +89,23 @@ class Sparse:
         if size > self.unknowns and state.field is not None:
             return replace(state, done=True, reason=f"stopped at {self.unknowns} coefficients")
         monitor.phase(self.name, f"{size} coefficients")
-        found = solved(problem, indices)
-        found = replace(found, error=_error(problem, found, state.field))
+        found, shares = solved(problem, indices)
         residual = held_out(problem, found).worst
+        # Of a linear problem errors are as residuals: the list before differs by its own error.
+        fall = min(residual / state.residual, 1.0)
+        found = replace(found, error=fall * _error(problem, found, state.field))
         monitor.level(size, residual)
-        cursor = {"indices": grown(indices, np.asarray(found.coefficients)).tolist()}
         best = found if state.field is None or residual < state.residual else state.field
         least, rounds = min(residual, state.residual), state.iterations + 1
-        state = Direct(best, least, rounds, rounds, cursor)
-        if least >= self.tolerance:
-            return state
-        return replace(
-            state, done=True, final=True, reason=f"the held-out residual is below {self.tolerance:g}"
+        if least < self.tolerance:
+            reason = f"the held-out residual is below {self.tolerance:g}"
+            return Direct(best, least, rounds, rounds, state.cursor, done=True, final=True, reason=reason)
+        return Direct(
+            best,
+            least,
+            rounds,
+            rounds,
+            {"indices": grown(indices, np.asarray(found.coefficients), shares).tolist()},
         )
 
 
@@ -105,61 +119,120 @@ def first_indices(axes: int) -> np.ndarray:
     return np.array(sorted({(0,) * axes} | singles | pairs))
 
 
-def grown(indices: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """Next to large coefficients: one step along an axis, from one or two below, where all that is lower is there."""
-    sizes = {
-        tuple(k): float(c) for k, c in zip(indices.tolist(), np.abs(coefficients).max(axis=1), strict=True)
-    }
-    wanted = max(int(SPARSE_GROWTH * len(sizes)), len(sizes) + SPARSE_LEAST)
-    while len(sizes) < wanted:
-        scores = _scores(sizes, indices.shape[1])
-        if not scores:
-            break
-        room = wanted - len(sizes)
-        best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:room]
-        # What is new has no coefficient yet: it counts as a tenth of what it was found by.
-        sizes |= {k: score / 10 for k, score in best}
-    return np.array(sorted(sizes))
+def neighbours(indices: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One or two steps up along an axis from products of the list; and the largest coefficient that each is next to.
+
+    Two, because every second coefficient of even and odd functions is zero.
+    """
+    axes, sizes = indices.shape[1], np.abs(coefficients).max(axis=1)
+    steps = np.concatenate([k * np.eye(axes, dtype=int) for k in (1, 2)])
+    near, which = np.unique((indices + steps[:, None]).reshape(-1, axes), axis=0, return_inverse=True)
+    largest = np.zeros(len(near))
+    np.maximum.at(largest, which.ravel(), np.tile(sizes, len(steps)))
+    held = set(map(tuple, indices.tolist()))
+    new = [tuple(k) not in held for k in near.tolist()]
+    return near[new], largest[new]
 
 
-def _scores(sizes: dict[tuple[int, ...], float], axes: int) -> dict[tuple[int, ...], float]:
-    found: dict[tuple[int, ...], float] = {}
-    for k in sizes:
-        for i in range(axes):
-            new = (*k[:i], k[i] + 1, *k[i + 1 :])
-            if new in sizes or new in found:
-                continue
-            lower = [(*new[:j], new[j] - 1, *new[j + 1 :]) for j in range(axes) if new[j]]
-            if all(one in sizes for one in lower):
-                # Of even and odd functions every second coefficient is zero.
-                below = [(*new[:j], new[j] - 2, *new[j + 1 :]) for j in range(axes) if new[j] > 1]
-                found[new] = max(sizes[one] for one in [*lower, *below])
-    return found
+def grown(
+    indices: np.ndarray, coefficients: np.ndarray, shares: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """The list with the fewest neighbours that explain half of what all would of the residual (Dörfler, 1996), and as
+    many next to the largest coefficients: what a product explains by itself, others may explain, too.
+
+    `shares` is what each neighbour explains.
+    """
+    near, largest = neighbours(indices, coefficients)
+    share = shares(near)
+    most = max(int((SPARSE_GROWTH - 1) * len(indices) / 2), SPARSE_LEAST)
+    best, next_to = (np.argsort(-score, kind="stable") for score in (share, largest))
+    enough = int(np.searchsorted(np.cumsum(share[best]), SPARSE_EXPLAINED * share.sum())) + 1
+    count = int(np.clip(enough, SPARSE_LEAST, most))
+    chosen = np.union1d(best[:count], next_to[:count])
+    return np.array(sorted([*indices.tolist(), *near[chosen].tolist()]))
 
 
-def solved(problem: Problem, indices: np.ndarray) -> SparseSeries:
-    """Least squares over scattered points of the equations and the conditions."""
+class Rows:
+    """Scattered points of the equations and the conditions, enough for a list of `width` products."""
+
+    def __init__(self, problem: Problem, width: int) -> None:
+        self.problem, draw, axes = problem, _draw(width), len(problem.axes)
+        half = max(SPARSE_ROWS * width * len(problem.unknowns), SPARSE_POINTS) / 2
+        inner, outer = int(half / len(problem.equations)) + 1, int(half / max(len(problem.conditions), 1)) + 1
+        self.parts: list[tuple[Relation, np.ndarray]] = [
+            (equation, inside(problem, range(axes), inner, draw)[:inner]) for equation in problem.equations
+        ] + [
+            (c, on_condition(problem, c, max(outer, axes), draw)[: max(outer, axes)])
+            for c in problem.conditions
+        ]
+        self.scales = [1.0] * len(self.parts)
+
+    def of(self, form: SparseSeries) -> np.ndarray:
+        """A row for each point, a column for each field and product."""
+        blocks = [
+            scale * self._block(form, *part) for scale, part in zip(self.scales, self.parts, strict=True)
+        ]
+        return np.concatenate(blocks)
+
+    def weigh(self, form: SparseSeries) -> None:
+        """An equation counts by the size of its rows, or high derivatives would drown the conditions."""
+        for i, (relation, points) in enumerate(self.parts):
+            block = self._block(form, relation, points)
+            size = float(np.median(np.linalg.norm(block, axis=1))) / np.sqrt(len(form.indices))
+            self.scales[i] = CONDITION_WEIGHT if isinstance(relation, Condition) else 1 / max(1.0, size)
+
+    @property
+    def given(self) -> np.ndarray:
+        found = []
+        for scale, (relation, points) in zip(self.scales, self.parts, strict=True):
+            source = evaluate(self.problem.value(relation.source), coordinates(self.problem, points), np)
+            found.append(scale * np.broadcast_to(source, len(points)))
+        return np.concatenate(found)
+
+    def _block(self, form: SparseSeries, relation: Relation, points: np.ndarray) -> np.ndarray:
+        problem, width = self.problem, len(form.indices)
+        values = coordinates(problem, points)
+        block = np.zeros((len(points), width * len(problem.unknowns)))
+        for symbol, jet in relation.jets.items():
+            at = points.copy()
+            for i, place in enumerate(jet.place):
+                if place is not None:
+                    at[:, i] = float(problem.value(place))
+            slope = evaluate(problem.value(relation.coefficient(symbol)), values, np)
+            start = width * problem.unknowns.index(jet.field)
+            block[:, start : start + width] += np.broadcast_to(slope, len(points))[:, None] * form.table(
+                at, jet.orders
+            )
+        return block
+
+
+def solved(problem: Problem, indices: np.ndarray) -> tuple[SparseSeries, Callable[[np.ndarray], np.ndarray]]:
+    """Least squares over scattered points; and what other products would explain of the residual that is left."""
     ends = tuple(axis.lo for axis in problem.axes), tuple(axis.hi for axis in problem.axes)
-    fields = len(problem.unknowns)
-    form = SparseSeries(np.zeros((len(indices), fields)), indices, np.full(fields + 1, np.nan), *ends)
-    draw = _draw(len(indices))
-    rows: list[np.ndarray] = []
-    right: list[np.ndarray] = []
-    total = SPARSE_ROWS * len(indices) * fields
-    faces = len(problem.conditions)
-    for equation in problem.equations:
-        count = int(total / len(problem.equations) / 2) + 1
-        points = inside(problem, range(len(problem.axes)), count, draw)[:count]
-        _append(problem, form, equation, points, 1.0, rows, right)
-    for condition in problem.conditions:
-        count = max(int(total / 2 / faces) + 1, len(problem.axes))
-        points = on_condition(problem, condition, count, draw)[:count]
-        _append(problem, form, condition, points, CONDITION_WEIGHT, rows, right)
-    matrix, given = np.concatenate(rows), np.concatenate(right)
-    norms = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
+    fields, rows = len(problem.unknowns), Rows(problem, len(indices))
+
+    def form(which: np.ndarray) -> SparseSeries:
+        return SparseSeries(np.zeros((len(which), fields)), which, np.full(fields + 1, np.nan), *ends)
+
+    own = form(indices)
+    rows.weigh(own)
+    given, matrix = rows.given, rows.of(own)
     with one_thread():
-        found = scipy.linalg.lstsq(matrix / norms, given, cond=1e-14, lapack_driver="gelsy")[0] / norms
-    return replace(form, coefficients=found.reshape(fields, -1).T)
+        found, _ = least_squares(matrix.copy(), -given, orthogonal=True)
+    left = given - matrix @ found
+
+    def shares(near: np.ndarray) -> np.ndarray:
+        size = max(1, BLOCK // len(left))
+        parts = [_explained(rows.of(form(near[i : i + size])), left) for i in range(0, len(near), size)]
+        return np.concatenate([part.reshape(fields, -1).max(axis=0) for part in parts])
+
+    return replace(own, coefficients=found.reshape(fields, -1).T), shares
+
+
+def _explained(columns: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """(c · r)²/(‖c‖ ‖r‖)² of every column c."""
+    norms = np.maximum(np.einsum("ij,ij->j", columns, columns), 1e-300)
+    return np.asarray((left @ columns) ** 2 / norms / max(float(left @ left), 1e-300))
 
 
 def _draw(seed: int) -> Any:
@@ -167,41 +240,10 @@ def _draw(seed: int) -> Any:
     return lambda count, columns: rng.random((count, columns))
 
 
-def _append(
-    problem: Problem,
-    form: SparseSeries,
-    relation: Relation,
-    points: np.ndarray,
-    weight: float,
-    rows: list[np.ndarray],
-    right: list[np.ndarray],
-) -> None:
-    values = coordinates(problem, points)
-    width = len(form.indices)
-    block = np.zeros((len(points), width * len(problem.unknowns)))
-    for symbol, jet in relation.jets.items():
-        at = points.copy()
-        for i, place in enumerate(jet.place):
-            if place is not None:
-                at[:, i] = float(problem.value(place))
-        slope = np.broadcast_to(
-            evaluate(problem.value(relation.coefficient(symbol)), values, np), len(points)
-        )
-        start = width * problem.unknowns.index(jet.field)
-        block[:, start : start + width] += slope[:, None] * form.table(at, jet.orders)
-    # An equation counts by the size of its rows, or high derivatives would drown the conditions.
-    size = float(np.median(np.linalg.norm(block, axis=1))) / np.sqrt(width)
-    scale = weight if isinstance(relation, Condition) else weight / max(1.0, size)
-    rows.append(scale * block)
-    right.append(scale * np.broadcast_to(evaluate(problem.value(relation.source), values, np), len(points)))
-
-
 def _error(problem: Problem, found: SparseSeries, before: SparseSeries | None) -> np.ndarray:
     """What the list before this one differs by: of each field and of all."""
     if before is None:
         return np.full(len(problem.unknowns) + 1, np.nan)
-    points, value = interior_points(problem, 1024), (0,) * len(problem.axes)
-    own, other = (form.jets(points, [value])[value] for form in (found, before))
-    sizes, gaps = np.linalg.norm(own, axis=0), np.linalg.norm(own - other, axis=0)
-    scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
-    return np.array([*(gaps / scale), np.linalg.norm(gaps) / max(float(np.linalg.norm(sizes)), 1e-300)])
+    points = interior_points(problem)
+    own = values(found, points)
+    return relative(own - values(before, points), own)

@@ -44,13 +44,13 @@ class Adams:
         """Whether steps of h are stable where N changes by ρ y along each mode."""
         return float(np.max(h * rho * self.evolution.mean_of_decay(h))) < BEARS
 
-    def step(self, t: float, y: Any, h: float) -> tuple[Any, Any]:
-        """y(t + h), and what its error is judged by."""
+    def step(self, t: float, y: Any, h: float, single: bool = False) -> tuple[Any, Any]:
+        """y(t + h), and what its error is judged by; `single`: by the one-step method in any case."""
         if not self.times or self.times[-1] != t:
             self.times, self.values = self.times[1 - VALUES :], self.values[1 - VALUES :]
             self.times.append(t)
             self.values.append(self.evolution.rest(t, y))
-        if len(self.times) < VALUES:
+        if single or len(self.times) < VALUES:
             return self.evolution.extrapolated(t, y, h, self.values[-1])
         return multistep(self.evolution, self.weights(h), t, y, h, self.values)
 

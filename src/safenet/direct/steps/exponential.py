@@ -41,6 +41,7 @@ class Evolution:
         self.count, self.evaluations = len(self.system.evolving), 0
         self.places = places_of(problem, self.system)
         self._steps: dict[float, tuple[Any, ...]] = {}
+        self._decays: dict[float, np.ndarray] = {}
         self._eliminate()
         axes = [axis.symbol for axis in problem.axes]
         fluxes = Fluxes(self.system)
@@ -161,7 +162,9 @@ class Evolution:
 
     def mean_of_decay(self, h: float) -> np.ndarray:
         """|φ₁(hλ)|, the largest over the eigenvalues λ of L along each mode: what L leaves of a constant N."""
-        return np.asarray(np.abs(phi(h * self._eigenvalues, 2)[1]).max(axis=-1))
+        if h not in self._decays:
+            self._decays[h] = np.abs(phi(h * self._eigenvalues, 2)[1]).max(axis=-1)
+        return self._decays[h]
 
     # ---- steps
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from ...problem.facts.semilinear import Semilinear
-from ...problem.jets import Orders
+from ...problem.jets import Orders, along
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Fluxes:
         self._plain = {column: symbol for symbol, (column, orders) in self._jets.items() if not sum(orders)}
         axes = len(system.jets[0][2]) if system.jets else 0
         self._none = (0,) * axes
-        self._along = [tuple(int(i == j) for j in range(axes)) for i in range(axes)]
+        self._along = [along(i, axes) for i in range(axes)]
         self._steady = _steady(system, self._along)
         collected: dict[tuple[int, Orders], list[sp.Expr]] = {}
         for row, rest in enumerate(system.rest):

@@ -1,14 +1,16 @@
 """Smooth solutions on boxes that repeat, or that parity continues: Fourier grids and exponential steps.
 
-A first run finds the modes, from the tail of the spectrum, and the steps, from the error of each. A second has half of
-each step and more modes. Its error is the difference of the two divided by 2⁵ − 1, as the steps are of order 5.
+A first run finds the modes, from the tail of the spectrum, and the steps, from the error of each. A second has steps
+shorter by r, at most half as long, and more modes. Its error is the difference of the two divided by r⁵ − 1, as the
+steps are of order 5. What r has to be is told by the errors of the first run's steps, added: where stability and not
+accuracy decided their length, it is near 1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +35,7 @@ from ..thresholds import (
     FOURIER_LOOSE,
     FOURIER_MORE,
     FOURIER_PATIENCE,
+    FOURIER_RATIOS,
     FOURIER_SAFER,
     FOURIER_SPLITS,
     FOURIER_TAIL,
@@ -47,6 +50,7 @@ from ..thresholds import (
 from .adams import VALUES, Adams
 from .exponential import Evolution, beginning, check_pins
 from .recorder import Recorder
+from .trail import Trail
 from .waves import Waves
 
 ORDER = 5  # of the error over all steps, at least: the corrector's is 6
@@ -128,9 +132,9 @@ class Fourier:
                 yield one
 
     def _level(self, march: _March) -> Iterator[Direct]:
-        """Runs with halved steps until the difference between two is small enough."""
+        """Runs with shorter steps until the difference between two is small enough."""
         try:
-            with one_thread():  # small products only
+            with one_thread(scipy=False):  # small products only
                 trail = march.explore()
         except KeyboardInterrupt:  # what there is of it is kept
             if (form := march.recorded()) is not None:
@@ -142,18 +146,18 @@ class Fourier:
             return
         kept = Direct(trail.form, iterations=iterations, evaluations=march.evaluations)
         yield kept
-        parts, before = 2, 1
+        ratio = _shorter(trail.local / march.solver.tolerance)
         for split in range(1, FOURIER_SPLITS + 1):
-            with one_thread():
-                finer = march.repeat(trail, parts)
-            iterations += len(trail.steps) * parts
+            with one_thread(scipy=False):
+                finer = march.repeat(trail, ratio)
+            iterations += len(finer.steps)
             if finer.ended:
                 yield march.end(finer, kept)
                 return
-            gain = (parts / before) ** ORDER - 1
-            error = np.hypot(finer.differences(trail) / gain, max(finer.represented, finer.tail))
-            more = _parts(parts, float(error.max()) / march.solver.tolerance)
-            dear = more / parts * march.last > MORE_DIGITS * march.solver.work
+            gain = ratio**ORDER - 1
+            error = np.hypot(finer.differences(trail) / gain, np.maximum(finer.represented, finer.tail))
+            ratio = _shorter(float(error.max()) / march.solver.tolerance)
+            dear = ratio * march.last > MORE_DIGITS * march.solver.work
             done = float(error.max()) < march.solver.tolerance or split == FOURIER_SPLITS or dear
             trail = finer
             found = replace(trail.form, error=error)
@@ -164,9 +168,8 @@ class Fourier:
                 march.evaluations,
                 done=done,
                 final=done,
-                reason=_reached(march, parts * len(trail.steps), float(error.max())),
+                reason=_reached(march, len(trail.steps), float(error.max())),
             )
-            before, parts = parts, more
             march.monitor.level(found.parameters, float(error[-1]))
             yield kept
             if done:
@@ -196,31 +199,6 @@ def first_waves(problem: Problem, tolerance: float, most: int) -> Waves | None:
         if not rough.any():
             return waves
         modes = [math.ceil(FOURIER_MORE * m) if more else m for m, more in zip(modes, rough, strict=True)]
-
-
-@dataclass
-class Trail:
-    """A run: its steps, its modes at the end, its states at some of the steps, and what was recorded."""
-
-    steps: list[tuple[float, float]]  # beginning and length
-    waves: Waves
-    form: Any = None
-    snapshots: dict[int, tuple[Waves, np.ndarray]] = field(default_factory=dict)
-    represented: float = 0.0
-    tail: float = 0.0
-    ended: str = ""  # why it did not reach the end: "stopped", "cost", "modes", "failed"
-    t: float = 0.0
-
-    def differences(self, rougher: Trail) -> np.ndarray:
-        """The relative difference of the unknowns between two runs, over their snapshots: of each, and of all."""
-        apart, sizes = np.zeros(1), np.zeros(1)
-        for index, (waves, state) in self.snapshots.items():
-            other_waves, other = rougher.snapshots[index]
-            space = tuple(range(1, state.ndim))
-            apart = apart + np.sum(np.abs(state - other_waves.onto(waves, other)) ** 2, axis=space)
-            sizes = sizes + np.sum(np.abs(state) ** 2, axis=space)
-        scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
-        return np.sqrt([*(apart / scale), apart.sum() / max(float(sizes.sum()), 1e-300)])
 
 
 class _March:
@@ -278,6 +256,7 @@ class _March:
                 continue
             y, place, calm = after, place + unit // 2**level, calm + 1
             trail.steps.append((t, h))
+            trail.local += error
             state = evolution.unknowns(t + h, y)
             recorder.add(t + h, state, waves)
             if len(trail.steps) % stride == 0:
@@ -308,25 +287,29 @@ class _March:
         )
         return replace(waves, modes=tuple(modes))
 
-    def repeat(self, rough: Trail, parts: int) -> Trail:
-        """The steps of the first run in so many parts each, with more modes from the beginning."""
-        # A spectrum that falls like e^{−ck}: so many more modes that the tail, too, falls as if steps were halved.
-        more = 1 + ORDER * math.log(2) / -math.log(FOURIER_TAIL * self.solver.tolerance)
+    def repeat(self, rough: Trail, ratio: float) -> Trail:
+        """The steps of another run, shorter by this ratio, with more modes from the beginning.
+
+        Each by the method of the first run: its difference says how errors fall only where both are of one kind.
+        """
+        # A spectrum that falls like e^{−ck}: so many more modes that the tail, too, falls by ratio^5.
+        more = 1 + ORDER * math.log(ratio) / -math.log(FOURIER_TAIL * self.solver.tolerance)
         waves = replace(rough.waves, modes=tuple(math.ceil(more * m) for m in rough.waves.modes))
         evolution = Evolution(self.problem, waves)
         y, adams = evolution.start(), Adams(evolution)
-        trail = Trail(rough.steps, waves, t=self.axis.lo)
+        trail = Trail([], waves, t=self.axis.lo, single=rough.starting)
         recorder = Recorder(0.1 * self.solver.tolerance)
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
-        for number, (t, h) in enumerate(rough.steps, 1):
-            self._show(t, waves)
-            for i in range(parts):
+        for number, steps in rough.refined(ratio):
+            self._show(steps[0][0], waves)
+            for t, h in steps:
                 with np.errstate(all="ignore"):
-                    y, _ = adams.step(t + i * h / parts, y, h / parts)
-                state = evolution.unknowns(t + (i + 1) * h / parts, y)
-                recorder.add(t + (i + 1) * h / parts, state, waves)
+                    y, _ = adams.step(t, y, h, single=t < trail.starting)
+                state = evolution.unknowns(t + h, y)
+                recorder.add(t + h, state, waves)
+            trail.steps += steps
             if number in rough.snapshots:
-                trail.snapshots[number] = waves, state
+                trail.snapshots[len(trail.steps)] = waves, state
             if not np.isfinite(y).all():
                 return self._ended(trail, recorder, "failed", t)
             if self.budget.over():
@@ -334,7 +317,7 @@ class _March:
         self.evaluations += evolution.evaluations
         self.last = _cost(evolution)
         self.cost += self.last
-        trail.form, trail.represented = recorder.form(), recorder.worst
+        trail.form, trail.represented = recorder.form(), recorder.represented
         trail.tail = float(waves.tails(y).max())
         return trail
 
@@ -371,10 +354,10 @@ def _reached(march: _March, steps: int, error: float) -> str:
     return text if error <= tolerance else f"{text}, and not the tolerance of {tolerance:.0e}"
 
 
-def _parts(parts: int, times: float) -> int:
-    """Into how many parts steps are divided where the error is so many times the tolerance: at most twice as many."""
-    wanted = math.ceil(1.1 * parts * max(times, 1.0) ** (1 / ORDER)) if np.isfinite(times) else 2 * parts
-    return min(max(wanted, parts + 1), 2 * parts)
+def _shorter(times: float) -> float:
+    """By what ratio steps are shortened where the error is so many times the tolerance."""
+    wanted = 1.1 * max(times, 1.0) ** (1 / ORDER) if np.isfinite(times) else FOURIER_RATIOS[1]
+    return min(max(wanted, FOURIER_RATIOS[0]), FOURIER_RATIOS[1])
 
 
 def _levels(times: float) -> int:

@@ -7,8 +7,9 @@ run to run that of the tightest, whose steps are kept as polynomials.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -98,7 +99,7 @@ class Integrate:
         system, state = System.of(problem), Direct()
         tightest = max(TIGHTEST, _blurred(problem))
         tolerances = sorted({max(self.tolerance * share, tightest) for share in LOOSE_TO_TIGHT}, reverse=True)
-        times, tightening = interior_points(problem, 1024), Tightening()
+        times, tightening = interior_points(problem), Tightening()
         atol, stiff = np.full(len(system.start), FIRST_ATOL * max(np.abs(system.start).max(), 1.0)), False
         while tolerances:
             rtol = tolerances.pop(0)
@@ -164,7 +165,7 @@ class System:
         slopes = [rate.diff(y) for rate in system.rates for y in system.state]
         self._slopes = compiled(slopes, names, scalar=True)
         self._all_rates = compiled(system.rates, names)
-        self._derivatives = _derivatives(system)
+        self._system = system
         # Nothing in the data as wide as narrow() leaves it may lie between the stages of a step.
         driven = any(system.time in rate.free_symbols for rate in system.rates)
         self.longest = (span[-1] - span[0]) / LEAST_STEPS if driven else np.inf
@@ -176,6 +177,10 @@ class System:
     def of(problem: Problem) -> System:
         axis, (places,) = problem.axes[0], breaks(problem)
         return System(first_order(problem), (axis.lo, *places, axis.hi))
+
+    @cached_property
+    def _derivatives(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        return _derivatives(self._system)
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         self.evaluations += 1
@@ -336,7 +341,7 @@ class System:
         return np.concatenate(pieces)
 
 
-def _derivatives(system: FirstOrder) -> Any:
+def _derivatives(system: FirstOrder) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """(times, states) → u, u′, …, u^(m) of each field at every node, (nodes, fields, m + 1)."""
     fields = [[system.state[place]] for place in system.places]
     while len(fields[0]) <= HERMITE_MOST:

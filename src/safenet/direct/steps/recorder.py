@@ -13,10 +13,14 @@ MEMORY = 2**25  # numbers that wait to be fitted
 
 
 class Recorder:
-    """Takes the states of a run one by one; `worst` is the largest error of a fit, relative to each field."""
+    """Takes the states of a run one by one."""
 
     def __init__(self, allowed: float) -> None:
-        self.allowed, self.worst = allowed, 0.0
+        self.allowed = allowed
+        self._missed, self._whole = (
+            np.zeros(1),
+            np.zeros(1),
+        )  # ∫ of the squares of what fits miss, and of the fields
         self.times: list[float] = []
         self.states: list[np.ndarray] = []
         self.waves: Waves | None = None
@@ -44,14 +48,15 @@ class Recorder:
         fit = _fitting(z)
         coefficients = np.tensordot(fit, states, axes=1)
         table = np.polynomial.chebyshev.chebvander(z, len(fit) - 1)
-        left = _energy(np.tensordot(table, coefficients, axes=1) - states)
-        error = float(np.max(np.sqrt(left.mean(axis=0)) / np.maximum(self.sizes, 1e-3 * self.sizes.max())))
+        left = _energy(np.tensordot(table, coefficients, axes=1) - states).mean(axis=0)
+        error = float(np.max(np.sqrt(left) / np.maximum(self.sizes, 1e-3 * self.sizes.max())))
         if error > self.allowed and high - low >= 2 * LEAST:
             middle = (low + high) // 2
             self._flush(low, middle)
             self._flush(middle, high)
             return
-        self.worst = max(self.worst, error)
+        self._missed = self._missed + (t[-1] - t[0]) * left
+        self._whole = self._whole + (t[-1] - t[0]) * _energy(states).mean(axis=0)
         assert self.waves is not None
         whole = np.zeros((DEGREE + 1, *coefficients.shape[1:]), complex)
         whole[: len(coefficients)] = coefficients
@@ -59,6 +64,13 @@ class Recorder:
         self.ends = self.ends or [float(t[0])]
         self.ends.append(float(t[-1]))
         self.pieces.append((self.waves, fields))
+
+    @property
+    def represented(self) -> np.ndarray:
+        """‖fit − u‖/‖u‖ over all time: of each field, and of all."""
+        scale = np.where(self._whole > 0, self._whole, max(float(self._whole.max()), 1e-300))
+        together = self._missed.sum() / max(float(self._whole.sum()), 1e-300)
+        return np.sqrt([*(self._missed / scale), together])
 
     def form(self, error: np.ndarray | None = None) -> TimePieces | None:
         """What has been recorded so far; nothing of it is recorded again."""

@@ -10,17 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...measure.relative import relative
 from ..thresholds import GAIN, NO_DIGIT, SLACK
 
 EPS = float(np.finfo(float).eps)
-
-
-def relative(difference: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """‖difference‖/‖values‖ of each field, then of all together; a field that is zero is measured by the largest."""
-    sizes, errors = np.linalg.norm(values, axis=0), np.linalg.norm(difference, axis=0)
-    scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
-    together = np.linalg.norm(difference) / max(float(np.linalg.norm(values)), 1e-300)
-    return np.asarray([*(errors / scale), together])
 
 
 @dataclass

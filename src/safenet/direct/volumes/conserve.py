@@ -17,8 +17,9 @@ import numpy as np
 
 from ...errors import SafeNetError
 from ...fields.averages import Averages
-from ...fields.field import jets
+from ...fields.field import values
 from ...measure.heldout import interior_points
+from ...measure.relative import TINY, shares
 from ...problem import Problem
 from ...problem.facts.conservation import conservation
 from ...problem.facts.fact import fact
@@ -183,11 +184,10 @@ def _too_many(problem: Problem, across: int) -> bool:
 
 def _apart(problem: Problem, one: Any, other: Any) -> np.ndarray:
     """mean |u − v| / mean |u| over scattered points: of each field, and of all."""
-    points, value = interior_points(problem, VOLUME_POINTS), (0,) * len(problem.axes)
-    first, second = (np.asarray(jets(form, points, [value])[value]) for form in (one, other))
+    points = interior_points(problem, VOLUME_POINTS)
+    first, second = values(one, points), values(other, points)
     sizes, gaps = np.mean(np.abs(first), axis=0), np.mean(np.abs(first - second), axis=0)
-    scale = np.where(sizes > 0, sizes, max(float(sizes.max()), 1e-300))
-    return np.array([*(gaps / scale), gaps.sum() / max(float(sizes.sum()), 1e-300)])
+    return shares(gaps, sizes, gaps.sum() / max(float(sizes.sum()), TINY))
 
 
 @fact

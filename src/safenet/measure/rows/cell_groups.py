@@ -19,7 +19,7 @@ import sympy as sp
 
 from ...fields.basis import AxisBasis
 from ...fields.cells import Cell, shared_faces
-from ...fields.field import jets
+from ...fields.field import values
 from ...problem import Condition, Problem, Relation
 from ...problem.jets import Orders, coordinate
 from ..thresholds import CLOSE, CUT_ENOUGH, CUT_MORE, CUT_MOST, INWARD, STEEPNESS
@@ -161,7 +161,7 @@ class CellGroups:
             factors[symbol] = np.prod((2 / (box[..., 1] - box[..., 0])) ** np.array(term.orders), axis=1)
             if self.base is not None:
                 every = np.concatenate([piece.points[term.side] for piece in pieces])
-                jet = np.asarray(jets(self.base, every, [term.orders])[term.orders])
+                jet = values(self.base, every, term.orders)
                 known[symbol] = jet[:, term.field].reshape(len(pieces), -1)
         weights = np.stack([piece.weights for piece in pieces])
         target = np.stack([np.broadcast_to(piece.target, piece.weights.shape) for piece in pieces])

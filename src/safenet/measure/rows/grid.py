@@ -28,6 +28,7 @@ from ...problem.jets import Jet
 from ..thresholds import DEGENERATE, ENOUGH, FORCING, KRYLOV, RESTARTS
 from .grid_conditions import on_faces, periodic, pins
 from .grid_lines import Line, along, each, radau
+from .grid_pressure import Schur, pressure
 from .relation import Formula
 
 # (field, time order, nodes of each space axis) -> values at the slab's start on their grid.
@@ -101,6 +102,8 @@ class TensorRows:
         self._inverses = [[inverse for _, inverse in axes] for axes in found]
         self._oscillating = any(np.iscomplexobj(v) for axes in self._vectors for v in axes)
         self._owner = self._owners()
+        self._pressure = pressure(problem, self._owner, self.lines)
+        self._carried = [f for f in fields if f != self._pressure]
 
     @property
     def unknowns(self) -> int:
@@ -240,7 +243,11 @@ class TensorRows:
             {s: np.broadcast_to(slope, self.shape[1:]) for s, slope in formula.slopes_at(at).items()}
             for formula in self.equations
         ]
-        self._factor = self._symbol([{s: float(c.mean()) for s, c in row.items()} for row in slopes])
+        means = [{s: float(c.mean()) for s, c in row.items()} for row in slopes]
+        self._factor = self._symbol(means)
+        if self._pressure is not None:
+            carried = self.problem, self._owner, self.lines
+            self._schur = Schur(*carried, self._pressure, means, self._rates)
 
         def product(direction: np.ndarray) -> np.ndarray:
             self.products += 1
@@ -285,20 +292,20 @@ class TensorRows:
 
     def _symbol(self, means: list[dict[sp.Symbol, float]]) -> np.ndarray:
         """The inverse of Σ_α c̄_α μ^α λ^α over the fields, for every mode in space and time."""
-        count = len(self.problem.unknowns)
+        count = len(self._carried)
         matrix = np.zeros((*self.shape[1:], count, count), dtype=complex)
-        for e, row in enumerate(means):
-            owner = self._owner[e]
+        rows = [(owner, row) for owner, row in zip(self._owner, means, strict=True) if owner in self._carried]
+        for e, (owner, row) in enumerate(rows):
             for symbol, mean in row.items():
                 jet = self.jets[symbol]
                 f = self.problem.unknowns.index(jet.field)
-                if self.lines[f] != self.lines[owner]:
+                if f not in self._carried or self.lines[f] != self.lines[owner]:
                     continue
                 factors = [
                     np.einsum("ij,ji->i", self._inverses[f][i] @ self.lines[f][i].derivative(order), v)
                     for i, (v, order) in enumerate(zip(self._vectors[f], jet.orders, strict=False))
                 ]
-                matrix[..., e, f] += mean * reduce(
+                matrix[..., e, self._carried.index(f)] += mean * reduce(
                     np.multiply.outer, [*factors, self._rates ** jet.orders[-1]]
                 )
         size = np.abs(matrix).max(axis=(-2, -1), keepdims=True)
@@ -312,10 +319,20 @@ class TensorRows:
         return np.asarray(inverse / np.maximum(size, 1e-300))
 
     def _preconditioned(self, rows: np.ndarray) -> np.ndarray:
+        if self._pressure is not None:
+            modes = self._schur.solve(along(self._unstaged, rows, -1), self._inverted)
+            return along(self._stages, modes, -1).real.ravel()
         there = [each([*self._inverses[self._owner[e]], self._unstaged], row) for e, row in enumerate(rows)]
         modes = along(self._stages, np.einsum("...fe,e...->f...", self._factor, np.stack(there)), -1)
         modes = modes if self._oscillating else modes.real
         return np.stack([each(self._vectors[f], mode).real for f, mode in enumerate(modes)]).ravel()
+
+    def _inverted(self, rows: np.ndarray) -> np.ndarray:
+        """The same of all fields but a pressure, and of modes in time."""
+        owners = [owner for owner in self._owner if owner in self._carried]
+        there = [each(self._inverses[owner], row) for owner, row in zip(owners, rows, strict=True)]
+        modes = np.einsum("...fe,e...->f...", self._factor, np.stack(there))
+        return np.stack([each(self._vectors[f], mode) for f, mode in zip(self._carried, modes, strict=True)])
 
     def form(self, values: np.ndarray) -> LinearForm:
         """The values as coefficients, in time too."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...fields.series import LinearForm
 from ...problem import Condition, Problem
+from ...problem.facts.fact import fact
 from ...problem.facts.posedness import only_differences
 from ...problem.facts.structure import axis_kinds, breaks
 
@@ -52,24 +55,35 @@ def _face_obstacle(problem: Problem, axis: int) -> str | None:
             return f"the condition {condition.text} is not one on u and its normal derivatives alone"
     for name in problem.unknowns:
         count = len(on_faces(problem, axis, name))
-        if count != problem.order(axis, name):
+        walled = count == 0 and problem.order(axis, name) == 1 and _floating(problem, name)
+        if count != problem.order(axis, name) and not walled:
             return f"{name} has {count} conditions in {problem.axis_names[axis]}"
     return None
 
 
+@fact
 def pins(problem: Problem) -> dict[int, Condition]:
-    """p(x₀, t) = g, by field: what fixes the constant of an unknown of which all else says only derivatives."""
-    found = {}
+    """p(x₀, y₀, t) = g, by field: what fixes the constant of an unknown of which all else says only derivatives."""
+    found: dict[int, Condition] = {}
+    if len(problem.axes) < 3:
+        return found  # on a line a point is a face
     for f, name in enumerate(problem.unknowns):
         given = [
             c
             for c in problem.conditions
             if set(c.free) <= {len(problem.axes) - 1} and field_of(c) == name and _simple(problem, c, -1)
         ]
-        rest = (relation for relation in (*problem.equations, *problem.conditions) if relation not in given)
-        if len(given) == 1 and not problem.time_order(name) and all(only_differences(r, name) for r in rest):
+        if len(given) == 1 and _floating(problem, name, given):
             found[f] = given[0]
     return found
+
+
+def _floating(problem: Problem, name: str, given: Sequence[Condition] | None = None) -> bool:
+    """Whether all but `given` (its value at a point, by default) says only derivatives of an unknown: a pressure."""
+    if given is None:
+        given = [c for f, c in pins(problem).items() if problem.unknowns[f] == name]
+    rest = (relation for relation in (*problem.equations, *problem.conditions) if relation not in given)
+    return not problem.time_order(name) and all(only_differences(r, name) for r in rest)
 
 
 def periodic(problem: Problem, axis: int) -> bool:
@@ -85,7 +99,8 @@ def on_faces(problem: Problem, axis: int, name: str | None = None) -> list[Condi
     """The conditions on the two faces of an axis, all or an unknown's, that a basis does not fulfil by itself."""
     if periodic(problem, axis):
         return []
-    given = [c for c in problem.conditions if not c.initial and axis not in c.free]
+    pinned = pins(problem).values()
+    given = [c for c in problem.conditions if not c.initial and axis not in c.free and c not in pinned]
     return given if name is None else [c for c in given if field_of(c) == name]
 
 

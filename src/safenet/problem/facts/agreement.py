@@ -69,44 +69,69 @@ class Clash:
 @fact
 def clashes(problem: Problem) -> tuple[Clash, ...]:
     """The faces whose values, or equality at both ends, the initial values do not have: u jumps there at the start."""
-    if problem.time is None or problem.region is not None:
-        return ()
-    begin, found = problem.axes[problem.time], []
-    starts = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
-    for face in problem.conditions:
-        known = all(not any(jet.orders) and jet.field in starts for jet in face.jets.values())
-        if face.initial or problem.time not in face.free or not known:
-            continue
-        along = _some_points(problem, face)
+    return tuple(_missed(problem, order=0))
+
+
+@fact
+def bends(problem: Problem) -> tuple[Clash, ...]:
+    """The faces whose slope, or balance of slope and value, the initial values do not have: u bends there at the
+    start."""
+    return tuple(_missed(problem, order=1))
+
+
+def _missed(problem: Problem, order: int) -> Iterator[Clash]:
+    for face, starts in _begun(problem, order):
+        if any(_to_be_found(problem, part) for part in (face.residual, *starts.values())):
+            continue  # what is found from data meets the faces, to as many digits as it has
+        begin, along = problem.axes[-1], _some_points(problem, face)
         at = {**along, begin.symbol: np.asarray(begin.lo)}
+        residual = problem.value(face.residual)
         with _whatever_comes():
-            begun = {s: evaluate(starts[j.field], at_place(problem, j, at), np) for s, j in face.jets.items()}
-            residual = problem.value(face.residual)
+            begun = {s: evaluate(starts[s], at_place(problem, jet, at), np) for s, jet in face.jets.items()}
             gap, *sizes = (_largest(part, at | begun) for part in (residual, *sp.Add.make_args(residual)))
-            sizes += [_largest(starts[jet.field], at) for jet in face.jets.values()]
+            sizes += [_largest(start, at) for start in starts.values()]
             if _jump(gap, sizes, [_largest(part, along | begun) for part in sp.Add.make_args(residual)]):
-                found.append(Clash(face, gap))
-    return tuple(found)
+                yield Clash(face, gap)
 
 
 def meetings(problem: Problem) -> list[tuple[sp.Expr, dict[sp.Symbol, Any]]]:
     """What unknown functions must make zero, at points, so that initial values meet those of the faces."""
-    if problem.time is None or problem.region is not None:
-        return []
-    begin, found = problem.axes[problem.time], []
-    starts = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
-    for face in problem.conditions:
-        known = all(not any(jet.orders) and jet.field in starts for jet in face.jets.values())
-        if face.initial or problem.time not in face.free or not known:
-            continue
-        begun = {}
+    found = []
+    for face, starts in _begun(problem, order=0):
+        begin, begun = problem.axes[-1], {}
         for symbol, jet in face.jets.items():
             places = zip(problem.axes, jet.place, strict=True)
-            begun[symbol] = starts[jet.field].xreplace({a.symbol: x for a, x in places if x is not None})
+            begun[symbol] = starts[symbol].xreplace({a.symbol: x for a, x in places if x is not None})
         gap = problem.value(face.residual).xreplace(begun)
-        if any(node.table.name in problem.curves for node in gap.atoms(Tabulated)):
+        if _to_be_found(problem, gap):
             found.append((gap, {**_some_points(problem, face), begin.symbol: np.full(4, begin.lo)}))
     return found
+
+
+def _begun(problem: Problem, order: int) -> Iterator[tuple[Condition, dict[sp.Symbol, sp.Expr]]]:
+    """The faces on derivatives in space of this order, lower ones beside it, and what each jet is at the beginning."""
+    if problem.time is None or problem.region is not None:
+        return
+    initial = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
+    for face in problem.conditions:
+        jets = face.jets.items()
+        known = all(jet.field in initial and not jet.orders[problem.time] for _, jet in jets)
+        if face.initial or problem.time not in face.free or not known:
+            continue
+        if max(sum(jet.orders) for _, jet in jets) == order:
+            yield face, {symbol: _slope(problem, initial[jet.field], jet.orders) for symbol, jet in jets}
+
+
+def _to_be_found(problem: Problem, expression: sp.Expr) -> bool:
+    """Whether an unknown function is in it."""
+    return any(node.table.name in problem.curves for node in expression.atoms(Tabulated))
+
+
+def _slope(problem: Problem, g: sp.Expr, orders: tuple[int, ...]) -> sp.Expr:
+    """∂^orders g"""
+    for axis, order in zip(problem.axes, orders, strict=True):
+        g = g.diff(axis.symbol, order) if order else g
+    return g
 
 
 @fact

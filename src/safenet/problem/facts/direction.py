@@ -14,6 +14,7 @@ import sympy as sp
 
 from ...errors import SafeNetError
 from ..evaluate import evaluate
+from ..jets import along
 from ..problem import Problem
 from .fact import fact
 from .structure import axis_kinds
@@ -138,7 +139,7 @@ def entering(problem: Problem) -> tuple[str, ...]:
     orders = {jet.orders: symbol for symbol, jet in equation.jets.items()}
     kinds = next(iter(axis_kinds(problem).values()))
     for i, axis in enumerate(problem.axes):
-        units = [tuple(int(k == n) for k in range(len(problem.axes))) for n in (t, i)]
+        units = [along(n, len(problem.axes)) for n in (t, i)]
         if i == t or problem.order(i) != 1 or kinds[i] == "periodic" or not set(units) <= orders.keys():
             continue
         if any(orders_[i] and sum(orders_) > 1 for orders_ in orders):

@@ -190,7 +190,9 @@ def symbol(problem: Problem) -> Symbol:
         row = dict.fromkeys(problem.unknowns, sp.Integer(0))
         for jet_symbol, jet in equation.jets.items():
             slope = equation.coefficient(jet_symbol).xreplace(dict.fromkeys(equation.jets, sp.Integer(0)))
-            constant = sp.simplify(problem.value(slope))
+            value = problem.value(slope)
+            # A polynomial is constant if its expansion is; only of others simplifying, which takes long, says more.
+            constant = sp.expand(value) if value.is_polynomial() else sp.simplify(value)
             if not constant.is_number or not constant.is_finite:
                 raise SafeNetError(
                     f"the coefficient {constant} of {jet_symbol} in {equation.text} is not constant",

@@ -112,8 +112,8 @@ def _plain(node: sp.Expr) -> bool:
 def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] | None:
     """(boxes (n, axes, 2) of the narrow features, axes of the formula); None where the range cannot be bounded."""
     along = [i for i, axis in enumerate(problem.axes) if axis.symbol in part.free_symbols]
-    boxes = _first(problem, along)
-    settled, ranges = [], []
+    boxes = _within(problem, _first(problem, along))
+    settled, ranges = [boxes[:0]], [np.empty(0)]
     size = 0.0
     for _ in range(ROUNDS):
         low, high = enclosure(part, _symbols(problem, boxes, along))
@@ -127,7 +127,7 @@ def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] |
         small = ~hides & _small(problem, boxes, along)
         settled.append(boxes[small])
         ranges.append(seen[small])
-        boxes = boxes[hides & ~_tiny(problem, boxes, along)]
+        boxes = _within(problem, boxes[hides & ~_tiny(problem, boxes, along)])
         if not len(boxes):
             # Not before the end is it known how large the formula is, and which boxes are flat beside that.
             found = np.concatenate(settled)[np.concatenate(ranges) > FLAT * size]
@@ -153,6 +153,15 @@ def _first(problem: Problem, along: list[int]) -> np.ndarray:
     boxes[:] = [axis.bounds for axis in problem.axes]
     boxes[:, along, 0], boxes[:, along, 1] = lows, highs
     return boxes
+
+
+def _within(problem: Problem, boxes: np.ndarray) -> np.ndarray:
+    """Those that meet the domain: log r is finite in a ring. A distance changes by no more than one goes."""
+    if problem.region is None:
+        return boxes
+    space = boxes[:, : problem.region.dimension]
+    reach = np.linalg.norm(space[..., 1] - space[..., 0], axis=1) / 2
+    return np.asarray(boxes[problem.region.signed_distance(space.mean(axis=2)) <= reach])
 
 
 def _symbols(

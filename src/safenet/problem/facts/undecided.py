@@ -2,6 +2,7 @@
 
 fewer equations than unknowns                             →  an unknown is free
 u_t + H(u_x) = 0 from a kink, or with characteristics that meet  →  no smooth solution; which generalised one?
+a jump at the start of nonlinear equations that are not written for what is conserved  →  which speed has it?
 short waves that grow without bound (Cauchy's problem, heat backwards), nothing given where u enters  →  direction.py
 initial values that an equation without derivatives forbids →  no solution
 data whose range cannot be bounded                        →  something narrow may have been stepped over
@@ -18,6 +19,7 @@ from ...errors import SafeNetError
 from ..evaluate import evaluate
 from ..problem import Problem
 from ..relation import Relation
+from .conservation import conservation
 from .direction import entering, runaway
 from .fact import fact
 from .narrow import narrow
@@ -31,7 +33,8 @@ ROUNDING = 1e-9  # of the terms of an equation: less is the same value, written 
 def undecided(problem: Problem) -> tuple[str, ...]:
     """One sentence for each reason."""
     free = (*_too_few(problem), *entering(problem))
-    return (*free, *_meeting(problem), *runaway(problem), *_inconsistent(problem), *_unbounded(problem))
+    torn = *_meeting(problem), *_unconserved(problem)
+    return (*free, *torn, *runaway(problem), *_inconsistent(problem), *_unbounded(problem))
 
 
 def _too_few(problem: Problem) -> list[str]:
@@ -84,6 +87,41 @@ def _meeting(problem: Problem) -> list[str]:
         f"the characteristics of {equation.text} meet at {t.name} = {t.lo + meet:.4g}: beyond, there is no smooth "
         "solution. Solve to an earlier end, or add a little diffusion."
     ]
+
+
+def _unconserved(problem: Problem) -> list[str]:
+    """u u_t + u² u_x = 0 has the smooth solutions of u_t + u u_x = 0 and other jumps: conserved is u²/2, or u."""
+    jets = [jet for equation in problem.equations for jet in equation.jets.values()]
+    if problem.linear or problem.time != 1 or len(problem.axes) != 2 or any(sum(j.orders) > 1 for j in jets):
+        return []
+    place = _jump(problem)
+    if place is None:
+        return []
+    try:
+        conservation(problem)
+    except SafeNetError:
+        name = problem.axis_names[0]
+        return [
+            f"the initial values jump at {name} = {place:.4g}, and the equations are not written for conserved "
+            "quantities: they do not say how fast the jump moves. Write them so, e.g. u_t + diff(u**2/2, x) = 0, or "
+            "add viscosity."
+        ]
+    return []
+
+
+def _jump(problem: Problem) -> float | None:
+    """A place where initial values differ on both sides."""
+    x = problem.axes[0]
+    for condition in (c for c in problem.conditions if c.initial and c.linear and len(c.jets) == 1):
+        (symbol,) = condition.jets
+        start = problem.value(condition.source / condition.coefficient(symbol))
+        for place in breaks(problem)[0]:
+            sides = place + ROUNDING * x.length * np.array([-1.0, 1.0])
+            with np.errstate(all="ignore"):
+                left, right = np.broadcast_to(evaluate(start, {x.symbol: sides}, np), 2)
+            if abs(right - left) > math.sqrt(ROUNDING) * (abs(left) + abs(right)):
+                return float(place)
+    return None
 
 
 def _first_order(problem: Problem) -> tuple[Relation, sp.Symbol, sp.Expr] | None:

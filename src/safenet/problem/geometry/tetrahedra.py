@@ -64,7 +64,7 @@ def tetrahedra(solid: Solid, size: float, around: int) -> Mesh:
                 gmsh.option.setNumber(option, value)
             gmsh.model.mesh.generate(3)
             gmsh.model.mesh.setOrder(2)
-            gmsh.model.mesh.optimize("HighOrderElastic")
+            gmsh.model.mesh.optimize("HighOrder")  # only around those that bending turned inside out
         except Exception as error:  # Gmsh raises plain exceptions, with its own words
             raise SafeNetError(
                 f"Gmsh makes no tetrahedra of {solid.shape!r}: {str(error)[:200]}",
@@ -85,6 +85,8 @@ def tetrahedra(solid: Solid, size: float, around: int) -> Mesh:
 def _numbered(solid: Solid, nodes: np.ndarray, cells: np.ndarray, sides: np.ndarray) -> Mesh:
     """Corners first; every cell turned right, every side outwards, and with its piece."""
     used, corners = np.unique(cells), np.unique(cells[:, :4])
+    # What was removed may reach beyond the solid, and Gmsh keeps that part of its faces.
+    sides = sides[np.isin(sides, used).all(axis=1)]
     order = np.concatenate([corners, np.setdiff1d(used, corners)])
     index = np.full(len(nodes), -1)
     index[order] = np.arange(len(order))

@@ -1,0 +1,62 @@
+"""A run of exponential steps: where it stepped, what it left at some of its places, and how another differs from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...measure.relative import TINY, shares
+from .adams import VALUES
+from .waves import Waves
+
+
+@dataclass
+class Trail:
+    """A run: its steps, its modes at the end, its states at some of the steps, and what was recorded."""
+
+    steps: list[tuple[float, float]]  # beginning and length
+    waves: Waves
+    form: Any = None
+    snapshots: dict[int, tuple[Waves, np.ndarray]] = field(default_factory=dict)
+    represented: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    tail: float = 0.0
+    local: float = 0.0  # the errors of all steps, added
+    ended: str = ""  # why it did not reach the end: "stopped", "cost", "modes", "failed"
+    t: float = 0.0
+    single: float | None = None  # until when its steps were single ones, where another run decided that
+
+    @property
+    def starting(self) -> float:
+        """Until when steps were single ones: several behind one another need a few values to begin from."""
+        if self.single is not None:
+            return self.single
+        t, h = self.steps[min(VALUES, len(self.steps)) - 1]
+        return t - 1e-9 * h if len(self.steps) >= VALUES else t + h
+
+    def refined(self, ratio: float) -> Iterator[tuple[int, list[tuple[float, float]]]]:
+        """Steps shorter by `ratio` or more, those up to the same place together; behind how many of the old it is.
+
+        Steps of one length between two snapshots are divided as a whole, so that the ratio need not be an integer.
+        """
+        first = 0
+        for number in range(1, len(self.steps) + 1):
+            whole = number == len(self.steps) or self.steps[number][1] != self.steps[first][1]
+            if whole or number in self.snapshots:
+                (t, h), old = self.steps[first], number - first
+                new = math.ceil(ratio * old - 1e-9)
+                yield number, [(t + i * old * h / new, old * h / new) for i in range(new)]
+                first = number
+
+    def differences(self, rougher: Trail) -> np.ndarray:
+        """The relative difference of the unknowns between two runs, over their snapshots: of each, and of all."""
+        apart, sizes = np.zeros(1), np.zeros(1)
+        pairs = zip(self.snapshots.values(), rougher.snapshots.values(), strict=True)
+        for (waves, state), (other_waves, other) in pairs:
+            space = tuple(range(1, state.ndim))
+            apart = apart + np.sum(np.abs(state - other_waves.onto(waves, other)) ** 2, axis=space)
+            sizes = sizes + np.sum(np.abs(state) ** 2, axis=space)
+        return np.asarray(np.sqrt(shares(apart, sizes, apart.sum() / max(float(sizes.sum()), TINY))))
