@@ -30,7 +30,7 @@ class Rows:
             return Rows(matrix, data, 0.0, len(data))
         Q, R = np.linalg.qr(matrix)
         inside = Q.T @ data
-        return Rows(R, inside, max(float(data @ data - inside @ inside), 0.0), len(data))
+        return Rows(R, inside, float(np.sum((data - Q @ inside) ** 2)), len(data))
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def tried(conditions: Rows, data: Rows, scale: np.ndarray, known: bool) -> Trial
     y = data.data - (data.matrix * scale) @ shift
     U, S, Vt = np.linalg.svd(B, full_matrices=False)
     c = U.T @ y
-    beyond = data.beyond + max(float(y @ y - c @ c), 0.0)
+    beyond = data.beyond + float(np.sum((y - U @ c) ** 2))  # a difference of squares would be rounding
     n, r = data.count, len(S)
     lam = RATIOS[:, None]
     spread = S**2 + lam

@@ -18,8 +18,11 @@ from ..run.found import FoundNumber
 from .thresholds import STARTS
 
 
-def read_off(problem: Problem, field: Any, data: Any) -> dict[str, FoundNumber]:
-    """The coordinates that the data have no column for, one value for all points: axis → number with its error."""
+def read_off(problem: Problem, field: Any, data: Any, solved: float | None) -> dict[str, FoundNumber]:
+    """The coordinates that the data have no column for, one value for all points: axis → number with its error.
+
+    `solved` is the relative error of the solution, which does not average out.
+    """
     listed = [one if isinstance(one, Data) else Data(one) for one in data]
     missing = [axis for axis in problem.axes if not any(axis.name in one.columns for one in listed)]
     if not missing:
@@ -45,8 +48,9 @@ def read_off(problem: Problem, field: Any, data: Any) -> dict[str, FoundNumber]:
     freedom = max(len(fit.fun) - len(missing), 1)
     known = all(m.sigma is not None for m in measured)
     s2 = max(float(fit.fun @ fit.fun) / freedom, 1.0 if known else 0.0)
-    C = s2 * np.linalg.pinv(fit.jac.T @ fit.jac)
-    errors = (high - low) * np.sqrt(np.diag(C))
+    size = float(np.linalg.norm(fit.fun + np.concatenate([m.values / _sigma(m) for m in measured])))
+    C = np.linalg.pinv(fit.jac.T @ fit.jac)
+    errors = (high - low) * np.sqrt(np.diag(C) * (s2 + ((solved or 0.0) * size) ** 2))
     values = low + (high - low) * fit.x
     return {
         axis.name: FoundNumber(float(value), float(error))
@@ -62,5 +66,9 @@ def _gap(
     known = jets_at(problem, field, replace(measured, points=points), points)
     known |= {coordinate(VALUE): measured.values}
     gap = np.asarray(evaluate(problem.value(measured.residual), known, np), float)
-    sigma = float(np.sqrt(np.mean(measured.values**2))) or 1.0 if measured.sigma is None else measured.sigma
-    return np.broadcast_to(gap, measured.values.shape) / sigma
+    return np.asarray(np.broadcast_to(gap, measured.values.shape) / _sigma(measured))
+
+
+def _sigma(measured: Measured) -> Any:
+    """σ, or where it is not known the size of the values."""
+    return float(np.sqrt(np.mean(measured.values**2))) or 1.0 if measured.sigma is None else measured.sigma

@@ -1,8 +1,8 @@
 """min over z of Σ (model(z) − value)²/σ²: Gauss–Newton with Levenberg's damping, a direct solve for each z.
 
-The sensitivities ∂model/∂z are differences of the first, roughest pass of the direct solver; at the end all passes run,
-and the same sensitivities correct what the rough pass missed. z are the numbers free of bounds and units
-(`problem.numbers`).
+The start shows which of the solvers in the plan does best. The sensitivities ∂model/∂z are differences of its first,
+roughest pass; at the end all of its passes run, and the same sensitivities correct what the rough pass missed. z are
+the numbers free of bounds and units (`problem.numbers`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..run.budget import Budget
 from ..run.found import Found
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, PhaseRecord
+from .plan import beside_start
 from .statistics import found_numbers
 from .thresholds import (
     ALIKE,
@@ -182,11 +183,7 @@ class Fitting:
         )
 
     def _fit(self) -> None:
-        z = np.zeros(self.count)
-        start = self.solve(z, self.rough)
-        if start is None and self.rough:
-            self.rough = False
-            start = self.solve(z, False)
+        start = self._begun()
         if start is None:
             listing = ", ".join(f"{name} = {number.start}" for name, number in self.problem.unknown.items())
             self.record.outcome = Ending.GIVEN_UP
@@ -203,6 +200,22 @@ class Fitting:
         self.record.stop_reason = (
             self.record.stop_reason or "The equations are solved; no number was to be found."
         )
+
+    def _begun(self) -> Modelled | None:
+        """The model beside the start by the solver that does best there, whose passes alone are kept."""
+        z, plan, best = beside_start(self.count), self.inner, None
+        kept, rough = plan, self.rough
+        for kind in [tuple(group) for _, group in itertools.groupby(plan.passes, type)]:
+            if best is not None and best.carried.residual <= kind[0].only_above:
+                break
+            self.inner = replace(plan, passes=kind)
+            for first in (True, False) if len(kind) > 1 else (False,):
+                model = self.solve(z, first)
+                if model is not None and (best is None or model.carried.residual < best.carried.residual):
+                    best, kept, rough = model, self.inner, first
+                    break
+        self.inner, self.rough = kept, rough
+        return best
 
     def _search(self) -> None:
         self._lead_in()
@@ -313,5 +326,4 @@ class Fitting:
         model = np.concatenate([m.values for m in self.problem.measured]) + np.concatenate(self.best.gaps)
         known = all(m.sigma is not None for m in self.problem.measured)
         size = float(np.linalg.norm(weights * model))
-        J, solved = weights[:, None] * self.J, self.best.carried.residual
-        return found_numbers(self.problem, self.best.z, J, r, size, known, solved)
+        return found_numbers(self.problem, self.best.z, weights[:, None] * self.J, r, size, known)

@@ -19,11 +19,12 @@ from ..direct.modal_rows import (
     table_of,
     weighted,
 )
-from ..fields.field import jets
+from ..fields.field import values
 from ..fields.gaussian import GaussianForm
 from ..fields.modes import ModalForm, polynomial, waves
 from ..measure.heldout import interior_points
-from ..measure.misfit import scales
+from ..measure.misfit import fitted, scales
+from ..measure.relative import relative
 from ..problem import Problem
 from ..problem.data import VALUE
 from ..problem.facts.waves import Family, families, forced, open_axes
@@ -142,11 +143,11 @@ class Inference:
             return False
         result = averaged(list(self.trials.values()))
         ratios = []
-        for i, (rows, values) in enumerate(zip(self.rows, self.values, strict=True)):
+        for i, (rows, measured) in enumerate(zip(self.rows, self.values, strict=True)):
             if self.problem.measured[i].sigma is not None:
                 ratios.append(1.0)
                 continue
-            gap = values - rows @ result.mean
+            gap = measured - rows @ result.mean
             used = float(np.sum((rows @ result.factor) ** 2)) / max(result.noise * self.sigma[i], 1e-300) ** 2
             freedom = max(len(gap) - used, 1.0)
             noise = max(math.sqrt(float(gap @ gap) / freedom), EXACT * scales(self.problem)[i])
@@ -182,14 +183,14 @@ class Inference:
 
 
 def _relative(problem: Problem, field: GaussianForm) -> np.ndarray:
-    """Root mean square of the standard deviation over that of the mean: of each field, then of all."""
-    points = interior_points(problem, 1024)
-    value = (0,) * len(problem.axes)
-    mean, std = np.asarray(jets(field, points, [value])[value]), field.std(points, value)
-    sizes, spreads = np.linalg.norm(mean, axis=0), np.linalg.norm(std, axis=0)
-    largest = max(float(sizes.max()), 1e-300)
-    each = spreads / np.where(sizes > 0, sizes, largest)
-    return np.array([*each, float(np.linalg.norm(spreads)) / max(float(np.linalg.norm(sizes)), 1e-300)])
+    """Root mean square of the standard deviation over that of the mean: of each field, then of all.
+
+    Where the data are farther from the mean than their σ, by a factor χ, the deviation is taken χ times as large
+    (Birge's ratio): exact solutions that are missing, or a σ that is too small, are not in it.
+    """
+    points = interior_points(problem)
+    chi = max((one.chi for one in fitted(problem, field) if one.chi is not None), default=1.0)
+    return max(1.0, chi) * relative(field.std(points, (0,) * len(problem.axes)), values(field, points))
 
 
 def wave_count(problem: Problem, most: int) -> int:

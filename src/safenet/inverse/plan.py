@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..direct.plan import DirectPlan
 from ..direct.solver import Pass
 from ..errors import SafeNetError
@@ -13,7 +15,7 @@ from ..problem.facts.beginning import check_beginning
 from ..problem.facts.posedness import left_free
 from .linearised import obstacle as not_linearised
 
-GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and the plan must suit those beside it
+GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and a = b a saddle of what is symmetric in both
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,12 @@ class FitPlan(DirectPlan):
         return FitPlan(plan.solver, plan.passes, plan.reasons)
 
 
+def beside_start(count: int) -> np.ndarray:
+    """z beside zero: what holds there holds for almost all numbers."""
+    return GENERIC * (1 + 0.1 * np.arange(count))
+
+
 def generic(problem: Problem) -> Problem:
     """The forward problem at values beside the start: its facts are those of almost all values."""
-    import numpy as np
-
-    values = {
-        name: float(number.at(GENERIC * (1 + 0.1 * i), np))
-        for i, (name, number) in enumerate(problem.unknown.items())
-    }
-    return problem.forward(values)
+    numbers = zip(problem.unknown.items(), beside_start(len(problem.unknown)), strict=True)
+    return problem.forward({name: float(number.at(z, np)) for (name, number), z in numbers})

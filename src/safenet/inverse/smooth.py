@@ -103,6 +103,9 @@ class SmoothFitting(Fitting):
             return None
         return Modelled(z, Carried(field, residual, np.empty((0, 2))), gaps)
 
+    def _begun(self) -> Modelled | None:
+        return self.solve(np.zeros(self.count), False)
+
     @cached_property
     def layout(self) -> tuple[tuple[Cell, ...], int]:
         return layout(self.problem)

@@ -23,10 +23,8 @@ def found_numbers(
     r: np.ndarray,
     size: float,
     known: bool,
-    solved: float = 0.0,
 ) -> Found:
-    """From the residuals r and their sensitivities J at z, both in units of σ; `size` is that of the model, and
-    `solved` the relative residual to which it was solved: that error does not average out.
+    """From the residuals r and their sensitivities J at z, both in units of σ; `size` is that of the model.
 
     Where σ is known it counts, unless the residuals are larger than chance allows; else s² = Σr²/(n − p).
     """
@@ -39,15 +37,15 @@ def found_numbers(
     kept = singular > SAME
     # C of the columns at length 1, without the directions that the data do not see.
     C = (directions[kept].T / singular[kept] ** 2) @ directions[kept]
-    spread = float(np.hypot(_spread(r, len(z), known), solved * size))
-    sd = np.sqrt(np.maximum(np.diag(C), 0)) * spread / np.where(blind, 1, lengths)
+    per_sigma = np.sqrt(np.maximum(np.diag(C), 0)) / np.where(blind, 1, lengths)
+    sd = per_sigma * _spread(r, len(z), known)
     open_ones = [d for d, keep in zip(directions, kept, strict=True) if not keep and _weight(d, blind) > 0.1]
     unseen = blind | np.any([np.abs(d) > 0.1 for d in open_ones], axis=0) if open_ones else blind
     few = len(r) <= len(z) and not known
-    errors = {
-        name: None if unseen[i] or few else float(abs(numbers[i].slope(z[i])) * sd[i])
-        for i, name in enumerate(names)
-    }
+    slopes = [float(abs(n.slope(x))) for n, x in zip(numbers, z, strict=True)]
+    errors = {name: None if unseen[i] or few else slopes[i] * float(sd[i]) for i, name in enumerate(names)}
+    # An error of the solution is the same at all points, as far as one knows: it does not average out.
+    shifts = {name: slopes[i] * float(per_sigma[i]) * size for i, name in enumerate(names)}
     said = [
         f"the data do not depend on {name}: it stays near its start"
         for name, b in zip(names, blind, strict=True)
@@ -70,7 +68,7 @@ def found_numbers(
         for i, j in combinations(range(len(names)), 2)
         if not (unseen[i] or unseen[j])
     }
-    return Found(values, errors, correlations, tuple(said), bool(unseen.any()))
+    return Found(values, errors, correlations, tuple(said), bool(unseen.any()), shifts=shifts)
 
 
 def curve_found(
