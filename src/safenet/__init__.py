@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .lazily import attributes
+from .lazily import attributes, uncollected
 
 if TYPE_CHECKING:
     from . import (
@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from .train.solver import Train
 
 __version__ = "0.2.0"
+
+uncollected("sympy")  # a quarter of the time that its import takes
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {

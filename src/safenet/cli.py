@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import gc
 import io
 import signal
 import sys
@@ -23,6 +24,7 @@ from .commands.new import new
 from .commands.past import past
 from .commands.ui import ui
 from .errors import SafeNetError, SafeNetWarning, printable
+from .lazily import after_import
 from .paper.command import report
 
 SPELT_OUT = "spelt-out"  # what becomes of characters that a terminal does not know
@@ -120,6 +122,9 @@ def _shown(message: Warning | str, category: type[Warning], *_: object, **__: ob
 def main() -> None:
     """Run a command; what the user did wrong is one message and exit code 2."""
     warnings.showwarning = _shown
+    after_import(
+        "sympy", gc.freeze
+    )  # what a short program has imported stays to its end: no need to look at it again
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=SPELT_OUT)

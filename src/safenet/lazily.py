@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -38,15 +40,40 @@ def after_import(module: str, action: Callable[[], Any]) -> None:
     if module in sys.modules:
         action()
         return
+    _following(module).actions.append(action)
+
+
+def uncollected(module: str) -> None:
+    """Import `module` without garbage collection, whoever imports it: it makes many objects and hardly any garbage."""
+    if module not in sys.modules:
+        _following(module)
+
+
+def _following(module: str) -> _Follower:
     for finder in sys.meta_path:
         if isinstance(finder, _Follower) and finder.module == module:
-            finder.actions.append(action)
-            return
-    sys.meta_path.insert(0, _Follower(module, [action]))
+            return finder
+    sys.meta_path.insert(0, found := _Follower(module, []))
+    return found
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without collections, behind which all that is new counts as old: it is not looked through at once."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
+        if enabled:
+            gc.enable()
 
 
 class _Follower(MetaPathFinder):
-    """Finds a module as the other finders do, and acts behind its import."""
+    """Finds a module as the other finders do, imports it without garbage collection, and acts behind that."""
 
     def __init__(self, module: str, actions: list[Callable[[], Any]]) -> None:
         self.module, self.actions = module, actions
@@ -60,7 +87,8 @@ class _Follower(MetaPathFinder):
             execute = spec.loader.exec_module
 
             def exec_module(loaded: ModuleType) -> None:
-                execute(loaded)
+                with _no_collection():
+                    execute(loaded)
                 for action in self.actions:
                     action()
 

@@ -180,7 +180,8 @@ class Solution:
         from .inverse.family import read_off
 
         self._check_undifferentiated("fitted", "give its values as data of a derivative: value='u_x'")
-        return read_off(self.problem, self.field, data)
+        solved = pooled(self.result.estimate)
+        return read_off(self.problem, self.field, data, self.result.residual if solved is None else solved)
 
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
@@ -299,7 +300,7 @@ def _named(factory: Callable[[Any], Any] | None) -> str:
     name = factory_name(factory)
     if not name:
         raise SafeNetError(
-            "a network of your own is built again, when it is loaded, by the function that made it",
+            "a network of your own can only be saved together with the function that makes it",
             "give that function, defined in a module: sol.save(folder, factory=make) with make(key) → module",
         )
     return name

@@ -93,8 +93,8 @@ def solve(
 
     The run folder keeps the solution, the plan and result.json. Ctrl-C keeps
     what was computed; `safenet solve --resume RUN` continues. The exit status is
-    0 if solved, 1 if not solved or given up, 2 if it could not begin, 130 if
-    interrupted.
+    0 if solved, 1 if not solved, unverified or given up, 2 if it could not
+    begin, 130 if interrupted.
 
     \b
     safenet solve wave
@@ -260,10 +260,13 @@ def _cache_compilations() -> None:
 
 
 def _coloured(verdict: str, outcome: Outcome) -> str:
-    """Green if solved, yellow if it could go on, red otherwise; plain where no terminal shows it."""
+    """Green if solved, yellow if it may be or could go on, red otherwise; plain where no terminal shows it."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return verdict
-    colour = "green" if outcome.exit_status == 0 else "red" if outcome.complete else "yellow"
+    from ..run.result import Outcome
+
+    open_ended = not outcome.complete or outcome == Outcome.UNVERIFIED
+    colour = "green" if outcome.exit_status == 0 else "yellow" if open_ended else "red"
     return typer.style(verdict, fg=colour, bold=True)
 
 

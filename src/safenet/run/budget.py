@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import SafeNetError
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-LATE = 1.1  # no part is begun that would end beyond this many budgets
+ENDING = 0.1  # of a budget: kept for measuring and saving what was found
 FLOOR = (
     5.0  # seconds: before, nothing is stopped that has nothing to keep; loading and compiling take so long
 )
@@ -49,8 +49,8 @@ class SpentError(Exception):
 class Budget:
     """`total` seconds from `began` on; solvers ask `over()` wherever they could stop and keep what they have.
 
-    As long as there is nothing to keep (not `found`) they may be a tenth late, and take a few seconds in any case.
-    `spent` says that a solver was told to stop.
+    They are to stop when a tenth is left, which measuring and saving takes; as long as there is nothing to keep (not
+    `found`), at the end, and not in the first seconds. `spent` says that a solver was told to stop.
     """
 
     total: float = math.inf
@@ -64,9 +64,11 @@ class Budget:
 
     def over(self, ahead: float = 0.0) -> bool:
         """Whether to stop now; `ahead` is how long the next part is expected to take."""
+        if math.isinf(self.total):
+            return self.spent
         left = self.left
-        late = left < 0 or ahead > left + (LATE - 1) * self.total
-        if late and (self.found or (self.total - left > max(LATE * self.total, FLOOR))):
+        late = left < ENDING * self.total or ahead > left
+        if late and (self.found or self.total - left > max(self.total, FLOOR)):
             self.spent = True
         return self.spent
 

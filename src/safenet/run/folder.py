@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import SafeNetError
+from ..fields.saved import check_size
 from ..problem import Problem
 from ..problem.toml import dumps
 from .checkpoint import contents, unpack, write_atomically
@@ -21,6 +24,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 PLAN, PROBLEM, SOLUTION, RESULT = "plan.json", "problem.toml", "solution.npz", "result.json"
+CHECKPOINT = "checkpoint.npz"
 SEARCH = "search.json"  # what came of the variants, beside a run of a seed that has not tried them itself
 
 
@@ -124,3 +128,19 @@ def undamaged(path: Path, remedy: str = "restore the file, or solve again with -
     except Exception as error:  # a damaged file has any number of ways to go wrong
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}".split("\n")[0][:200]
         raise SafeNetError(f"{path} cannot be read or is damaged ({reason})", remedy) from None
+
+
+def take_up(
+    folder: Path, places: int, restore: Callable[[dict[str, np.ndarray], dict[str, Any]], None]
+) -> None:
+    """Restore a run from its folder's checkpoint, whose index is one of the plan's places; nothing if it has none."""
+    path = folder / CHECKPOINT
+    if not path.exists():
+        return
+    with undamaged(path, "remove it, and --resume starts the same plan from the beginning"):
+        arrays, facts = unpack(path)
+        for name in ("best", "base", "state"):
+            check_size(facts.get(name), sum(array.size for array in arrays.values()))
+        if not 0 <= facts["index"] <= places:
+            raise ValueError("its plan has no such place")
+        restore(arrays, facts)

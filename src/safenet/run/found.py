@@ -11,6 +11,8 @@ import numpy as np
 from ..errors import SafeNetError
 from ..problem.splines import Spline
 
+ROUNDING = 2.0**-52  # of a number: float64 has no more digits
+
 
 @dataclass(frozen=True)
 class Found:
@@ -24,13 +26,19 @@ class Found:
     correlations: dict[str, float] = field(default_factory=dict)  # "nu, c": 0.3
     warnings: tuple[str, ...] = ()
     free: bool = False
-
     determined: dict[str, float] = field(default_factory=dict)  # how many coefficients of a function
+    shifts: dict[str, float] = field(
+        default_factory=dict
+    )  # of a number, by a relative error 1 of the solution
 
-    def to_json(self) -> dict[str, dict[str, Any]]:
+    def to_json(self, solved: float) -> dict[str, dict[str, Any]]:
+        """`solved`: the relative error of the solution itself, all that counts where the data have no noise."""
         found = {}
         for name, value in self.values.items():
             error = self.errors.get(name)
+            if error is not None and name in self.shifts:
+                error = math.hypot(error, self.shifts[name] * solved, ROUNDING * abs(value))
+                error = error if math.isfinite(error) else None
             found[name] = {"value": _plain(value), "error": _plain(error)}
             if name in self.determined:
                 found[name]["determined"] = self.determined[name]
@@ -41,7 +49,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FoundFunction:
     """k(x) as the data and smoothness have it: `found["k"](x=0.3)`, with one standard error `.error(x=0.3)`.
 
@@ -78,6 +86,9 @@ class FoundFunction:
         if self.determined is not None:
             text += f" ({self.determined:.0f} of {self.spline.coefficients.size} coefficients from the data)"
         return text
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(self.of)}): {self}"
 
 
 class FoundNumber(float):

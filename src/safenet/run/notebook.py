@@ -12,7 +12,13 @@ from .progress import Lines
 
 EVERY = 0.25  # seconds between two looks of the bar
 _CELL = "text-align:left;padding:2px 14px 2px 0;vertical-align:top"
-OUTCOMES = {"solved": "#2b8a3e", "interrupted": "#b35c00", "out of time": "#b35c00"}  # the others in red
+AMBER = "#b35c00"
+OUTCOMES = {  # the others in red
+    "solved": "#2b8a3e",
+    "unverified": AMBER,
+    "interrupted": AMBER,
+    "out of time": AMBER,
+}
 
 
 def table(heading: str, rows: Iterable[tuple[str, str]], verdict: str = "") -> str:
@@ -49,7 +55,8 @@ class NotebookMonitor(Lines):
         self.drawn = now
         share = f' value="{completed / total:.3f}"' if completed is not None and total else ""
         text = escape(f"{self.name}: {detail}" if detail else self.name)
-        self._display(f"<progress{share}></progress> {now - self.began:.0f} s &nbsp; {text}")
+        left = f" ({self.outlook})" if str(self.outlook) else ""
+        self._display(f"<progress{share}></progress> {now - self.began:.0f} s{left} &nbsp; {text}")
 
     def ended(self) -> None:
         if self.handle is not None:

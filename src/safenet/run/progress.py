@@ -6,9 +6,11 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
+
+from .outlook import Outlook
 
 LINE_EVERY = 5.0  # seconds between lines
 BEAT = (
@@ -23,6 +25,9 @@ class Monitor:
     Examples:
         >>> solution = sn.solve(decay, monitor=sn.Monitor())  # without lines of progress
     """
+
+    def expect(self, costs: Sequence[float], sure: bool = True) -> None:
+        """A pass begins; `costs` are its own and those of the passes behind it, which are `sure` to come or may."""
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         """A phase (or a part of it) begins; `fraction` of the phase is done."""
@@ -51,6 +56,10 @@ class Both(Monitor):
 
     def __init__(self, *monitors: Monitor) -> None:
         self.monitors = monitors
+
+    def expect(self, costs: Sequence[float], sure: bool = True) -> None:
+        for monitor in self.monitors:
+            monitor.expect(costs, sure)
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         for monitor in self.monitors:
@@ -90,6 +99,7 @@ class Lines(Monitor):
         self.name = self.detail = self.error = self.last = ""
         self.over = threading.Event()
         self.watch: threading.Thread | None = None
+        self.outlook = Outlook()
 
     def ended(self) -> None:
         self.over.set()
@@ -107,9 +117,16 @@ class Lines(Monitor):
             self.watch = threading.Thread(target=_watching, args=(weakref.ref(self), self.over), daemon=True)
             self.watch.start()
 
+    def expect(self, costs: Sequence[float], sure: bool = True) -> None:
+        self.outlook.expect(costs, sure)
+
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+        if name != self.name and fraction is None:
+            self.outlook.expect(())  # what takes as long as it takes, such as the estimate
         self.name, self.detail = name, detail
         self._watched()
+        if fraction is not None:
+            self.outlook.reached(fraction)
         self.show(detail, fraction, 1.0 if fraction is not None else None)
 
     def step(self, iteration: int, loss: float) -> None:
@@ -124,6 +141,7 @@ class Lines(Monitor):
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
         largest = sorted(terms.items(), key=lambda item: -item[1])[:3]
         listing = ", ".join(f"{name} {value:.1e}" for name, value in largest)
+        self.outlook.reached(iteration / max(total, 1))
         detail = f"{iteration}/{total} · loss {loss:.2e} ({listing}){self.error}"
         self.show(detail, float(iteration), float(total))
 
@@ -134,7 +152,9 @@ class Lines(Monitor):
             self._line(detail)
 
     def _line(self, detail: str) -> None:
-        self.write(f"{time.monotonic() - self.began:6.0f} s  {self.name}{': ' if detail else ''}{detail}")
+        left = f" · {self.outlook}" if str(self.outlook) else ""
+        said = f"{self.name}{'' if detail in ('', '…') else ':'} {detail}".rstrip()
+        self.write(f"{time.monotonic() - self.began:6.0f} s  {said}{left}")
         self.spoke, self.silence = time.monotonic(), LINE_EVERY
 
     def write(self, line: str) -> None:

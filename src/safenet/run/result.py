@@ -22,7 +22,7 @@ SOLVED_BELOW = (
 
 
 class Outcome(StrEnum):
-    """How a run ended: solved, not solved, given up, diverged, out of time or interrupted.
+    """How a run ended: solved, unverified, not solved, given up, diverged, out of time or interrupted.
 
     Examples:
         >>> sn.Outcome("not solved").exit_status
@@ -30,6 +30,7 @@ class Outcome(StrEnum):
     """
 
     SOLVED = "solved"
+    UNVERIFIED = "unverified"  # it meets its equations and conditions nearly, and its error is not known
     NOT_SOLVED = "not solved"  # it came to its end, and misses its equations or conditions
     GIVEN_UP = "given up"  # the solver saw that it would not succeed
     DIVERGED = "diverged"  # the loss became infinite, NaN or far larger than at the start

@@ -28,7 +28,7 @@ from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
 from ..errors import SafeNetError
 from ..problem import Problem
-from ..problem.facts.agreement import clashes, corners
+from ..problem.facts.agreement import bends, clashes, corners
 from ..problem.facts.conservation import conservation
 from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
@@ -175,7 +175,10 @@ def _linear(problem: Problem) -> Choice | None:
         return (March(), LeastSquares(only_above=SOLVED_BELOW)), (reason,)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
-    bent = _smoothing(problem) and any(breaks(problem)[: problem.time])
+    # Waves that decouple are cheap enough for a bend at a face, which no series over all time gets past.
+    bent = _smoothing(problem) and (
+        any(breaks(problem)[: problem.time]) or (bool(bends(problem)) and not decoupled(problem))
+    )
     if Modes().obstacle(problem) is None and not bent:
         reasons.append(
             "linear with constant coefficients: exact solutions, their coefficients from the conditions"

@@ -34,7 +34,7 @@ from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.found import Found
 from ..run.notebook import NotebookMonitor, in_notebook
 from ..run.progress import Lines, Monitor
-from ..run.result import SOLVED_BELOW, Carried, Result, finite_or_none
+from ..run.result import SOLVED_BELOW, Carried, Result, finite_or_none, pooled
 from ..solution import Solution, read_plan, read_problem
 from . import judging
 from .plans import plan_for
@@ -165,7 +165,7 @@ def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path 
     own: Own | None = getattr(solver, "own", None)
     if own is not None and folder is not None and _trained(plan).own_network and not _trained(plan).factory:
         raise SafeNetError(
-            "a network of your own is built again, when its run is loaded, by the function that made it",
+            "a run with a network of your own can only be saved together with the function that makes it",
             "give that function, defined in a module: sn.Train(network=make), make(key) → module; or leave out `out`",
         )
     job = Job(problem, plan, None, own)
@@ -228,6 +228,8 @@ def carry_out(
         known = judging.knows_its_error(solution.field)
         if estimate and settled and not carried.interrupted and (known or not carried.stopped):
             decided = judging.estimate(solution, carried, monitor, clock, former)
+        if carried.found and (relative := pooled(solution.result.estimate)) is not None:
+            solution.result.found = carried.found.to_json(relative)
         judging.judge(solution, carried, clock, decided)
         if not job.plan.trains:  # of a training, the optimisers' own time is told apart
             solution.result.seconds = solution.result.wall_seconds
@@ -310,7 +312,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
         ],
         phases=carried.records,
         candidates=told,
-        found=found.to_json(),
+        found=found.to_json(measured.held_out.worst),
         correlations=found.correlations,
         fit=fit_json(fitted(problem, field)),
     )

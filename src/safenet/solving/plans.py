@@ -48,9 +48,10 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     if isinstance(chosen, type):
         raise SafeNetError(f"{chosen.__name__} is a kind of solver", f"write sn.{chosen.__name__}()")
     # Elements alone integrate by parts, so that no other solver has a flux for a coefficient that jumps.
-    if jumping(problem) and (problem.data or not isinstance(chosen, (Auto, Elements))):
+    if jumping(problem) and (obstacle := _no_flux(problem, chosen)):
         raise SafeNetError(
-            f"{problem.name}: a coefficient jumps under a derivative, and only the solver elements handles such a flux",
+            f"{problem.name}: a coefficient jumps under a derivative, and only the solver elements handles such a flux"
+            f"{obstacle}",
             "leave out the solver, or interpolate the table linearly",
         )
     if hasattr(chosen, "plan"):
@@ -68,8 +69,18 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
             f"{solver!r} is not a solver",
             "give a solver such as sn.Auto(), sn.March() or sn.Train(), or its name (safenet list)",
         )
-    why = (f"the solver {chosen.name} was asked for",)
-    return replace(plan_of((chosen,), problem, chosen.name, why, budget), tol=_asked(chosen))
+    asked = (f"the solver {chosen.name} was asked for",)
+    return replace(plan_of((chosen,), problem, chosen.name, asked, budget), tol=_asked(chosen))
+
+
+def _no_flux(problem: Problem, solver: Any) -> str:
+    """Why it is not elements that solve it, by themselves or inside a fit; "" if it is."""
+    if not isinstance(solver, (Auto, Elements, Fit)):
+        return f", not {getattr(solver, 'name', solver)}"
+    if problem.data and (problem.curves or Fit().obstacle(problem)):
+        return ", but not with data that replace conditions or tell a function"
+    why = Elements().obstacle(generic(problem) if problem.data else problem)
+    return f", which does not suit it: {why}" if why else ""
 
 
 def _asked(solver: Solver) -> float | None:

@@ -36,7 +36,7 @@ HELP = {
     "conditions": "one per line, placed by their arguments: u(0, t) = 0",
     "domain": "one axis per line: x = [0, 1]; an axis named t is time",
     "parameters": "one per line: c = 2",
-    "unknowns": "u, v (default: what the equations differentiate)",
+    "unknowns": "u, v (optional)",
     "more": "title = …, [pieces], [exact], [unknown]",
 }
 TICK = 200  # milliseconds between two looks at the worker and the boxes

@@ -10,13 +10,14 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import library
 from ..errors import SafeNetError
 from ..problem import loads
+from ..run.outlook import Outlook
 from ..run.progress import Monitor
 
 EVERY = 0.2  # seconds between two lines of the same kind
@@ -30,7 +31,18 @@ def say(**event: Any) -> None:
 class Telling(Monitor):
     """Says what a solve is at, a few times a second."""
 
-    spoke = 0.0
+    def __init__(self) -> None:
+        self.spoke, self.outlook = 0.0, Outlook()
+
+    def expect(self, costs: Sequence[float], sure: bool = True) -> None:
+        self.outlook.expect(costs, sure)
+
+    def _at(self, name: str, detail: str, fraction: float | None, **more: float) -> None:
+        if fraction is not None:
+            self.outlook.reached(fraction)
+        if self._due():
+            said = " · ".join(filter(None, (detail, str(self.outlook))))
+            say(phase=name, detail=said, fraction=fraction, **more)
 
     def _due(self) -> bool:
         due = time.monotonic() - self.spoke > EVERY
@@ -38,8 +50,7 @@ class Telling(Monitor):
         return due
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
-        if self._due():
-            say(phase=name, detail=detail, fraction=fraction)
+        self._at(name, detail, fraction)
 
     def step(self, iteration: int, loss: float) -> None:
         if self._due():
@@ -49,8 +60,7 @@ class Telling(Monitor):
         say(residual=residual)
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-        if self._due():
-            say(phase="training", detail=f"{iteration} of {total}", fraction=iteration / total, residual=loss)
+        self._at("training", f"{iteration} of {total}", iteration / max(total, 1), residual=loss)
 
 
 def carry_out(job: dict[str, Any]) -> None:

@@ -46,7 +46,8 @@ def compare(first: Solution, second: Solution, style: str = "light", **at: Any) 
     names = [name for name in problem.unknowns if name in other.unknowns]
     if not names:
         raise SafeNetError("the solutions have no field in common", "compare solutions of the same unknowns")
-    place = cuts(first, at)[-1]  # of several times the last
+    places = cuts(first, at)
+    place = places[-1 if problem.time is not None else len(places) // 2]  # the last time, the middle layer
     with styled(style):
         figure = _drawn(first, second, names, place)
         difference = _difference(first, second, names)

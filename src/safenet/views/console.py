@@ -10,28 +10,17 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
-    ProgressColumn,
     SpinnerColumn,
-    Task,
     TextColumn,
     TimeElapsedColumn,
 )
 from rich.table import Column
-from rich.text import Text
 
 from ..problem import Problem
 from ..run.progress import Lines
 
 DETAIL = Column(ratio=1, no_wrap=True, overflow="ellipsis")
 ERROR_EVERY = 4.0  # seconds between looks at the error: it is for the eye only and should not cost much
-
-
-class TimeLeft(ProgressColumn):
-    """Of the phase, or pass, that runs: whether another follows is decided by what it leaves."""
-
-    def render(self, task: Task) -> Text:
-        left = task.time_remaining if task.total else None
-        return Text(f"{left:.0f} s left in this phase" if left is not None else "", style="dim")
 
 
 class ConsoleMonitor(Lines):
@@ -47,14 +36,14 @@ class ConsoleMonitor(Lines):
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=14),
             TimeElapsedColumn(),
-            TimeLeft(),
+            TextColumn("[dim]{task.fields[left]}"),
             # Last, and cut where the line ends: it is the detail that may be long.
             TextColumn("{task.fields[detail]}", markup=False, table_column=DETAIL),
             console=self.console,
             transient=True,
             expand=True,
         )
-        self.task = self.progress.add_task("starting", total=None, detail="")
+        self.task = self.progress.add_task("starting", total=None, detail="", left="")
         self.looked = self.began
 
     def __enter__(self) -> ConsoleMonitor:
@@ -84,7 +73,7 @@ class ConsoleMonitor(Lines):
         if not self.live:
             super().show(detail, completed, total)
             return
-        fields: dict[str, Any] = {"description": self.name, "detail": detail}
+        fields: dict[str, Any] = {"description": self.name, "detail": detail, "left": str(self.outlook)}
         if completed is not None:
             fields |= {"completed": completed, "total": total}
         self.progress.update(self.task, **fields)

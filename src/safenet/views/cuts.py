@@ -15,6 +15,7 @@ from ..problem.language.names import Names
 from ..solution import Solution
 
 TIMES = 4  # pictures of a plane that changes
+LAYERS = (0.25, 0.5, 0.75)  # of the third axis of a steady field in space
 MOST = 12  # pictures side by side
 
 
@@ -34,8 +35,8 @@ def reached(solution: Solution, index: int) -> float:
 
 
 def cuts(solution: Solution, at: Mapping[str, Any], drawn: int = 2) -> list[Cut]:
-    """Pictures of at most `drawn` axes: those in `at` are held there; of more axes than that, time at several values
-    and space in its middle."""
+    """Pictures of at most `drawn` axes: those in `at` are held there; of more axes than that, time at several values,
+    the third axis of a steady field in space in three layers, and other space in its middle."""
     problem = solution.problem
     values: dict[int, list[float]] = {}
     for name, given in at.items():
@@ -79,7 +80,8 @@ def _usual(solution: Solution, index: int) -> list[float]:
     axis = solution.problem.axes[index]
     if axis.is_time:
         return [float(v) for v in np.linspace(axis.lo, reached(solution, index), TIMES)]
-    return [(axis.lo + axis.hi) / 2]
+    in_space = solution.problem.time is None and len(solution.problem.axes) == 3
+    return [axis.lo + share * axis.length for share in (LAYERS if in_space else (0.5,))]
 
 
 def named(solution: Solution, names: Sequence[str]) -> list[tuple[Solution, str]]:

@@ -204,7 +204,7 @@ def result_text(solution: Solution, folder: Path) -> str:
     lines += [f"  why             {reason}" for reason in result.reasons]
     lines.append(f"  stopped         {result.stop_reason}")
     if not result.outcome.complete:
-        lines.append(f"  continue with   safenet solve --resume {folder}")
+        lines.append(f"  continue with   safenet {'train' if result.method else 'solve'} --resume {folder}")
     if solution.folder is not None:
         lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
     return "\n".join(lines)
