@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from ..errors import SafeNetError
-from .catalogue import SCALES, names
+from .catalogue import names
 from .progress import Lines
 from .session import session
 
@@ -19,7 +19,10 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m safenet.bench", description="Run a suite.")
     parser.add_argument("name", metavar="SUITE", help=f"a .toml file, or one of {', '.join(names())}")
     parser.add_argument("--out", type=Path, default=Path("runs/bench"), help="the folder of the store")
-    parser.add_argument("--scale", choices=SCALES, default="full")
+    small = "with the suite's small sizes: a trial in minutes"
+    parser.add_argument(
+        "--smoke", dest="scale", action="store_const", const="smoke", default="full", help=small
+    )
     parser.add_argument("--only", default="", help="cases whose label has all of these words")
     parser.add_argument("--workers", type=int, help="processes (default: by cores or GPUs, and memory)")
     parser.add_argument("--minutes", type=float, help="stop after this time; the rest can be continued")

@@ -10,7 +10,7 @@ seeds = 5                          # 0 … 4, or a list
 options = { depth = [1, 2, 4] }    # of `sn.solve`; a list is a grid
 spectrum = [100, 200]              # after each run, the Hessian's spectrum by so many probes of so many Lanczos steps
 
-[smoke]                            # what `--scale smoke` puts in place of the above
+[smoke]                            # what `--smoke` puts in place of the above
 seeds = 1
 options = { depth = [1, 2], scale = 0.01, points = 500 }
 

@@ -20,7 +20,9 @@ def bench(
         str | None, typer.Argument(metavar="SUITE", help="a built-in suite (--list) or a .toml file")
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="the folder of the store")] = Path("runs/bench"),
-    scale: Annotated[str, typer.Option(help="full, or smoke: small and soon done")] = "full",
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="with the suite's small sizes: a trial in minutes")
+    ] = False,
     engine: Annotated[str, typer.Option(help="local or dask")] = "local",
     address: Annotated[str | None, typer.Option(metavar="tcp://…", help="of the Dask scheduler")] = None,
     resource: Annotated[
@@ -57,7 +59,7 @@ def bench(
     Several processes may share one --out. The exit status is 1 where cases failed.
 
     \b
-    safenet bench paper-main --scale smoke --out runs/smoke
+    safenet bench paper-main --smoke --out runs/smoke
     safenet bench mine.toml --dry-run
     safenet bench mine.toml --out runs/mine --only "wave depth=2 seed 0"
     safenet bench mine.toml --out runs/mine --merge before.jsonl --minutes 30 --export after.jsonl
@@ -67,7 +69,7 @@ def bench(
             print(f"  {known:<20} {title}")
         return
     if name is None:
-        raise SafeNetError("no suite was given", "e.g. safenet bench paper-main --scale smoke, or --list")
+        raise SafeNetError("no suite was given", "e.g. safenet bench paper-main --smoke, or --list")
     from .progress import shown
     from .session import session
 
@@ -77,7 +79,7 @@ def bench(
         name,
         out,
         shown,
-        scale=scale,
+        scale="smoke" if smoke else "full",
         only=only,
         retry=retry,
         merge=merge or (),

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..measure.scores import l2re_text
+from ..run.outlook import duration
 from .case import Case
-from .projection import duration
 from .running import Event
 from .store import FAILED, Row
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..run.outlook import duration
 from ..train.plan import Plan
 from .case import Case
 from .store import FAILED, Row
@@ -194,10 +195,3 @@ def _tally(looks: Sequence[Outlook]) -> dict[str, int]:
         "done": sum(look.done for look in looks),
         "failed": sum(look.failed for look in looks),
     }
-
-
-def duration(seconds: float) -> str:
-    """42 s, 3.5 min, 2.1 h"""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SafeNetError, SafeNetWarning, printable
+from ..run.result import Outcome
 from .checked import checked, history_of
 from .history import unpacked
 
@@ -108,8 +109,7 @@ class Row:
     def from_json(data: dict[str, Any]) -> Row:
         """The row that `to_json` wrote; what is not one is refused with a sentence."""
         values = data | {"history": history_of(data.get("history"))}
-        checked(values)
-        return Row(**values)
+        return _checked_row(values)
 
     @property
     def curves(self) -> dict[str, np.ndarray]:
@@ -343,8 +343,15 @@ def _dead(owner: str) -> bool:
 def _row(found: sqlite3.Row) -> Row:
     values = {name: found[name] for name in COLUMNS if name in found.keys()}  # noqa: SIM118
     values |= {name: json.loads(values[name]) for name in JSON}
+    return _checked_row(values)
+
+
+def _checked_row(values: dict[str, Any]) -> Row:
     checked(values)
-    return Row(**values)
+    row = Row(**values)
+    # Before there was that word, a small residual alone was called solved.
+    unverified = row.outcome == Outcome.SOLVED and row.result.get("estimate", 0.0) is None
+    return replace(row, outcome=str(Outcome.UNVERIFIED)) if unverified else row
 
 
 def _values(row: Row) -> tuple[Any, ...]:

@@ -17,7 +17,16 @@ from .. import library
 from ..bench.store import Row
 from ..errors import SafeNetError
 from ..networks.methods import METHODS, settled
-from ..report.results import Results, Scale, Summary, configuration_key, errors, gathered, scale_of
+from ..report.results import (
+    Results,
+    Scale,
+    Summary,
+    configuration_key,
+    errors,
+    gathered,
+    options_of,
+    scale_of,
+)
 from ..run.result import Outcome
 
 Configuration = tuple[str, str, str, Mapping[str, Any]]  # problem, method, recipe, options
@@ -37,7 +46,15 @@ class Look:
     scale: Scale
     lambda_max: float
     density: np.ndarray | None = field(default=None, compare=False)
-    near_one: float | None = None  # the share of eigenvalues with 0.1 ≤ |λ| < 10
+    k: str = ""  # the rule of its frequencies, where it is not today's
+
+    @property
+    def near_one(self) -> float | None:
+        """The share of eigenvalues with 0.1 ≤ |λ| < 10."""
+        if self.density is None:
+            return None
+        mass = self.density[:, 1] + self.density[:, 2]
+        return float(np.sum(mass[np.abs(self.density[:, 0]) < 1]) / np.sum(mass))
 
 
 class Evidence(Results):
@@ -51,9 +68,10 @@ class Evidence(Results):
         found = row.result.get("spectrum")
         if not found or row.recipe != "paper-4" or row.method is None:
             return None
-        density = row.curves.get("density")
-        near = None if density is None else _near_one(density)
-        return Look(self.problem(row), row.method, scale_of(row), found["lambda_max"], density, near)
+        k = options_of(row).get("k", "")
+        return Look(
+            self.problem(row), row.method, scale_of(row), found["lambda_max"], row.curves.get("density"), k
+        )
 
     def at(self, scale: Scale) -> View:
         return View(self, scale)
@@ -125,12 +143,26 @@ class View:
     results: Evidence
     scale: Scale
     k: str = ""  # another reading of the printed network's frequencies
+    seeds: list[int] = field(default_factory=list, compare=False)  # of each cell that was asked for
 
     def rows(self, problem: str, method: str, recipe: str, **options: Any) -> list[Row]:
-        if self.k and method == OURS and not _alike(problem, self.k):
-            options = {"k": self.k, **options}
+        if k := self._k_of(problem, method):
+            options = {"k": k, **options}
         key = (*configuration_key(problem, method, recipe, options), self.scale)
         return sorted(self.results.groups.get(key, ()), key=lambda row: row.seed)
+
+    def _k_of(self, problem: str, method: str) -> str:
+        """This view's k, where it makes another network."""
+        return self.k if self.k and method == OURS and not _alike(problem, self.k) else ""
+
+    def looks(self, problem: str, share: float = 1.0) -> list[Look]:
+        """At the Hessian after this share of schedule 4."""
+        scale = staged(self.scale, share)
+        return [
+            look
+            for look in self.results.looks
+            if (look.problem, look.scale, look.k) == (problem, scale, self._k_of(problem, look.method))
+        ]
 
     def all(self) -> list[Row]:
         """Every row at this scale, whatever its options."""
@@ -138,7 +170,9 @@ class View:
 
     def error(self, problem: str, method: str, recipe: str, **options: Any) -> Summary | None:
         """Relative L² errors of the seeds; None without a row that gave one."""
-        return errors(self.rows(problem, method, recipe, **options))
+        found = errors(self.rows(problem, method, recipe, **options))
+        self.seeds.extend([] if found is None else [found.seeds])
+        return found
 
     def median(self, problem: str, method: str, recipe: str, **options: Any) -> float | None:
         summary = self.error(problem, method, recipe, **options)
@@ -197,19 +231,14 @@ def read(sources: Sequence[str | Path]) -> Evidence:
     return Evidence(rows, folders, looks)
 
 
-def _near_one(density: np.ndarray) -> float:
-    """Of the mass of a density over log₁₀|λ|."""
-    mass = density[:, 1] + density[:, 2]
-    return float(np.sum(mass[np.abs(density[:, 0]) < 1]) / np.sum(mass))
-
-
-def _counted(hessian: Mapping[str, Any]) -> float | None:
-    """Of eigenvalues counted by decades: {decade: [positive, negative]}."""
-    decades = hessian.get("decades")
-    if not decades:
+def _decades(hessian: Mapping[str, Any]) -> np.ndarray | None:
+    """Eigenvalues counted by decades, {decade: [positive, negative]}, as a density at the middle of each."""
+    counts = {int(decade): both for decade, both in hessian.get("decades", {}).items()}
+    if not counts:
         return None
-    counts = {int(decade): sum(both) for decade, both in decades.items()}
-    return float((counts.get(-1, 0) + counts.get(0, 0)) / sum(counts.values()))
+    table = np.array([[decade + 0.5, *counts[decade]] for decade in sorted(counts)])
+    table[:, 1:] /= table[:, 1:].sum()
+    return table
 
 
 def _looks(path: Path) -> list[Look]:
@@ -222,7 +251,8 @@ def _looks(path: Path) -> list[Look]:
                 run["method"],
                 staged(PAPER, run["iterations"] / ADAM),
                 float(run["hessian"]["lambda_max"]),
-                near_one=_counted(run["hessian"]),
+                _decades(run["hessian"]),
+                run.get("k", ""),
             )
             for run in runs
         ]

@@ -11,7 +11,7 @@ from ..report.figures import ERROR, ITERATION, OUTSIDE, Figure, Panel, axes, bar
 from . import names
 from .evidence import OURS, PAPER, Configuration, Evidence, View
 from .judges import BASELINES, PROBLEMS, crossing, gains, mean, medians, rank
-from .printed import tables
+from .judging import PaperTables
 
 # Middle tones, which stand out from white and from black; SAFE-NET's is the page's accent.
 COLOURS = {
@@ -170,17 +170,8 @@ def _log_ratio(theirs: float, ours: float) -> float | None:
 
 def _printed_medians(recipes: tuple[str, ...]) -> dict[str, dict[str, float]]:
     """The same from the paper's tables of these schedules."""
-    labels = {"paper-1": "optimizer_comparison_config1", "paper-2": "optimizer_comparison_config2"}
-    found: dict[str, dict[str, float]] = {}
-    for place, recipe in enumerate(recipes):
-        table = next(table for table in tables() if table.label == labels[recipe])
-        for cell in table.cells:
-            if cell.method == OURS and place < len(recipes) - 1:
-                continue
-            value = math.inf if cell.value is None else cell.value
-            row = found.setdefault(cell.problem, {})
-            row[cell.method] = min(value, row.get(cell.method, math.inf))
-    return found
+    theirs = PaperTables(Evidence([]), PAPER)
+    return {p: found for p in PROBLEMS if (found := medians(theirs, p, recipes)) is not None}
 
 
 def improvements(results: Evidence) -> Figure:

@@ -7,12 +7,14 @@ import statistics
 from collections.abc import Mapping
 
 import numpy as np
+import sympy as sp
 
-from .evidence import EARLY, OURS, View, staged
+from .. import library
+from .evidence import EARLY, OURS, View
 from .judges import BASELINES, PLAIN, PROBLEMS, judge, medians, rank
 from .names import method as named
 from .names import problem, schedule
-from .printed import Claim
+from .printed import Claim, tables
 from .verdicts import (
     NOT,
     NOTHING,
@@ -23,6 +25,7 @@ from .verdicts import (
     UNDECIDABLE,
     Finding,
     by_share,
+    of_all,
     on_every,
 )
 
@@ -41,8 +44,7 @@ def _large(claim: Claim, view: View) -> Finding:
     times = {name: count / own for name, count in claim.value.items() if name not in ("from", "to")}
     enough = [ratio >= claim.value["from"] for ratio in times.values()]
     said = ", ".join(f"{ratio:.0f} ({name})" for name, ratio in times.items())
-    verdict = REPRODUCED if all(enough) else PARTLY if any(enough) else NOT
-    return Finding(f"{said} times our {own:,}", verdict)
+    return Finding(f"{said} times our {own:,}", of_all(enough))
 
 
 def _lowest(view: View, recipes: tuple[str, ...]) -> dict[str, str]:
@@ -123,12 +125,8 @@ def _terms(view: View, name: str) -> np.ndarray:
 
 @judge("near-one", "The share of the Hessian's eigenvalues with 0.1 ≤ |λ| < 10. Half or more: reproduced.")
 def _near_one(claim: Claim, view: View) -> Finding:
-    wanted = "wave", OURS, staged(view.scale, EARLY)
-    found = [
-        look.near_one
-        for look in view.results.looks
-        if (look.problem, look.method, look.scale) == wanted and look.near_one is not None
-    ]
+    looks = [look.near_one for look in view.looks("wave", EARLY) if look.method == OURS]
+    found = [share for share in looks if share is not None]
     if not found:
         return NOTHING
     share = statistics.median(found)
@@ -163,7 +161,59 @@ def _evaluations(view: View, name: str, method: str, recipe: str) -> float | Non
     return statistics.median(counts) if counts else None
 
 
+@judge(
+    "diffusion-lead",
+    "Of RBA-PINN, RBF-P and SAFE-NET on diffusion: second by schedule 1, first by schedule 2. "
+    "Both: reproduced; one: partly.",
+)
+def _diffusion(claim: Claim, view: View) -> Finding:
+    places = []
+    for recipe in ("paper-1", "paper-2"):
+        errors = {name: view.median("diffusion", name, recipe) for name in (OURS, "rba-pinn", "rbf-p")}
+        known = [error for error in errors.values() if error is not None]
+        if len(known) < len(errors):
+            return NOTHING
+        places.append(1 + sorted(known).index(known[0]))
+    verdict = of_all([places[0] == 2, places[1] == 1])
+    return Finding(f"place {places[0]} of 3 by schedule 1, {places[1]} by schedule 2", verdict)
+
+
 # ---- where the paper's own tables say otherwise
+
+
+def bias_curvature(name: str, weight: float) -> float | None:
+    """A lower bound of ∂²L/∂b² for the output's bias b, and so of λ_max: `weight` for each kind of condition on u.
+
+    Of all initial and of all boundary values one mean each, which is the least that λ_ic and λ_bc can stand for. The
+    equation adds ⟨(∂r/∂u)²⟩ if its residual r is at most linear in u itself; if not, nothing is known: None.
+    """
+    stated = library.problem(name)
+    for equation in stated.equations:
+        if any(sp.diff(equation.residual, u, 2) for u, jet in equation.jets.items() if not any(jet.orders)):
+            return None
+    kinds = {c.kind for c in stated.conditions if not any(any(jet.orders) for jet in c.jets.values())}
+    return weight * len(kinds & {"initial", "dirichlet"})
+
+
+@judge(
+    "lambda-printed",
+    "No run decides it: the loss as printed has a second derivative by the output's bias of at least 100 for each "
+    "kind of condition on u, initial and boundary, and λ_max is no less. A value below that: not reproduced.",
+)
+def _printed_eigenvalues(claim: Claim, view: View) -> Finding:
+    cells = [
+        (cell.problem, cell.value, bound)
+        for table in tables()
+        if table.quantity == "lambda_max"
+        for cell in table.cells
+        if cell.method == OURS
+        and cell.value
+        and (bound := bias_curvature(cell.problem, claim.value["weight"]))
+    ]
+    below = [(name, value, bound) for name, value, bound in cells if value < bound]
+    said = ", ".join(f"{value:g} on {problem(name)} (at least {bound:g})" for name, value, bound in below)
+    verdict = NOT if below else UNDECIDABLE
+    return Finding(f"{len(below)} of {len(cells)} are impossible with the printed loss: {said}", verdict)
 
 
 @judge(
@@ -180,8 +230,7 @@ def _rff(claim: Claim, view: View) -> Finding:
         return Finding("RFF diverges, so that it compares with nothing", NOT)
     nearest = min(PLAIN, key=lambda name: abs(math.log(known.get(name, math.inf) / known["rff"])))
     over, behind = known["rff"] / known[nearest], known["rff"] / known["rbf"]
-    kept = [1 / SAME <= over <= SAME, behind >= claim.value["behind"]]
-    verdict = REPRODUCED if all(kept) else PARTLY if any(kept) else NOT
+    verdict = of_all([1 / SAME <= over <= SAME, behind >= claim.value["behind"]])
     return Finding(f"{over:.3g} times {named(nearest)}'s error, {behind:.3g} times RBF's", verdict)
 
 

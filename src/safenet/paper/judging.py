@@ -14,10 +14,14 @@ from . import ablations, further  # noqa: F401  (enter their judges)
 from .evidence import OURS, PAPER, PRINTED_K, Evidence, View
 from .judges import JUDGES
 from .printed import Table, claims, tables
-from .verdicts import ALIKE, NOTHING, SHARES, TOO_FEW, UNMEASURED, Finding, better, by_share, same
+from .verdicts import ALIKE, NOTHING, SEEDS, SHARES, TOO_FEW, UNMEASURED, Finding, better, by_share, same
 
-# What no suite measures.
-ELSEWHERE = {"condition-one": "safenet spectrum wave --method safe-net-literal"}
+# What no suite measures: it is computed for the page.
+COMPUTED = {
+    "condition-one": "safenet spectrum wave --method safe-net-literal",
+    "lambda-printed": "safenet report DIR -o page.html",
+    "heat-scored": "safenet report DIR -o page.html",
+}
 # The tables whose errors are claims by themselves; those of the ablations are in the sentences about them.
 ERRORS = (
     "optimizer_comparison_config1",
@@ -93,10 +97,11 @@ def _errors(results: Evidence) -> Iterator[Entry]:
             continue
         for whose, ours in (("SAFE-NET's errors", True), ("The baselines' errors", False)):
             # At another scale the two do not compare.
-            finding = _agreement(table, results.at(PAPER), ours).limited
+            finding = _judged(results.at(PAPER), partial(_agreement, table, ours=ours))
             name = f"errors-{table.suite}-{'safe-net' if ours else 'baselines'}"
             text = f"{whose} as printed ({table.title[0].lower()}{table.title[1:]})."
-            other = _agreement(table, View(results, PAPER, PRINTED_K), ours).limited
+            printed_k = View(results, PAPER, PRINTED_K)
+            other = _judged(printed_k, partial(_agreement, table, ours=ours))
             yield Entry(
                 *(name, table.label, text, rule, finding, f"safenet bench {table.suite} --out DIR"),
                 otherwise=_differing(other, finding),
@@ -124,11 +129,18 @@ def _sentences(results: Evidence) -> Iterator[Entry]:
         judge = JUDGES[claim.name]
         finding, scale = _found(results, partial(judge.measure, claim))
         theirs = PaperTables(Evidence([]), PAPER, suite=claim.suite)
-        printed = NOTHING if claim.name in ELSEWHERE else judge.measure(claim, theirs)
-        command = ELSEWHERE.get(claim.name, f"safenet bench {claim.suite} --out DIR")
-        other = NOTHING if scale else judge.measure(claim, View(results, PAPER, PRINTED_K)).limited
+        printed = NOTHING if claim.name in COMPUTED else judge.measure(claim, theirs)
+        command = COMPUTED.get(claim.name, f"safenet bench {claim.suite} --out DIR")
+        printed_k = View(results, PAPER, PRINTED_K)
+        other = NOTHING if scale else _judged(printed_k, partial(judge.measure, claim))
         told = claim.name, claim.label, claim.text, judge.rule, finding, command, scale, printed
         yield Entry(*told, _differing(other, finding), claim.short)
+
+
+def _judged(view: View, measure: Callable[[View], Finding]) -> Finding:
+    """No more than the rows allow, with the fewest seeds of a cell."""
+    finding = measure(view).limited
+    return replace(finding, seeds=min(view.seeds, default=SEEDS))
 
 
 def _differing(other: Finding, finding: Finding) -> Finding:
@@ -137,7 +149,7 @@ def _differing(other: Finding, finding: Finding) -> Finding:
 
 def _found(results: Evidence, measure: Callable[[View], Finding]) -> tuple[Finding, Scale | None]:
     """At the paper's scale; else what runs of another scale say, which is no verdict."""
-    finding = measure(results.at(PAPER)).limited
+    finding = _judged(results.at(PAPER), measure)
     if finding.ours:
         return finding, None
     for scale in results.scales():

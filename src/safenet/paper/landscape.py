@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from .. import library
@@ -95,7 +96,7 @@ def curvature(results: Evidence) -> Figure:
         data = [bar(names.method(m), labels, [values[m][p] for p in shown], COLOURS[m]) for m in present]
         if data:
             layout = axes(y="λ_max", log_y=True, barmode="group")
-            panels.append(Panel(_after(view, share), data, layout, wide=True))
+            panels.append(Panel(f"After {_steps(view, share)}", data, layout, wide=True))
         methods |= set(present)
     if view is None or not panels:
         return Figure(name, title, "", missing=bench("paper-spectrum"))
@@ -103,25 +104,22 @@ def curvature(results: Evidence) -> Figure:
 
 
 def spectral_density(results: Evidence) -> Figure:
-    """The paper's figure of the Hessian's spectrum on wave."""
-    name, title = "density", "Spectral density of the Hessian on wave"
+    """The paper's figures of the Hessian's spectrum, early and at the end."""
+    name, title = "density", "Spectral density of the Hessian"
     view = results.spectral()
     panels, methods = [], set[str]()
-    for share in (EARLY, 1.0) if view else ():
+    for problem, share in product(PROBLEMS, (EARLY, 1.0)) if view else ():
         assert view is not None
-        scale = staged(view.scale, share)
-        looks = [look for look in results.looks if (look.problem, look.scale) == ("wave", scale)]
-        found = {look.method: look for look in looks if look.density is not None}
+        found = {look.method: look for look in view.looks(problem, share) if look.density is not None}
         data = [trace for m in reversed(EVERYONE) if m in found for trace in _density(found[m])]
         if data:
             layout = axes("|λ|", "share per decade", log_x=True)
-            panels.append(Panel(_after(view, share), data, layout))
+            panels.append(Panel(f"{names.problem(problem)}, after {_steps(view, share)}", data, layout))
         methods |= set(found)
     if view is None or not panels:
         return Figure(name, title, "", missing=bench("paper-spectrum"))
-    caption = (
-        "The share of eigenvalues in a decade, positive ones solid, negative ones dotted; Lanczos quadrature."
-        + _points(view)
+    caption = "The share of eigenvalues in a decade, positive ones solid, negative ones dotted." + _points(
+        view
     )
     return Figure(name, title, caption, panels, legend(methods))
 
@@ -134,8 +132,8 @@ def _density(look: Look) -> Iterator[dict[str, Any]]:
         yield trace | {"line": trace["line"] | {"dash": dash}}
 
 
-def _after(view: View, share: float) -> str:
-    return f"After {round(ADAM * staged(view.scale, share).share):,} iterations of Adam"
+def _steps(view: View, share: float) -> str:
+    return f"{round(ADAM * staged(view.scale, share).share):,} iterations of Adam"
 
 
 def _points(view: View) -> str:

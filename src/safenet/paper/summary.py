@@ -1,4 +1,4 @@
-"""What came out, in three sentences: what is reproduced, what is not, and under which reading."""
+"""What came out, in three short paragraphs: what is reproduced, what is not, and under which reading."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from .judging import Entry
 from .verdicts import NOT, PARTLY, REPRODUCED, TOO_FEW, UNDECIDABLE, UNMEASURED
 
-NAMED = 3  # claims that a sentence names
+NAMED = 1  # claims that a sentence names
 ERRORS = "errors-paper-main-safe-net"
 
 
 def sentences(entries: Sequence[Entry]) -> list[str]:
     """For a reader who does not know the paper; all of it counted from the entries."""
-    return [text for text in (_kept(entries), _missed(entries), _reading(entries)) if text]
+    return [text for text in (_kept(entries), _missed(entries), _reading(entries)) if text] if entries else []
 
 
 def _kept(entries: Sequence[Entry]) -> str:
     kept, partly = _with(entries, REPRODUCED), _with(entries, PARTLY)
     return (
         "The paper says that SAFE-NET, a small neural network on Fourier features, solves differential equations more "
-        f"accurately and faster than seven other networks; of its {len(entries)} claims our runs reproduce "
+        f"accurately and faster than seven other networks. Of its {len(entries)} claims our runs reproduce "
         f"{len(kept)}{_named(kept)} and {len(partly)} in part{_named(partly)}."
     )
 
@@ -30,8 +30,8 @@ def _missed(entries: Sequence[Entry]) -> str:
     undecidable = _with(entries, UNDECIDABLE)
     cannot = f", and {len(undecidable)} cannot be decided{_named(undecidable)}" if undecidable else ""
     return (
-        f"{len(missed)} are not reproduced{_named(missed)}; {len(open_)} have too few runs for a verdict, or none"
-        f"{cannot}."
+        f"{len(missed)} are not reproduced{_named(missed)}. {len(open_)} have too few runs for a verdict, or none; the "
+        f"list of claims has the command for each{cannot}."
     )
 
 
@@ -41,9 +41,10 @@ def _reading(entries: Sequence[Entry]) -> str:
     if entry is None or not (entry.finding.ours or entry.otherwise.ours):
         return ""
     return (
-        "The paper leaves open from which frequencies the network starts: as multiples of π/L with the length L of "
-        f"the domain, SAFE-NET's errors by the first schedule are {entry.finding.ours or 'not measured'}; as multiples "
-        f"of π where the boundary values are not zero, {entry.otherwise.ours or 'not measured'}."
+        "The errors of the paper's network, one for each problem, depend on the frequencies at which it starts, which "
+        "the paper leaves open. By the first schedule, with multiples of π/L, where L is the length of the domain: "
+        f"{entry.finding.ours or 'not measured'}. With multiples of π on problems whose boundary values are not zero: "
+        f"{entry.otherwise.ours or 'not measured'}."
     )
 
 

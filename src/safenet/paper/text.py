@@ -8,6 +8,8 @@ from ..report import text
 from ..report.sheets import Sheet
 from ..report.text import code, escaped, long_table, pipes
 from .judging import Entry
+from .summary import sentences
+from .verdicts import SEEDS
 
 TITLE = "The paper's claims, measured"
 LEDGER = ("claim", "ours", "verdict", "made by")
@@ -15,8 +17,14 @@ SCALE = "At another scale than the paper's, {scale}: "
 
 
 def said(entry: Entry) -> str:
-    """Our measurement; of another scale, with that said first."""
-    return SCALE.format(scale=entry.scale) + entry.ours if entry.scale else entry.ours
+    """Our measurement; of another scale, or with fewer seeds than the paper's, with that said."""
+    seeds = entry.finding.seeds
+    few = f"; some cells have {seeds} seed{'s' if seeds > 1 else ''}" if seeds < SEEDS else ""
+    return (
+        (SCALE.format(scale=entry.scale) if entry.scale else "")
+        + entry.ours
+        + (few if entry.finding.ours else "")
+    )
 
 
 def otherwise(entry: Entry) -> str:
@@ -32,7 +40,7 @@ def _lines(entries: Sequence[Entry]) -> list[tuple[str, str, str, str]]:
 
 
 def markdown(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:
-    return text.markdown(sheets, f"# {TITLE}", pipes(LEDGER, _lines(entries), code=3))
+    return text.markdown(sheets, f"# {TITLE}", *sentences(entries), pipes(LEDGER, _lines(entries), code=3))
 
 
 def latex(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:

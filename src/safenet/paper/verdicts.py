@@ -6,7 +6,8 @@ With rows for only some of a claim's problems the best verdict is «partly»; fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
 UNDECIDABLE, TOO_FEW, UNMEASURED = "cannot be decided", "too few runs", "not measured yet"
@@ -15,6 +16,7 @@ VERDICTS = (REPRODUCED, PARTLY, NOT, UNDECIDABLE, TOO_FEW, UNMEASURED)
 MOST, SOME = 0.75, 0.25  # of the cases: reproduced, partly
 NEARLY, HALF = 0.9, 0.5  # of a claimed gain: reproduced, partly
 SAME = 2.0  # errors within this factor of each other are the same
+SEEDS = 5  # of every cell of the paper
 UNSOLVED = 0.5  # an error from here on solves nothing: it is no better than one that diverged
 SHARES = f"{MOST:.0%} of the cases or more: reproduced; {SOME:.0%}: partly."
 ALIKE = f"within a factor of {SAME:g}, or neither solves the problem: {UNSOLVED:g} or more, or diverged (✱)"
@@ -30,6 +32,7 @@ class Finding:
     covered: int = 1
     wanted: int = 1
     unit: str = "problems"
+    seeds: int = field(default=SEEDS, compare=False)  # of the cell with fewest
 
     @property
     def limited(self) -> Finding:
@@ -50,6 +53,11 @@ def by_share(good: float, cases: float, most: float = MOST, some: float = SOME) 
     if not cases:
         return UNMEASURED
     return REPRODUCED if good >= most * cases else PARTLY if good >= some * cases else NOT
+
+
+def of_all(kept: Sequence[bool]) -> str:
+    """All of several things: reproduced; any of them: partly."""
+    return REPRODUCED if all(kept) else PARTLY if any(kept) else NOT
 
 
 def at_least(measured: float, claimed: float) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..bench.projection import duration
+from ..run.outlook import duration
 from .results import Scale
 
 STAR = "✱"  # the mark of a run that diverged
