@@ -3,6 +3,7 @@
 python -m benchmarks.inverse repetitions     the spread of 100 diffusion constants against their standard errors
 python -m benchmarks.inverse examples        each example of examples/inverse with and without noise
 python -m benchmarks.inverse posterior       shares of truths within one and two standard deviations, 100 posteriors
+python -m benchmarks.inverse outside         the same for truths that no prior of the solver would draw
 python -m benchmarks.inverse points          time of a step with 10⁵ data against as many collocation points
 
 Each writes its part of results/inverse.json.
@@ -15,12 +16,17 @@ import runpy
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import j0
 
 import safenet as sn
+from safenet.bench.work import commit
+from safenet.run.device import device_name
 
 HOME = Path(__file__).parents[1]
 EXAMPLES = HOME / "examples" / "inverse"
@@ -35,6 +41,7 @@ TRUTH = {
     "sensors": {"nu": 0.1},
 }
 POINTS = 100_000
+Vector = np.ndarray
 
 
 def example(name: str, level: float, seed: int) -> sn.Problem:
@@ -124,6 +131,59 @@ def posterior(count: int = 100) -> dict[str, Any]:
     }
 
 
+ROD = ("u_t = u_xx/10", {"x": (0, 1), "t": (0, 1)}, ["u(0, t) = 0", "u(1, t) = 0"])
+STRING = ("u_tt = u_xx", {"x": (0, 1), "t": (0, 2)}, ["u(0, t) = 0", "u(1, t) = 0"])
+SQUARE: dict[str, tuple[float, float]] = {"x": (0, 1), "y": (0, 1)}
+
+
+def _plucked(shape: Callable[[Vector], Vector], moving: bool) -> Callable[[Vector, Vector], Vector]:
+    """The temperature, or the swinging, that begins with a shape on [0, 1]: 200 sines."""
+    n, x = np.arange(1, 201), (np.arange(4000) + 0.5) / 4000
+    c = 2 * np.sin(np.outer(n * np.pi, x)) @ shape(x) / len(x)
+
+    def at(x: Vector, t: Vector) -> Vector:
+        course = np.cos(np.outer(n * np.pi, t)) if moving else np.exp(-np.outer((n * np.pi) ** 2, t) / 10)
+        return np.asarray(c @ (course * np.sin(np.outer(n * np.pi, x))))
+
+    return at
+
+
+OUTSIDE: dict[str, tuple[Any, Callable[[Vector, Vector], Vector]]] = {
+    "heat, a narrow bump": (ROD, _plucked(lambda x: np.exp(-(((x - 0.3) / 0.05) ** 2)), False)),
+    "heat, a jump": (ROD, _plucked(lambda x: 1.0 * (x > 0.4), False)),
+    "heat, a parabola": (ROD, _plucked(lambda x: 4 * x * (1 - x), False)),
+    "wave, a bump": (STRING, _plucked(lambda x: np.exp(-(((x - 0.3) / 0.08) ** 2)), True)),
+    "wave, a kink": (STRING, _plucked(lambda x: np.minimum(x / 0.3, (1 - x) / 0.7), True)),
+    "harmonic, a polynomial": (("u_xx + u_yy = 0", SQUARE, []), lambda x, y: x**3 - 3 * x * y**2),
+    "harmonic, a pole beside the square": (
+        ("u_xx + u_yy = 0", SQUARE, []),
+        lambda x, y: (x + 0.1) / ((x + 0.1) ** 2 + (y - 0.3) ** 2),
+    ),
+    "Helmholtz, a ring": (("u_xx + u_yy + 25*u = 0", SQUARE, []), lambda x, y: j0(5 * np.hypot(x - 0.3, y - 0.4))),
+}  # fmt: skip
+
+
+def outside(count: int = 20) -> dict[str, Any]:
+    """Fixed truths from 60 scattered values with 1 % noise, again and again: 200 places each."""
+    table: dict[str, Any] = {}
+    for name, ((equation, domain, conditions), truth) in OUTSIDE.items():
+        scaled = []
+        for seed in range(count):
+            rng = np.random.default_rng(seed)
+            low, high = (np.array([ends[i] for ends in domain.values()])[:, None] for i in (0, 1))
+            at, unseen = (low + (high - low) * rng.random((2, n)) for n in (60, 200))
+            exact = truth(*at)
+            u = exact + 0.01 * np.std(exact) * rng.normal(size=60)
+            data = sn.Data(u=u, **dict(zip(domain, at, strict=True)))
+            problem = sn.Problem(equation, domain=domain, conditions=conditions, data=data)
+            sol, where = sn.solve(problem, monitor=sn.Monitor()), dict(zip(domain, unseen, strict=True))
+            scaled.append((sol(**where) - truth(*unseen)) / sol.std(**where))
+        within = np.abs(np.concatenate(scaled))
+        table[name] = {"within_one": float(np.mean(within < 1)), "within_two": float(np.mean(within < 2))}
+        print(name, table[name], flush=True)
+    return {"posteriors": count, **table}
+
+
 def points(rounds: int = 15) -> dict[str, Any]:
     """A step of Adam on an own network: 10⁵ data beside 1,000 collocation points, against 10⁵ collocation points.
 
@@ -156,12 +216,17 @@ def points(rounds: int = 15) -> dict[str, Any]:
     return {"points": POINTS, **{f"{name}_seconds": one for name, one in middle.items()}, "ratio": ratio}
 
 
-PARTS = {f.__name__: f for f in (repetitions, examples, posterior, points)}
+PARTS = {f.__name__: f for f in (repetitions, examples, posterior, outside, points)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", sn.SafeNetWarning)
     for part in sys.argv[1:] or PARTS:
+        found = PARTS[part]() | {
+            "commit": commit(),
+            "date": date.today().isoformat(),
+            "device": device_name(),
+        }
         known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        known[part] = PARTS[part]()
+        known[part] = found
         RESULTS.write_text(json.dumps(known, indent=1) + "\n")
         print(part, json.dumps(known[part], indent=1), flush=True)

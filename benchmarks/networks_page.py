@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .networks import METHODS, NINE
+from .networks import ABLATIONS, METHODS, NINE, OTHERS
 
 ROOT = Path(__file__).parents[1]
 PAGE, ROWS = ROOT / "docs" / "networks.md", ROOT / "results" / "networks.jsonl"
@@ -62,32 +62,70 @@ def default() -> str:
 
 
 def two_cores() -> str:
-    lines = ["| problem | error | seconds | steps | outcome |", "|---" * 5 + "|"]
-    for row in sorted(rows("two-cores"), key=lambda row: NINE.index(row["problem"])):
+    """The present sizes; two layers and half the points where only those were run."""
+    lines = ["| problem | layers | error | seconds | steps | outcome |", "|---" * 6 + "|"]
+    sizes = {"two-cores": "three", "two-cores-before": "two"}
+    own = [(row, layers) for study, layers in sizes.items() for row in rows(study)]
+    for row, layers in sorted(own, key=lambda pair: NINE.index(pair[0]["problem"])):
         name = NAMES.get(row["problem"], row["problem"])
-        lines.append(
-            f"| {name} | {_said(error(row))} | {row['wall_seconds']:.0f} | {row['iterations']:,} | {row['outcome']} |"
+        numbers = (
+            f"{_said(error(row))} | {row['wall_seconds']:.0f} | {row['iterations']:,} | {row['outcome']}"
         )
+        lines.append(f"| {name} | {layers} | {numbers} |")
     return "\n".join(lines)
 
 
+def _line(label: str, mine: dict[str, dict[str, Any]], problems: tuple[str, ...]) -> str:
+    errors = [_said(error(mine[p])) if p in mine else "–" for p in problems]
+    return f"| {label} | {' | '.join(errors)} |"
+
+
+def _head(label: str, problems: tuple[str, ...]) -> list[str]:
+    columns = label.count("|") + 1 + len(problems)
+    return [f"| {label} | " + " | ".join(NAMES.get(p, p) for p in problems) + " |", "|---" * columns + "|"]
+
+
 def methods() -> str:
-    own = rows("methods")
-    lines = ["| method | parameters | optimiser | " + " | ".join(NAMES.get(p, p) for p in NINE) + " |"]
-    lines.append("|---" * (3 + len(NINE)) + "|")
+    own = [row for row in rows("methods") if row["problem"] in NINE]
+    lines = _head("method | parameters | optimiser", NINE)
     for name in METHODS:
-        mine = {row["problem"]: row for row in own if row["method"] == name}
+        mine = {
+            row["problem"]: row for row in own if row["method"] == name and row["options"] == METHODS[name]
+        }
         if not mine:
             continue
         sizes = [row["parameters"] for row in mine.values()]
         dense = all("too many" not in row["reasons"][0] for row in mine.values())
-        errors = [_said(error(mine[p])) if p in mine else "–" for p in NINE]
-        optimiser = "SSBroyden" if dense else "L-BFGS"
-        lines.append(f"| {name} | {min(sizes):,} … {max(sizes):,} | {optimiser} | {' | '.join(errors)} |")
+        label = f"{name} | {min(sizes):,} … {max(sizes):,} | {'SSBroyden' if dense else 'L-BFGS'}"
+        lines.append(_line(label, mine, NINE))
     return "\n".join(lines)
 
 
-TABLES = {"default": default, "two-cores": two_cores, "methods": methods}
+def others() -> str:
+    lines = _head("method", OTHERS)
+    for name in ("safe-net", "pinn"):
+        mine = {row["problem"]: row for row in rows("methods") if row["method"] == name}
+        lines.append(_line(name, mine, OTHERS))
+    return "\n".join(lines)
+
+
+def ablations() -> str:
+    whole = {row["problem"]: row for row in rows("methods") if row["method"] == "safe-net"}
+    lines = [*_head("SAFE-NET with", NINE), _line("all of it", whole, NINE)]
+    for name in ABLATIONS:
+        mine = {row["problem"]: row for row in rows("ablations") if row["variant"] == name}
+        if mine:
+            lines.append(_line(name, mine, NINE))
+    return "\n".join(lines)
+
+
+TABLES = {
+    "default": default,
+    "two-cores": two_cores,
+    "methods": methods,
+    "others": others,
+    "ablations": ablations,
+}
 
 
 def written(text: str) -> str:

@@ -1,11 +1,13 @@
 """Which problem depends on which threshold? Each is halved and doubled in turn, and everything is solved again.
 
-    python benchmarks/thresholds.py results/thresholds.json [--only AIM] [--problems wave] [--longest 5] [--minutes 30]
+    python -m benchmarks.thresholds results/thresholds.json [--only AIM] [--problems wave] [--longest 5]
+                                                            [--workers 9] [--minutes 30]
 
 The thresholds are those of direct solves: safenet.direct.thresholds, safenet.measure.thresholds and
 safenet.solving.thresholds. The problems are those of the library and of examples/ whose default solve takes less than
 `--longest` seconds. A problem has changed if its outcome has, its work (iterations, evaluations, coefficients), or its
 error or residual by more than 10 %, above rounding. What the file holds is not run again; seconds are not compared.
+After `--minutes` the processes are killed, and the same command goes on.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ import subprocess
 import sys
 import time
 import warnings
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
+
+from . import workers
 
 MODULES = ("direct", "measure", "solving")
 FACTORS = {"halved": 0.5, "doubled": 2.0}
@@ -87,15 +92,25 @@ def child(changes: dict[str, float], names: list[str]) -> None:
         print(json.dumps({"problem": name, **solved(name)}), flush=True)
 
 
-def run(changes: dict[str, float], names: list[str], seconds: float) -> dict[str, Any]:
-    """{problem: what it came to} in a process of its own; a problem that takes ten times as long is cut off."""
-    command = [sys.executable, __file__, "--child", json.dumps([changes, names])]
+def run(task: tuple[str, dict[str, float], list[str], float, float]) -> tuple[str, dict[str, Any]]:
+    """name, {problem: what it came to} in a process of its own; a problem that takes ten times as long is cut off."""
+    name, changes, names, seconds, until = task
+    left = until - time.time()
+    if left <= 0:
+        return name, {}
+    command = [sys.executable, "-m", "benchmarks.thresholds", "--child", json.dumps([changes, names])]
+    missing = {"outcome": "takes too long"} if seconds < left else None  # None: there was no time to know
     try:
-        text = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=True).stdout
+        text = subprocess.run(
+            command, capture_output=True, text=True, timeout=min(seconds, left), check=True
+        ).stdout
     except subprocess.TimeoutExpired as late:
         text = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-    found = {line.pop("problem"): line for line in map(json.loads, text.splitlines())}
-    return {name: found.get(name, {"outcome": "takes too long"}) for name in names}
+    whole = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    found = {line.pop("problem"): line for line in map(json.loads, whole)}
+    # The one at work was cut off; those after it had no chance.
+    first = next((each for each in names if each not in found), None)
+    return name, found | ({first: missing} if first is not None and missing is not None else {})
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
@@ -113,14 +128,14 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
     return ", ".join(said)
 
 
-def row(key: str, value: Any, kept: dict[str, Any]) -> str:
+def row(key: str, value: Any, runs: dict[str, Any], base: dict[str, Any]) -> str:
     cells = []
     for way in FACTORS:
-        found = kept["runs"].get(f"{key} {way}")
-        if found is None:
+        found = runs.get(f"{key} {way}")
+        if not found:
             cells.append("not run")
             continue
-        changes = {Path(p).stem: difference(kept["runs"]["as they are"][p], r) for p, r in found.items()}
+        changes = {Path(p).stem: difference(base[p], r) for p, r in found.items() if base.get(p)}
         cells.append("; ".join(f"{p}: {text}" for p, text in changes.items() if text) or "–")
     return f"| {key} | {value} | {' | '.join(cells)} |"
 
@@ -131,7 +146,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="thresholds whose name contains this")
     parser.add_argument("--problems", default="", help="problems whose name contains this")
     parser.add_argument("--longest", type=float, default=5.0, help="seconds of a default solve")
-    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--workers", type=int, default=1, help="processes of one thread each")
+    parser.add_argument("--minutes", type=float, default=60.0, help="end by then")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
@@ -140,30 +156,37 @@ def main() -> None:
     if given.store is None:
         parser.error("say where the results are kept, e.g. results/thresholds.json")
     kept = json.loads(given.store.read_text()) if given.store.exists() else {"runs": {}}
-    deadline = time.monotonic() + 60 * given.minutes
+    kept["code"] = sorted({*kept.get("code", []), workers.code()})
+    until = time.time() + 60 * given.minutes
+    workers.one_thread()
 
-    def keep(name: str, changes: dict[str, float], names: list[str], seconds: float) -> dict[str, Any]:
-        """Run what is not known yet, and save it."""
-        known = kept["runs"].setdefault(name, {})
-        left = [each for each in names if each not in known]
-        if left:
-            known |= run(changes, left, seconds)
-            given.store.write_text(json.dumps(kept, indent=1))
-        return dict(known)
+    def keep(asked: dict[str, tuple[dict[str, float], list[str], float]]) -> None:
+        """Run what is not known yet, and save it. A process ends with the problem that takes too long: again."""
+        while time.time() < until:
+            tasks = []
+            for name, (changes, names, seconds) in asked.items():
+                left = [each for each in names if each not in kept["runs"].get(name, {})]
+                if left:
+                    tasks.append((name, changes, left, seconds, until))
+            if not tasks:
+                break
+            with ThreadPool(given.workers) as pool:
+                for name, found in pool.imap_unordered(run, tasks):
+                    kept["runs"].setdefault(name, {}).update(found)
+                    given.store.write_text(json.dumps(kept, indent=1))
 
     named = [name for name in problems() if given.problems in Path(name).stem]
-    base: dict[str, Any] = {}
-    for name in named:  # one by one: a single long solve must not take the others with it
-        base |= keep("as they are", {}, [name], START + 10 * given.longest)
+    # One by one: a single long solve must not take the others with it.
+    alone = {f"as they are: {name}": ({}, [name], START + 10 * given.longest) for name in named}
+    keep(alone)
+    base = {name: kept["runs"].get(f"as they are: {name}", {}).get(name, {}) for name in named}
     names = [name for name in named if base[name].get("seconds", math.inf) < given.longest]
     limit = START + 10 * sum(base[name]["seconds"] for name in names)
     chosen = {key: value for key, value in thresholds().items() if given.only in key}
+    keep({f"{key} {way}": ({key: factor}, names, limit) for key in chosen for way, factor in FACTORS.items()})
     print(f"{len(names)} problems\n\n| threshold | value | halved | doubled |\n|---|---|---|---|")
     for key, value in chosen.items():
-        for way, factor in FACTORS.items():
-            if time.monotonic() < deadline:
-                keep(f"{key} {way}", {key: factor}, names, limit)
-        print(row(key, value, kept), flush=True)
+        print(row(key, value, kept["runs"], base))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -22,6 +23,8 @@ from .cases import CASES
 
 def solved(name: str) -> dict[str, Any]:
     import safenet as sn
+    from safenet.bench.work import commit
+    from safenet.run.device import device_name
 
     case = CASES[name]
     began, cpu = time.monotonic(), time.process_time()
@@ -34,6 +37,10 @@ def solved(name: str) -> dict[str, Any]:
         solution = sn.solve(problem, solver, budget=case.budget)
     row: dict[str, Any] = {
         "name": name,
+        "command": f"python -m benchmarks.beyond results/beyond.json --only {name!r}",
+        "commit": commit(),
+        "device": f"{device_name()}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.0f}",
+        "date": time.strftime("%Y-%m-%d"),
         "outcome": str(solution.result.outcome),
         "wall": round(time.monotonic() - began, 1),
         "cpu": round(time.process_time() - cpu, 1),

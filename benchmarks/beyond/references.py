@@ -81,7 +81,7 @@ def burgers_plane(nu: float, n: int, steps: int) -> tuple[np.ndarray, np.ndarray
     def rate(w: np.ndarray) -> np.ndarray:
         u, v = np.fft.irfft2(w, s=(n, n))
         slopes = np.fft.irfft2(np.concatenate([1j * kx * w, 1j * ky * w]), s=(n, n))
-        return -keep * np.fft.rfft2(np.stack([u * slopes[0] + v * slopes[2], u * slopes[1] + v * slopes[3]]))
+        return keep * -np.fft.rfft2(np.stack([u * slopes[0] + v * slopes[2], u * slopes[1] + v * slopes[3]]))
 
     h = 1 / steps
     for _ in range(steps):

@@ -9,6 +9,7 @@ import numpy as np
 STEADY = ("l-shape", "helmholtz", "helmholtz-impedance", "cavity")
 ORDINARY = ("lorenz", "robertson", "hires")
 MOMENTS = 5  # times at which a run is compared: T/5, 2T/5, …, T
+MANY = 200  # the same of systems without space, much of whose error may be in a short beginning
 
 
 def toml(

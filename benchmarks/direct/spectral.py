@@ -34,7 +34,7 @@ def exponax(name: str, n: int, steps: int) -> dict[str, Any]:
         made, start = in_space(ex, name, n, steps)
     final = np.asarray(jax.jit(ex.repeat(made, steps))(jnp.asarray(start)))
     if name == "shear-layer":
-        final = flow(final[0])
+        final = flow(-final[0])  # its vorticity is u_y − v_x
     every = n // {1: 64, 2: 16, 3: 8}[final.ndim - 1]
     return {"values": [[one[(slice(None, None, every),) * one.ndim].ravel().tolist()] for one in final]}
 
@@ -65,7 +65,7 @@ def in_space(ex: Any, name: str, n: int, steps: int) -> tuple[Any, np.ndarray]:
         return made, PLANES["fisher-plane"][2](*x)
     if name == "shear-layer":
         made = ex.stepper.NavierStokesVorticity(2, length, n, 2 / steps, diffusivity=1e-3, order=4)
-        return made, (np.cos(x[0]) / 20 - 8 * np.cos(x[1]) / np.cosh(8 * np.sin(x[1])) ** 2)[None]
+        return made, (8 * np.cos(x[1]) / np.cosh(8 * np.sin(x[1])) ** 2 - np.cos(x[0]) / 20)[None]
     made = reaction.AllenCahn(3, 1.0, n, 5 / steps, diffusivity=0.01, order=4)
     return made, ((np.cos(turn * x[0]) + np.cos(turn * x[1]) * np.sin(turn * x[2])) / 5)[None]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .problems import MOMENTS, PROBLEMS, STEADY, compared, places
+from .problems import MANY, MOMENTS, ORDINARY, PROBLEMS, STEADY, compared, places
 
 Settings = tuple[Any, ...]
 
@@ -28,7 +28,8 @@ def ours(name: str, tol: float) -> dict[str, Any]:
         found = [sol(**at)]
     else:
         axis = problem.axes[-1]
-        moments = [axis.lo + axis.length * k / MOMENTS for k in range(1, MOMENTS)]
+        count = MANY if name in ORDINARY else MOMENTS
+        moments = [axis.lo + axis.length * k / count for k in range(1, count)]
         found = [sol(**at, t=t) for t in (*moments, axis.hi)]
     whole = [one if isinstance(one, dict) else {problem.unknowns[0]: one} for one in found]
     estimate, names = sol.result.estimate, compared(name)
@@ -72,7 +73,7 @@ def scipy_ivp(name: str, method: str, rtol: float, atol: float) -> dict[str, Any
         "hires": (hires, [1.0, *[0.0] * 6, 0.0057], 321.8122),
     }[name]
     sol = solve_ivp(rates, (0, end), start, method=method, rtol=rtol, atol=atol, dense_output=True)
-    moments = end * np.arange(1, MOMENTS + 1) / MOMENTS
+    moments = end * np.arange(1, MANY + 1) / MANY
     return {"values": [[[value] for value in line] for line in sol.sol(moments).tolist()]}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import signal
@@ -102,9 +103,25 @@ SUBJECTS: dict[str, tuple[str, list[str]]] = {
     ),
     "a flow": ("backstep", []),
     "sparse": (str(ROOT / "examples" / "many"), []),
-    "fit": (str(ROOT / "examples" / "inverse"), []),
+    "fit": (
+        stated(
+            "u_t = k*u_xx + u - u**3",
+            "u(0, t) = 0; u(1, t) = 0; u(x, 0) = sin(pi*x)",
+            "domain = { x = [0, 1], t = [0, 1] }\n[unknown]\nk = { start = 0.3, above = 0 }\n"
+            '[[data]]\nfile = "probe.csv"\nsigma = 0.01',
+        ),
+        [],
+    ),
     "train": ("burgers", ["train"]),
 }
+
+
+def probe() -> str:
+    """x, t, u at a hundred places, of no solution in particular."""
+    rng = random.Random(1)
+    places = [(rng.random(), rng.random()) for _ in range(100)]
+    rows = [f"{x},{t},{math.exp(-t) * math.sin(math.pi * x) + rng.gauss(0, 0.01)}" for x, t in places]
+    return "\n".join(["x,t,u", *rows, ""])
 
 
 def found(subject: str, place: Path) -> list[str]:
@@ -112,6 +129,7 @@ def found(subject: str, place: Path) -> list[str]:
     text, words = SUBJECTS[subject]
     if "\n" in text:
         (place / "tried.toml").write_text(text)
+        (place / "probe.csv").write_text(probe())
         text = "tried.toml"
     elif os.path.isdir(text):
         text = str(max(Path(text).glob("*.toml"), key=lambda path: path.stat().st_size))

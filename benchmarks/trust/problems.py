@@ -31,6 +31,9 @@ class Trial:
     answer: Answer | None
     unknowns: tuple[str, ...] = ("u",)
     why: str = ""
+    solver: str = "auto"
+    periodic: tuple[str, ...] = ()
+    shape: str = ""  # lines of the table [domain] after its axes, and of the tables behind it
 
     @property
     def text(self) -> str:
@@ -41,7 +44,9 @@ class Trial:
         return (
             f'name = "{self.family.replace(" ", "-")}"\nunknowns = [{listed(self.unknowns)}]\n'
             f"equations = [{listed(self.equations)}]\n"
-            f"conditions = [{listed(self.conditions)}]\n[domain]\n{ends}\n"
+            f"conditions = [{listed(self.conditions)}]\n"
+            + (f"periodic = [{listed(self.periodic)}]\n" if self.periodic else "")
+            + f"[domain]\n{ends}\n{self.shape}"
         )
 
 

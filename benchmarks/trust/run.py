@@ -1,12 +1,12 @@
 """Is an error estimate ever far too small, or given where there is nothing to estimate?
 
-    python -m benchmarks.trust.run results/trust.jsonl [--chosen | --generated 500] [--seed 0] [--seconds 20]
-    python -m benchmarks.trust.run results/trust.jsonl --again transport,wave [--part 1/2]
-    python -m benchmarks.trust.run results/trust.jsonl --table [--plot docs/trust.png]
+    python -m benchmarks.trust.run results/trust.jsonl [--workers 9] [--minutes 9] [--chosen | --generated 500]
+    python -m benchmarks.trust.run results/trust.jsonl --again transport,wave
+    python -m benchmarks.trust.run results/trust.jsonl --table [--plot docs/trust.png] [--page docs/trust.md]
 
 Problem i of the generated ones is of family i modulo their number, with random numbers of (seed, i). Every row is a
-line of the file as soon as it is there: what it holds is not run again, and several processes may write to it, each its
-part.
+line of the file as soon as it is there; what the file holds is not run again. After `--minutes` the processes are
+killed, and the same command goes on. A row names the state of the code that made it.
 
     silent    the error is over 10 times the estimate, or something is called solved that has no one answer, and nothing
               was said: no warning, no "or more"; or a solved problem without a right answer has an estimate
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import traceback
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -31,11 +32,13 @@ from safenet.measure.heldout import interior_points
 from safenet.measure.thresholds import ROUGH
 from safenet.run.result import Outcome, pooled
 
+from .. import workers
 from . import problems, undecided
-from .chosen import boundary, evolution, hostile, ordinary, plane
+from .chosen import boundary, evolution, hostile, ordinary, plane, shaped, tempting
 from .problems import Trial
 
 TOO_SMALL = 10.0  # times the estimate: an error above is a failure of it
+MARK = "<!-- measured by benchmarks.trust.run -->"
 RIGHT = 1e-3  # an answer this near is right: who calls it wrong gives a false alarm
 ROUNDING = 1e-14  # errors below are none
 # Families with other solutions at a distance, or without a smooth one: an estimate may be right, and a word is due.
@@ -53,7 +56,15 @@ def families() -> dict[str, Callable[[np.random.Generator], Trial]]:
 
 
 def chosen() -> list[Trial]:
-    return [*ordinary.TRIALS, *boundary.TRIALS, *evolution.TRIALS, *plane.TRIALS, *hostile.TRIALS]
+    return [
+        *ordinary.TRIALS,
+        *boundary.TRIALS,
+        *evolution.TRIALS,
+        *plane.TRIALS,
+        *hostile.TRIALS,
+        *tempting.TRIALS,
+        *shaped.TRIALS,
+    ]
 
 
 def generated(count: int, seed: int) -> Iterator[Trial]:
@@ -69,21 +80,24 @@ def judged(trial: Trial, seconds: float) -> dict[str, Any]:
     row: dict[str, Any] = {
         "family": trial.family,
         "text": trial.text,
+        "solver": trial.solver,
         "why": trial.why,
         "posed": trial.answer is not None,
     }
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            solution = sn.solve(sn.loads(trial.text), budget=seconds, monitor=sn.Monitor())
-    except sn.SafeNetError as refusal:
-        alarm = trial.answer is not None
+            solution = sn.solve(sn.loads(trial.text), trial.solver, budget=seconds, monitor=sn.Monitor())
+    except Exception as error:
+        refused = isinstance(error, sn.SafeNetError)
+        words = str(error) if refused else traceback.format_exc()
+        # Whatever is no refusal is a defect, with or without an answer.
         return row | {
-            "outcome": "refused",
-            "words": [str(refusal)],
+            "outcome": "refused" if refused else "crashed",
+            "words": [words],
             "silent": False,
-            "alarm": alarm,
-            "seconds": 0.0,
+            "alarm": trial.answer is not None or not refused,
+            "seconds": round(time.monotonic() - began, 2),
         }
     result = solution.result
     error, errors = _errors(trial, solution)
@@ -172,6 +186,27 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def measured(rows: list[dict[str, Any]]) -> str:
+    """The numbers in a sentence, and the tables."""
+    silent, alarms, crashed = (
+        sum(map(test, rows))
+        for test in (lambda r: r["silent"], lambda r: r["alarm"], lambda r: r["outcome"] == "crashed")
+    )
+    posed = sum(row["posed"] for row in rows)
+    late = sum(row["outcome"] == Outcome.OUT_OF_TIME for row in rows)
+    states = len({row.get("code") for row in rows})
+    told = (
+        f"{len(rows)} problems, {states} state{'s' * (states > 1)} of the code: {silent} silent failures, {alarms} "
+        f"false alarms among the {posed} that have one answer ({alarms / max(posed, 1):.1%}), {late} out of time, "
+        f"{crashed} crashed."
+    )
+    parts = [told, distribution(rows)]
+    for kind, picked in (("chosen", True), ("generated", False)):
+        some = [row for row in rows if row["key"].startswith("chosen") == picked]
+        parts += [f"The {kind} ones:", table(some)] if some else []
+    return "\n\n".join(parts)
+
+
 def distribution(rows: list[dict[str, Any]]) -> str:
     """Error over estimate of what is called solved: all unknowns together, and each of a system."""
     whole = [found for row in rows if row["outcome"] == "solved" and (found := ratio(row)) is not None]
@@ -211,6 +246,21 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
+def todo(given: argparse.Namespace) -> dict[str, Trial]:
+    """key → what the options ask for."""
+    found = {} if given.generated is not None else {f"chosen {i}": trial for i, trial in enumerate(chosen())}
+    if not given.chosen:
+        count = 500 if given.generated is None else given.generated
+        found |= {f"seed {given.seed}, {i}": trial for i, trial in enumerate(generated(count, given.seed))}
+    return found
+
+
+def _row(task: tuple[argparse.Namespace, str, str]) -> dict[str, Any]:
+    """In a process of its own: trials hold functions, which do not travel, so they are made again there."""
+    given, key, state = task
+    return {"key": key, "code": state} | judged(todo(given)[key], given.seconds)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -222,39 +272,44 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=20.0, help="budget of each")
-    parser.add_argument("--minutes", type=float, default=60.0, help="begin none after this")
-    parser.add_argument("--part", default="1/1", metavar="1/2", help="which share of them is run")
+    parser.add_argument("--workers", type=int, default=1, help="processes of one thread each")
+    parser.add_argument("--minutes", type=float, default=60.0, help="end by then")
     parser.add_argument("--again", default="", metavar="FAMILY,…", help="run these, whatever the file holds")
     parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--plot", type=Path, default=None)
+    parser.add_argument("--page", type=Path, default=None, help="write the tables into its marked part")
     given = parser.parse_args()
     until = time.monotonic() + 60 * given.minutes
-    todo = {} if given.generated is not None else {f"chosen {i}": trial for i, trial in enumerate(chosen())}
-    if not given.chosen:
-        count = 500 if given.generated is None else given.generated
-        todo |= {f"seed {given.seed}, {i}": trial for i, trial in enumerate(generated(count, given.seed))}
-    which, parts = (int(each) for each in given.part.split("/"))
-    done, again = stored(given.out), given.again.split(",")
-    for index, (key, trial) in enumerate(todo.items()):
-        known = done.get(key, {}).get("text") == trial.text and trial.family not in again
-        if given.table or known or (given.again and trial.family not in again) or index % parts != which - 1:
-            continue
-        if time.monotonic() > until:
-            break
-        row = {"key": key} | judged(trial, given.seconds)
-        mark = "SILENT" if row["silent"] else "ALARM" if row["alarm"] else ""
-        numbers = (f"{name} {row[name]:.1e}" for name in ("estimate", "error") if row.get(name) is not None)
-        print(key, row["family"], row["outcome"], *numbers, f"{row['seconds']} s", mark, flush=True)
-        with given.out.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-    rows = list(stored(given.out).values())
-    for kind, picked in (("chosen", True), ("generated", False)):
-        some = [row for row in rows if row["key"].startswith("chosen") == picked]
-        if some:
-            print(f"\nThe {kind} ones:\n", table(some), sep="\n")
-    print("\n" + distribution(rows))
+    asked, done, again = todo(given), stored(given.out), given.again.split(",")
+    left = [
+        key
+        for key, trial in asked.items()
+        if (trial.family in again if given.again else done.get(key, {}).get("text") != trial.text)
+    ]
+    if not given.table:
+        state = workers.code()
+        for row in workers.finished(_row, [(given, key, state) for key in left], given.workers, until):
+            _print(row)
+            with given.out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+    rows = [row for key, row in stored(given.out).items() if key in asked]
+    print(measured(rows))
+    if given.page is not None:
+        before, _, after = given.page.read_text().partition(MARK)
+        given.page.write_text(f"{before}{MARK}\n{measured(rows)}\n{MARK}{after.partition(MARK)[2]}")
+    states = {row.get("code") for row in rows}
+    print(f"\n{len(rows)} of {len(asked)} problems, {len(states)} state(s) of the code: {states}")
+    for row in rows:
+        if row["silent"] or row["alarm"] or row["outcome"] == "crashed":
+            _print(row)
     if given.plot is not None:
         plot(rows, given.plot)
+
+
+def _print(row: dict[str, Any]) -> None:
+    mark = "SILENT" if row["silent"] else "ALARM" if row["alarm"] else ""
+    numbers = (f"{name} {row[name]:.1e}" for name in ("estimate", "error") if row.get(name) is not None)
+    print(row["key"], row["family"], row["outcome"], *numbers, f"{row['seconds']} s", mark, flush=True)
 
 
 def stored(path: Path) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,6 @@
 """One Adam iteration: jets in blocks or in one batch, against nested forward mode, with the hardware's floor beside it.
 
-python benchmarks/hot_loop.py OUT.json [repetitions]
+python benchmarks/loop/hot_loop.py OUT.json [repetitions]
 
 The wave equation with 20,000 points inside and 2,000 on each of its four conditions. Both ways alternate within one
 run, so that whatever else the machine does falls on both; median, quartiles and the processor's time are recorded.

@@ -1,7 +1,7 @@
 """The kernels that XLA makes of an iteration for an H200, and how much memory they read and write; without a GPU.
 
     pip install 'jax-cuda12-plugin==JAX' 'jax-cuda12-pjrt==JAX' nvidia-cuda-nvcc-cu12 nvidia-cuda-runtime-cu12
-    python benchmarks/kernels.py wave:pinn:5 burgers:safe-net:1:lbfgs
+    python benchmarks/loop/kernels.py wave:pinn:5 burgers:safe-net:1:lbfgs
 
 A case is a problem, a method, how many of its seeds are one program, and adam or lbfgs. XLA compiles for a machine
 that is described to it and not there; only its trials of tile sizes are left out. On an H200 elementwise kernels run at

@@ -1,6 +1,6 @@
 """How do time and memory of one Adam iteration grow with points, features and dimensions?
 
-    python benchmarks/growth.py OUT.json [--only points|features|dimensions] [--minutes 10]
+    python benchmarks/loop/growth.py OUT.json [--only points|features|dimensions] [--minutes 10]
 
 SAFE-NET in float32: on wave with 1k to 1M points, and with 16 to 512 features; on the heat equation in one to four
 space dimensions with 4k points. Every size is a process of its own, so that its peak memory is its own. What the file
@@ -135,7 +135,7 @@ def main() -> None:
     deadline = time.monotonic() + 60 * given.minutes
     found: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
     found |= {
-        "command": f"python benchmarks/growth.py {given.out.name}",
+        "command": f"python benchmarks/loop/growth.py {given.out.name}",
         "commit": os.environ.get("COMMIT", ""),
         "date": datetime.date.today().isoformat(),
         "machine": f"{os.cpu_count()} cores, {platform.platform(terse=True)}, Python {platform.python_version()}",

@@ -1,6 +1,6 @@
 """What an iteration costs: parameters, milliseconds and memory of every method, Adam on the wave equation.
 
-python benchmarks/method_costs.py [results/method-costs-cpu.json] [iterations]
+python benchmarks/loop/method_costs.py [results/method-costs-cpu.json] [iterations]
 
 20,000 points inside and 2,000 on each of the four conditions, float32, as the paper's schedules have them. The time is
 the median over single iterations after compilation; the memory is what the compiled program reserves beside its
@@ -77,7 +77,7 @@ def main() -> None:
         )
     result = {
         "what": f"Adam on wave, float32, {INTERIOR} + 4 × {CONDITION} points, median of {iterations} iterations",
-        "command": f"python benchmarks/method_costs.py {path} {iterations}",
+        "command": f"python benchmarks/loop/method_costs.py {path} {iterations}",
         "device": device_name(),
         "date": date.today().isoformat(),
         "versions": {"jax": jax.__version__, "equinox": eqx.__version__, "python": sys.version.split()[0]},

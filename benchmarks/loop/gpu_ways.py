@@ -1,6 +1,6 @@
 """One iteration on a GPU under several flags of XLA and several ways to multiply float32: how fast, how exact.
 
-    python benchmarks/gpu_ways.py OUT.json safe-net-literal:5 pinn:5 safe-net-literal:1
+    python benchmarks/loop/gpu_ways.py OUT.json safe-net-literal:5 pinn:5 safe-net-literal:1
 
 A case is a method and how many of its seeds are one program; wave, 20,000 + 4 × 2,000 points, as in hot_loop.py. A way
 is a process of its own. All compile at the same time; a lock has them take turns at the clock. A way that XLA refuses

@@ -1,6 +1,6 @@
 """Where an iteration's time goes: milliseconds, and the longest kernels of a GPU, beside each other.
 
-    python benchmarks/where.py OUT.json pinn:1 pinn:5 safe-net:5 pinn:5:lbfgs
+    python benchmarks/loop/where.py OUT.json pinn:1 pinn:5 safe-net:5 pinn:5:lbfgs
 
 A case is a method and how many of its seeds are one program, by Adam or L-BFGS; wave, 20,000 + 4 × 2,000 points, in
 float32, as in hot_loop.py. A CPU has no kernels to name: its row has the milliseconds alone.

@@ -1,0 +1,105 @@
+"""Q(t) − Q(0) = 0 as a term of the loss: energy of waves and of Burgers' equation, mass and momentum of KdV's.
+
+The same plan with and without, so that the difference is the term's. Integrals by Gauss–Legendre, derivatives exact.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import safenet as sn
+
+NODES, TIMES, WEIGHT = 100, 17, 1.0
+SEEDS, SCALE = (0,), 0.1  # of the default recipe's steps
+Density = Callable[[Any, Any, Any], Any]  # u, u_x, u_t → what is integrated over x
+KDV = Path(__file__).parents[1] / "examples" / "kdv-periodic.toml"
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Q(t_k) − Q(t_0) + ∫∫ loss, over |Q(t_0)|, with Q = ∫ density dx: zero for a solution."""
+
+    problem: sn.Problem
+    density: Density
+    loss: Density | None = None
+
+    @cached_property
+    def nodes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """x, its weights, t."""
+        (low, high), (start, end) = ((float(a), float(b)) for a, b in self.problem.bounds.values())
+        x, weights = np.polynomial.legendre.leggauss(NODES)
+        return low + (high - low) * (x + 1) / 2, weights * (high - low) / 2, np.linspace(start, end, TIMES)
+
+    def of(self, u: Any, u_x: Any, u_t: Any) -> Any:
+        """Of values at all times (rows) and places."""
+        _, weights, t = self.nodes
+        total = self.density(u, u_x, u_t) @ weights
+        missed = total[1:] - total[0]
+        if self.loss is not None:
+            rate = self.loss(u, u_x, u_t) @ weights
+            missed = missed + jnp.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(t))
+        return missed / jnp.abs(total[0])
+
+    def __call__(self, network: Any) -> Any:
+        x, _, t = self.nodes
+        points = jnp.asarray(np.stack(np.meshgrid(t, x, indexing="ij")[::-1], axis=-1))
+
+        def jet(point: Any) -> Any:
+            (u,), ((u_x, u_t),) = network(point), jax.jacfwd(network)(point)
+            return u, u_x, u_t
+
+        return self.of(*jax.vmap(jax.vmap(jet))(points))
+
+    def missed(self) -> float:
+        """By the direct solution: what quadrature leaves, which must be small beside a network's error."""
+        sol, (x, _, t) = sn.solve(self.problem, monitor=sn.Monitor()), self.nodes
+        at = dict(zip("tx", np.meshgrid(t, x, indexing="ij"), strict=True))
+        values = sol(**at), sol.diff("x")(**at), sol.diff("t")(**at)
+        return float(jnp.sqrt(jnp.mean(self.of(*map(np.asarray, values)) ** 2)))
+
+
+def cases() -> dict[str, list[Balance]]:
+    wave, kdv = sn.library.wave(), sn.read(KDV)
+    burgers = sn.library.problem("burgers", nu=0.1)  # whose front these nodes resolve
+    c, nu = (float(next(iter(problem.parameters.values()))) for problem in (wave, burgers))
+    return {
+        "wave, energy": [Balance(wave, lambda u, u_x, u_t: (u_t**2 + (c * u_x) ** 2) / 2)],
+        "burgers nu=0.1, energy": [
+            Balance(burgers, lambda u, u_x, u_t: u**2 / 2, lambda u, u_x, u_t: nu / np.pi * u_x**2)
+        ],
+        "kdv, mass and momentum": [
+            Balance(kdv, lambda u, u_x, u_t: u),
+            Balance(kdv, lambda u, u_x, u_t: u**2),
+        ],
+    }
+
+
+def study() -> dict[str, Any]:
+    found = {}
+    for name, balances in cases().items():
+        found[f"{name}: of the direct solution"] = {"missed": max(one.missed() for one in balances)}
+        for kind, terms in (("without", []), ("with", [(WEIGHT, one) for one in balances])):
+            results = [
+                sn.solve(
+                    balances[0].problem,
+                    sn.Train(scale=SCALE, terms=terms, seed=seed),
+                    monitor=sn.Monitor(),
+                ).result
+                for seed in SEEDS
+            ]
+            found[f"{name}: {kind}"] = {
+                "l2re": statistics.median(result.l2re for result in results),
+                "seeds": len(SEEDS),
+                "seconds": round(statistics.median(result.seconds for result in results), 1),
+            }
+            print(name, kind, found, flush=True)
+    return found

@@ -1,0 +1,121 @@
+"""results/ → docs/tables.md, and what docs/benchmarks.md and README.md say about the paper, between markers.
+
+python -m benchmarks.paper_page
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from safenet import paper
+from safenet.paper import names
+from safenet.paper.compared import sheets
+from safenet.paper.evidence import Evidence
+from safenet.paper.judging import Entry
+from safenet.paper.summary import sentences
+from safenet.report.sheets import Cell, Sheet
+from safenet.report.text import pipes
+from safenet.report.words import short
+
+ROOT = Path(__file__).parents[1]
+# Every suite's rows; `networks*.jsonl` belongs to another study.
+SOURCES = [
+    ROOT / "results" / "defaults.jsonl",
+    *sorted((ROOT / "results").glob("paper-*.jsonl")),
+    ROOT / "results" / "spectra.json",
+]
+TABLES, BENCHMARKS, README = ROOT / "docs" / "tables.md", ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
+NAMED = ROOT / "results" / "named.json"
+SHOWN = ("optimizer_comparison_config1", "optimizer_comparison_config2")
+MARKS = {
+    "same": "**As printed**, within 2 times or neither solves the problem",
+    "better": "**Better than printed**",
+    "worse": "**Worse than printed**",
+}
+
+
+def written(page: str, **found: str) -> str:
+    """The page with each text between the markers of its name."""
+    for name, text in found.items():
+        marked = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+        page = re.sub(marked, lambda m, text=text: m[1] + text + m[2], page, flags=re.DOTALL)
+    return page
+
+
+def named() -> str:
+    """results/named.json as a table: every study's lines, with the command."""
+    lines = []
+    for study in json.loads(NAMED.read_text("utf-8")).values():
+        for case, numbers in study["lines"].items():
+            told = "; ".join(
+                f"{key} {value:.1e}"
+                if isinstance(value, float) and "seconds" not in key
+                else f"{key} {value}"
+                for key, value in numbers.items()
+            )
+            lines.append((case, told.replace("_", " "), f"`{study['command']}`, {study['device']}"))
+    return pipes(("case", "measured", "by"), lines) + "\n"
+
+
+def readme(entries: list[Entry]) -> str:
+    return "".join(f"- {sentence}\n" for sentence in sentences(entries))
+
+
+def benchmarks(results: Evidence, entries: list[Entry]) -> str:
+    """The three sentences, then both schedules at a glance: our median, in brackets the printed error."""
+    parts = sentences(entries)
+    for sheet in sheets(results):
+        if sheet.label in SHOWN and sheet.measured:
+            parts += [f"### {sheet.title}", *sheet.notes, _glance(sheet, results), "\n".join(_marked(sheet))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _glance(sheet: Sheet, results: Evidence) -> str:
+    rows = [(row[0].text, *map(_cell, row[1:])) for row in sheet.rows]
+    if sheet.label == SHOWN[0]:
+        errors = {row.problem: row.l2re for row in results.rows if row.recipe == "default" and row.l2re}
+        by_name = {names.problem(name): f"*{short(error)}*" for name, error in errors.items()}
+        rows.append(("*default solve, no network*", *(by_name.get(name, "–") for name in sheet.head[1:])))
+    return pipes(sheet.head, rows)
+
+
+def _cell(cell: Cell) -> str:
+    """**2.0e-3** (3.31e-2), 1 seed"""
+    printed = f" ({cell.below.split()[1]})" if cell.below else ""
+    return (f"**{cell.text}**" if cell.best else cell.text) + printed + (f", {cell.few}" if cell.few else "")
+
+
+def _marked(sheet: Sheet) -> Iterator[str]:
+    """Which cells are as printed, better, worse."""
+    for mark, words in MARKS.items():
+        found: dict[str, list[str]] = {}
+        for row in sheet.rows:
+            for cell, name in zip(row[1:], sheet.head[1:], strict=True):
+                if cell.mark == mark:
+                    found.setdefault(row[0].text, []).append(name)
+        count = sum(map(len, found.values()))
+        said = "; ".join(f"{method} on {', '.join(where)}" for method, where in found.items())
+        yield f"- {words} ({count}): {said or 'none'}."
+
+
+def pages(results: Evidence, entries: list[Entry]) -> dict[Path, dict[str, str]]:
+    """What stands between which markers of which page."""
+    return {
+        BENCHMARKS: {"paper": benchmarks(results, entries), "named": named()},
+        README: {"paper": readme(entries)},
+    }
+
+
+def main() -> None:
+    results = paper.read(SOURCES)
+    entries = paper.write(SOURCES, markdown=TABLES)
+    for path, found in pages(results, entries).items():
+        path.write_text(written(path.read_text("utf-8"), **found), "utf-8")
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
