@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What is imported is compiled once, when it is first imported; not everything at the start, and not each time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: solve test test-all fast all style types fuzz mutations lint docs gallery dist clean
+.PHONY: solve test test-all fast all style types fuzz mutations lint docs paper gallery dist clean
 .DEFAULT_GOAL := solve
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 
@@ -58,6 +58,9 @@ mutations: $(VENV)/.ready  ## 2,100 mutated run folders, rows of stores and suit
 docs: $(VENV)/.ready  ## the documentation as a site in build/site; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo open build/site/index.html
+
+paper: $(VENV)/.ready  ## the paper's claims and tables, in docs/ and README, from results/*.jsonl
+	$(BIN)/python -m benchmarks.paper_page
 
 gallery: $(VENV)/.ready  ## draw the pictures of docs/gallery.md that are missing: minutes
 	$(BIN)/python docs/gallery/make.py

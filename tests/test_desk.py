@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from running import environment, run
 from safenet import listed
 from safenet.commands.solving import _coloured
-from test_cli import environment, run
 
 DECAY = """
 name = "decay"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from running import run
 from safenet.problem.language.notation import FUNCTIONS
-from test_cli import run
 
 PAGE = Path(__file__).parents[1] / "docs" / "problems.md"
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="there is no docs/problems.md")
@@ -26,17 +26,27 @@ def rod(x, t):
     return np.sum(amplitudes * np.sin(k * x) * np.exp(-(k**2) * t / 10))
 
 
+def ring(x, y):
+    """1 + b log r with u_r = 2u at r = 1/4, since the outward normal points into the hole."""
+    b = 2 / (4 - 2 * np.log(1 / 4))
+    return 1 + b * np.log(np.hypot(x, y))
+
+
 # Points of the domain, and what is known there by other means.
 KNOWN = {
     "channel.toml": ({"x": [0.1, 1.3, 2], "y": [0.2, 0.9, 1]}, lambda x, y: 1 + x),
     "triangle.toml": ({"x": [0.1, 0.3, 0.5], "y": [0.2, 0.6, 0.5]}, lambda x, y: x * y * (1 - x - y)),
+    "ring.toml": ({"x": [0.3, -0.6, 0.0], "y": [0.1, 0.6, 0.9]}, ring),
     "rod.toml": ({"x": [0.3, 0.7, 0.25], "t": [0.1, 0.5, 0.02]}, rod),
 }
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=pytest.mark.slow if n == "rod.toml" else ()) for n in sorted(KNOWN | FILES)],
+    [
+        pytest.param(n, marks=pytest.mark.slow if n in ("ring.toml", "rod.toml") else ())
+        for n in sorted(KNOWN | FILES)
+    ],
 )
 def test_the_problem_file_is_solved_without_options(name):
     problem = sn.loads(FILES[name], name)

@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import safenet as sn
-from test_cli import run as safenet
+from running import run as safenet
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 Fields = dict[str, np.ndarray]

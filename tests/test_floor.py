@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from running import DECAY, SOUND
 from safenet.measure.scores import l2re_text
 from safenet.reference import Reference
 from safenet.solution import Solution
 from safenet.views.describe import result_text
-from test_cli import DECAY, SOUND
 
 FLOOR = 1e-5
 OWN = "(the reference's own accuracy)"

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ STRANGERS = {
     ("problem/language", "problem/facts"),
     ("problem/language", "problem/geometry"),
 }
-MOST_FILES = 20
+MOST_FILES, MOST_LINES = 20, 400
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
@@ -130,11 +131,16 @@ def test_these_are_none():
     assert fault(ROOT / "solution.py", "views/plot", True) is not None
 
 
-def test_a_folder_has_at_most_twenty_files():
-    folders = [ROOT, *(path for path in ROOT.rglob("*") if path.is_dir() and path.name != "__pycache__")]
-    counts = {name(folder): sum(path.is_file() for path in folder.iterdir()) for folder in folders}
-    assert counts["bench"] > 10  # they are counted
-    assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}
+def test_a_folder_has_at_most_twenty_files_and_a_file_at_most_400_lines():
+    """Of the package, of its tests and of its benchmarks, where they are there."""
+    home = Path(__file__).parents[1]
+    roots = [ROOT, *(folder for name in ("tests", "benchmarks") if (folder := home / name).is_dir())]
+    files = [path for root in roots for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    counts = Counter(path.parent for path in files)
+    assert counts[ROOT / "bench"] > 10  # they are counted
+    assert {str(folder): count for folder, count in counts.items() if count > MOST_FILES} == {}
+    lengths = {str(path): path.read_bytes().count(b"\n") for path in files if path.suffix == ".py"}
+    assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
 
 
 @pytest.mark.parametrize("module", ["safenet", "safenet.problem", "safenet.library", "safenet.cli"])

@@ -11,13 +11,14 @@ import pytest
 from typer.main import get_command
 
 import safenet as sn
+from running import run
 from safenet.cli import app
-from test_cli import run
+from safenet.solving.plans import NAMES
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 # Run from top to bottom here. The others have tests of their own, or programs for a cluster: those are parsed.
-WHOLE = ["index.md", "tutorial.md", *(page for page in PAGES if page.startswith("howto/"))]
+WHOLE = ["index.md", "tutorial.md", "solvers.md", *(page for page in PAGES if page.startswith("howto/"))]
 # Films and trainings take their time; that their programs can be parsed is tested each time.
 LONG = {"howto/pictures.md", "howto/from-deepxde.md"}
 
@@ -91,6 +92,12 @@ def test_every_page_is_in_the_navigation():
         r"^ +- (?:.*: )?(\S+\.md)$", (DOCS.parent / "mkdocs.yml").read_text("utf-8"), re.MULTILINE
     )
     assert set(listed) == set(PAGES)
+
+
+def test_every_solver_has_a_line_in_the_table():
+    table = (DOCS / "solvers.md").read_text("utf-8").split("| solver |")[1].split("\n\n")[0]
+    named = {getattr(sn, name).name for name in re.findall(r"^\| `sn\.(\w+)\(", table, re.MULTILINE)}
+    assert named == set(NAMES) - {"auto"}
 
 
 def test_the_gallery_has_a_picture_of_every_example():

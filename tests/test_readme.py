@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import safenet as sn
-from safenet.solving.plans import NAMES
-from test_cli import run
+from running import run
 
 README = Path(__file__).parents[1] / "README.md"
 pytestmark = pytest.mark.skipif(not README.exists(), reason="there is no README.md")
@@ -45,12 +44,6 @@ def test_the_readme_shows_a_program_commands_and_a_problem_file():
     assert fences("python")
     assert {"list", "show", "solve", "train", "eval", "plot"} <= {words[0] for words in commands()}
     assert fences("toml")
-
-
-def test_every_solver_has_a_line_in_the_table():
-    table = README.read_text("utf-8").split("| solver |")[1].split("\n\n")[0]
-    named = {getattr(sn, name).name for name in re.findall(r"^\| `sn\.(\w+)\(", table, re.MULTILINE)}
-    assert named == set(NAMES) - {"auto"}
 
 
 @pytest.mark.parametrize("index", range(len(fences("python"))))

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import pytest
 
 import safenet as sn
+from running import run
 from safenet.direct.plan import DirectPlan
 from safenet.fields.cells import cell_skeleton
 from safenet.measure.points import sample
 from safenet.networks import ModalForm, Piecewise
 from safenet.networks.methods import build, method
 from safenet.train.objective import physics_loss
-from test_cli import run
 
 TINY = {"method": "safe-net", "features": 8, "width": 4}
 FEW = {"points": 60, "condition_points": 20}

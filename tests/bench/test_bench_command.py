@@ -9,10 +9,10 @@ from unittest import mock
 import pytest
 from test_engines import DECAY, SUITE
 
+from running import run
 from safenet import bench
 from safenet.bench import __main__ as module
 from safenet.bench import running
-from test_cli import run
 
 FILE = SUITE.replace("seeds = 6", "seeds = 1").replace("0.05", "1e-3")
 
@@ -40,7 +40,7 @@ def test_a_second_call_finds_nothing_to_do(desk):
 def test_suites_and_cases_are_named(desk):
     listing = run("bench", "--list", cwd=desk).out
     assert all(name in listing for name in bench.names())
-    lines = run("bench", "mine.toml", "--dry-run", "--scale", "smoke", cwd=desk).out.splitlines()
+    lines = run("bench", "mine.toml", "--dry-run", "--smoke", cwd=desk).out.splitlines()
     assert len(lines) == 2  # a cell, and the sum
     assert lines[0].endswith("· 2 seeds")
     assert lines[1] == "2 cases in 1 cells, 0 done; left: no time known yet"
@@ -157,7 +157,6 @@ def test_a_run_of_the_store_is_a_run_folder(desk):
         (("bench",), "no suite was given"),
         (("bench", "paper-mian"), "did you mean 'paper-main'"),
         (("bench", "nowhere.toml"), "nowhere.toml does not exist"),
-        (("bench", "mine.toml", "--scale", "tiny"), "there is no scale 'tiny'"),
         (("bench", "mine.toml", "--only", "waves"), "no case of mine has 'waves'"),
         (("bench", "smoke", "--engine", "dask", "--out", "new"), "has no address"),
         (("bench", "smoke", "--engine", "dask", "--address", "a", "--resource", "GPU"), "NAME=NUMBER"),

@@ -10,9 +10,10 @@ from safenet.bench import Row, suite
 from safenet.bench.__main__ import main
 from safenet.bench.case import Case, planned
 from safenet.bench.progress import Lines
-from safenet.bench.projection import Paces, cells, duration, iterations, listing, outlook, table
+from safenet.bench.projection import Paces, cells, iterations, listing, outlook, table
 from safenet.bench.running import Event
 from safenet.bench.store import Store
+from safenet.run.outlook import duration
 
 stated = cache(library.problem)
 GPU = "gpu:made up"

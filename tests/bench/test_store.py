@@ -53,6 +53,13 @@ def test_a_row_comes_back_as_it_went_in(store, tmp_path):
         assert again.outcomes() == {"a": "solved"}
 
 
+def test_a_row_that_was_called_solved_by_its_residual_alone_is_read_as_unverified(store, tmp_path):
+    old, known = {"residual": 0.036, "estimate": None}, {"residual": 0.036, "estimate": 1e-3}
+    store.add([row("a", l2re=0.55, result=old), row("b", result=known)])
+    assert {r.id: r.outcome for r in store.rows()} == {"a": "unverified", "b": "solved"}
+    assert Row.from_json(row("a", result=old).to_json()).outcome == "unverified"
+
+
 def test_nothing_that_is_written_can_be_changed_or_removed(store):
     store.add([row()])
     other = sqlite3.connect(store.path)

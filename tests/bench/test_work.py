@@ -1,5 +1,4 @@
 """What came of a case: its row, its curves, its spectrum; and what a kill or a death leaves of it."""
-# ruff: noqa: F811 (fixtures by their names)
 
 import errno
 import json

@@ -8,6 +8,7 @@ import sympy as sp
 from safenet.direct.steps.adams import Adams
 from safenet.direct.steps.exponential import Evolution
 from safenet.direct.steps.fluxes import Fluxes
+from safenet.direct.steps.trail import Trail
 from safenet.direct.steps.waves import Waves, fast_length
 from safenet.problem.facts.semilinear import semilinear
 from safenet.problem.facts.structure import axis_kinds
@@ -123,3 +124,17 @@ def test_fast_lengths_have_small_factors(least):
     assert n >= least
     assert set(sp.factorint(n)) <= {2, 3, 5}
     assert not any(set(sp.factorint(k)) <= {2, 3, 5} for k in range(least, n))
+
+
+def test_steps_are_shortened_by_the_ratio_and_meet_at_the_snapshots():
+    steps = [(0.125 * i, 0.125) for i in range(8)] + [(1 + 0.25 * i, 0.25) for i in range(4)]
+    waves = Waves((), ((),), ())
+    rough = Trail(steps, waves, snapshots=dict.fromkeys((4, 8, 10, 12), (waves, np.zeros(1))))
+    found = dict(rough.refined(1.3))
+    assert list(found) == [4, 8, 10, 12]
+    for number, finer in found.items():
+        ends = [t + h for t, h in finer]
+        assert ends[-1] == pytest.approx(sum(steps[number - 1]))
+        assert max(h for _, h in finer) <= steps[number - 1][1] / 1.3
+        assert [t for t, _ in finer[1:]] == pytest.approx(ends[:-1])
+    assert len(dict(rough.refined(1.3))[4]) == 6  # not eight: a ratio need not be an integer

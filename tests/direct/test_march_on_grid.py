@@ -35,11 +35,11 @@ def walls(field, exact):
     return [sp.Eq(at(field, a, c), at(exact, a, c)) for a in (x, y) for c in (0, 1)]
 
 
-def periods(*fields):
+def periods(*fields, axes=(x, y)):
     return [
         sp.Eq(at(f.diff(a, k) if k else f, a, 0), at(f.diff(a, k) if k else f, a, 2 * sp.pi))
         for f in fields
-        for a in (x, y)
+        for a in axes
         for k in (0, 1)
     ]
 
@@ -55,9 +55,8 @@ def burgers():
     return Problem(flow, domain={**SQUARE, t: (0, sp.Rational(1, 2))}, conditions=conditions, exact=exact)
 
 
-def taylor_green():
-    """Navier–Stokes on a torus: the pressure has no time derivative, and its mean no equation."""
-    nu = sp.Rational(1, 20)
+def vortices(nu):
+    """Taylor and Green's, with pressure: equations and exact solution."""
     decay = sp.exp(-2 * nu * t)
     exact = {
         u: -sp.cos(x) * sp.sin(y) * decay,
@@ -68,12 +67,40 @@ def taylor_green():
         sp.Eq(f.diff(t) + u * f.diff(x) + v * f.diff(y), nu * (f.diff(x, 2) + f.diff(y, 2)) - p.diff(a))
         for f, a in ((u, x), (v, y))
     ]
+    return [*momentum, sp.Eq(u.diff(x) + v.diff(y), 0)], exact
+
+
+def taylor_green():
+    """Navier–Stokes on a torus: the pressure has no time derivative, and its mean no equation."""
+    flow, exact = vortices(sp.Rational(1, 20))
     return Problem(
-        [*momentum, sp.Eq(u.diff(x) + v.diff(y), 0)],
+        flow,
         domain={x: (0, 2 * sp.pi), y: (0, 2 * sp.pi), t: (0, 1)},
         conditions=[start(u, exact[u]), start(v, exact[v]), *periods(u, v, p)],
         exact=exact,
     )
+
+
+def enclosed():
+    """Between four walls nothing is said of the pressure, but at a point inside."""
+    flow, exact = vortices(sp.Rational(1, 10))
+    pin = sp.Eq(
+        p.subs({x: sp.Rational(1, 3), y: sp.Rational(1, 2)}),
+        exact[p].subs({x: sp.Rational(1, 3), y: sp.Rational(1, 2)}),
+    )
+    given = [c for f in (u, v) for c in (start(f, exact[f]), *walls(f, exact[f]))]
+    return Problem(flow, domain={x: (0, 1), y: (0, 1), t: (0, 1)}, conditions=[*given, pin], exact=exact)
+
+
+def channel():
+    """Periodic along x, walls in y."""
+    flow, exact = vortices(sp.Rational(1, 10))
+    ends = periods(u, v, p, axes=[x])
+    sides = [sp.Eq(at(f, y, c), at(exact[f], y, c)) for f in (u, v) for c in (0, 1)]
+    pin = sp.Eq(p.subs({x: 0, y: 0}), exact[p].subs({x: 0, y: 0}))
+    begin = [start(f, exact[f]) for f in (u, v)]
+    domain = {x: (0, 2 * sp.pi), y: (0, 1), t: (0, 1)}
+    return Problem(flow, domain=domain, conditions=[*begin, *ends, *sides, pin], exact=exact)
 
 
 def sine_gordon():
@@ -98,6 +125,8 @@ def transport():
 PROBLEMS = {
     "burgers": (burgers, 1e-10),
     "taylor-green": (taylor_green, 1e-11),
+    "enclosed": (enclosed, 1e-10),
+    "channel": (channel, 1e-10),
     "sine-gordon": (sine_gordon, 1e-8),
     "transport": (transport, 1e-8),
 }
@@ -118,7 +147,7 @@ def test_it_solves(make, tolerance):
     assert held_out(problem, network).worst < 1e-6
 
 
-@pytest.mark.parametrize("make", [burgers, taylor_green, sine_gordon, transport])
+@pytest.mark.parametrize("make", [burgers, taylor_green, enclosed, channel, sine_gordon, transport])
 def test_the_product_is_the_slope_of_the_rows(make):
     """(r(w + εd) − r(w − εd))/2ε against J d, behind the same preconditioner."""
     problem = make()

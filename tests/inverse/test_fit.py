@@ -49,6 +49,7 @@ def test_without_noise_the_number_is_found_to_rounding(probe):
     assert sol.result.outcome == "solved"
     assert sol.result.estimate < 1e-8
     assert "Gauss–Newton" in sol.result.reasons[0]
+    assert abs(sol.found["nu"] - NU) <= 3 * sol.found["nu"].error < 1e-12
     # The solution is that of the number found, not of the start.
     assert sol(x=0.5, t=0.5) == pytest.approx(np.exp(-NU * np.pi**2 / 2), rel=1e-9)
 
@@ -166,6 +167,62 @@ def test_a_solver_that_is_asked_for_is_the_one_inside(probe):
     assert plan_for(heat(*probe), sn.Fit(sn.Modes())).passes == plan_for(heat(*probe), "modes").passes
 
 
+def test_a_robin_coefficient_is_found_by_the_one_solver_that_does_best():
+    """u = e^(−λ²t/10) sin λx, λ cot λ = −h: with any other h the initial values bend at the face, and series fail."""
+    lam, h = 2.2889297281034042, 2.0
+    assert np.isclose(lam / np.tan(lam), -h)
+    x, t = np.random.default_rng(3).random((2, 60))
+    problem = sn.Problem(
+        "u_t = u_xx/10",
+        domain={"x": (0, 1), "t": (0, 1)},
+        conditions=["u(0, t) = 0", "u_x(1, t) = -h*u(1, t)", f"u(x, 0) = sin({lam!r}*x)"],
+        unknown={"h": {"start": 1, "above": 0}},
+        data=sn.Data(x=x, t=t, u=np.exp(-(lam**2) * t / 10) * np.sin(lam * x)),
+    )
+    sol = sn.solve(problem)
+    assert abs(sol.found["h"] - h) <= 3 * sol.found["h"].error < 1e-4
+    assert {record.name for record in sol.result.phases} == {"Gauss–Newton", "marching on cells"}
+
+
+def test_the_standard_error_of_data_without_noise_is_the_error_of_the_solution():
+    t = np.linspace(0.1, 3, 40)
+    reaction = sn.loads(REACTION).with_data(sn.Data(t=t, a=(1 + 0.4 * t) ** -2.0))
+    sol = sn.solve(reaction, sn.Fit(sn.Integrate(tolerance=1e-6)))
+    for name, truth in (("k", 0.8), ("n", 1.5)):
+        assert abs(sol.found[name] - truth) < 3 * sol.found[name].error < 1e-3
+
+
+def test_a_start_on_a_symmetry_of_the_data_is_left():
+    """u + v is symmetric in a and b: at a = b both have the same sensitivity, and the misfit has a saddle."""
+    t = np.linspace(0.05, 2, 60)
+    u, v = np.exp(-0.7 * t), 0.7 / 0.6 * (np.exp(-0.7 * t) - np.exp(-1.3 * t))
+    problem = sn.Problem(
+        ["u_t = -a*u", "v_t = a*u - b*v"],
+        domain={"t": (0, 2)},
+        conditions=["u(0) = 1", "v(0) = 0"],
+        unknown={"a": {"start": 1, "above": 0}, "b": {"start": 1, "above": 0}},
+        data=sn.Data(t=t, s=u + v, value="u + v"),
+    )
+    assert sorted(sn.solve(problem).found.values()) == pytest.approx([0.7, 1.3], rel=1e-6)
+
+
+def test_a_number_beside_a_coefficient_that_jumps_is_found_around_elements():
+    """(k u′)′ = −m with k = 1, then 4: u = m (c x − x²/2) left of the jump, c = 0.35 as u(1) = 0."""
+    rock = sn.Table(
+        np.array([[1.0, 1.0], [4.0, 4.0]]), x=[0.25, 0.75], y=[0.25, 0.75], interpolation="constant"
+    )
+    x, y = np.random.default_rng(5).random((2, 40)) * 0.45
+    problem = sn.Problem(
+        "diff(k*u_x, x) + diff(k*u_y, y) = -m",
+        domain={"x": (0, 1), "y": (0, 1)},
+        conditions=["u(0, y) = 0", "u(1, y) = 0", "u_y(x, 0) = 0", "u_y(x, 1) = 0"],
+        tables={"k": rock},
+        unknown={"m": 1},
+        data=sn.Data(x=x, y=y, u=3 * (0.35 * x - x**2 / 2)),
+    )
+    assert sn.solve(problem).found["m"] == pytest.approx(3, rel=1e-4)
+
+
 @pytest.mark.slow
 def test_three_constants_of_lorenz():
     text = (
@@ -190,3 +247,30 @@ def test_a_sigma_far_too_large_is_named():
     decay = sn.Problem("u_t = -u", domain={"t": (0, 1)}, conditions=["u(0) = 1"], data=data)
     (said,) = sn.solve(decay).result.warnings
     assert "only 0.0007 times sigma" in said
+
+
+def test_a_fit_that_explains_less_than_the_mean_of_the_data_is_not_solved():
+    """cos 5t seen from a frequency of 2 has a minimum near 2.2, with residuals larger than the data."""
+    problem = sn.Problem(
+        "y_tt = -omega**2*y",
+        domain={"t": (0, 10)},
+        conditions=["y(0) = 1", "y_t(0) = 0"],
+        unknown={"omega": {"start": 2, "above": 0}},
+    )
+    random = np.random.default_rng(3)
+    t = np.linspace(0, 10, 200)
+    data = sn.Data(t=t, y=np.cos(5 * t) + 0.05 * random.normal(size=200))
+    with pytest.warns(sn.SafeNetWarning, match="wrong minimum"):
+        wrong = sn.solve(problem.with_data(data), monitor=sn.Monitor())
+    assert wrong.result.outcome == "not solved"
+    assert abs(wrong.found["omega"] - 5) > 1
+    # Noise alone is explained as well by its mean as by anything: nothing is said of that.
+    noise = sn.Data(t=t, y=np.cos(5 * t) + 50 * random.normal(size=200), sigma=50)
+    near = sn.Problem(
+        "y_tt = -omega**2*y",
+        domain={"t": (0, 10)},
+        conditions=["y(0) = 1", "y_t(0) = 0"],
+        unknown={"omega": {"start": 5, "above": 0}},
+    )
+    loose = sn.solve(near.with_data(noise), monitor=sn.Monitor())
+    assert not any("wrong minimum" in said for said in loose.result.warnings)

@@ -186,3 +186,15 @@ def test_what_the_data_do_not_determine_is_named():
     assert sol.found["nu"].error is None
     assert any("nu by" in text and "c by" in text for text in sol.result.warnings)
     assert sol.result.estimate is None
+
+
+@pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")
+def test_values_of_a_wave_that_it_does_not_have_are_not_solved():
+    """The deviation knows nothing of what no exact solution at hand can follow; the residuals do (Birge's ratio)."""
+    wave = np.eye(40)[-1]
+    rng = np.random.default_rng(0)
+    x, t = rng.random(60), rng.random(60) / 1000
+    problem = sn.loads(ROD, data=sn.Data(x=x, t=t, u=temperature(wave, x, t), sigma=1e-6))
+    result = sn.solve(problem, sn.Posterior(coefficients=12), monitor=sn.Monitor()).result
+    assert result.outcome == "not solved"
+    assert result.estimate > 0.1

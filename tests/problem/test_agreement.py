@@ -6,7 +6,7 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError
-from safenet.problem.facts.agreement import clashes, corners
+from safenet.problem.facts.agreement import bends, clashes, corners
 from safenet.problem.facts.balance import imbalance
 from safenet.problem.facts.posedness import doubts
 from safenet.problem.facts.structure import axis_kinds
@@ -140,6 +140,25 @@ def test_initial_values_that_a_face_does_not_have(conditions, gaps):
     )
     assert {clash.face.text: clash.gap for clash in clashes(problem)} == pytest.approx(gaps)
     assert any("disagree with" in doubt for doubt in doubts(problem)) is bool(gaps)
+
+
+@pytest.mark.parametrize(
+    ("face", "gap"),
+    [
+        ("u_x(1, t) = 2", None),
+        ("u_x(1, t) = 5", 3),
+        ("u_x(1, t) = -k*u(1, t)", 5),  # 2 + 3 · 1
+        ("u_x(1, t) = k*u(1, t) - 1", None),
+        ("u(1, t) = 0", None),  # a jump is no bend
+    ],
+)
+def test_initial_slopes_that_a_face_does_not_have(face, gap):
+    problem = sn.loads(
+        'name = "p"\nunknowns = ["u"]\nequations = ["u_t = u_xx"]\n'
+        f'conditions = ["u(x, 0) = x**2", "u(0, t) = 0", "{face}"]\n'
+        "[domain]\nx = [0, 1]\nt = [0, 1]\n" + ("[parameters]\nk = 3\n" if "k" in face else "")
+    )
+    assert [bend.gap for bend in bends(problem)] == ([pytest.approx(gap)] if gap else [])
 
 
 @pytest.mark.parametrize(

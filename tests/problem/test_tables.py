@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 import safenet as sn
+from safenet.problem import functions
 from safenet.problem.facts.structure import breaks
 from safenet.problem.functions import Table
 from safenet.problem.splines import Line, through
@@ -174,3 +175,29 @@ def test_a_python_function_has_the_axes_that_its_arguments_name():
     problem = sn.Problem("diff(k*u_x, x) + u_yy = 0", domain=on, conditions=["u(0, y) = 0"], tables=tables)
     assert problem.tables["k"].of == ("y",)
     assert problem.tables["k"].spline([0.5], (0,)) == pytest.approx(1.25)
+
+
+def test_a_text_takes_a_python_function_too():
+    text = (
+        'unknowns = ["u"]\nequations = ["diff(k*u_x, x) = -1"]\nconditions = ["u(0) = 0", "u(a) = 0"]\n'
+        '[domain]\nx = [0, "a"]\n[parameters]\na = 2\n'
+    )
+    problem = sn.loads(text, tables={"k": lambda x: 1 + x**2})
+    assert problem.tables["k"].of == ("x",)
+    assert problem.tables["k"].ticks[0][[0, -1]] == pytest.approx([0, 2])
+
+
+def test_a_python_function_that_jumps_is_not_taken_for_smooth(monkeypatch):
+    monkeypatch.setitem(functions.SAMPLES, 1, (33, 257))
+    with pytest.warns(sn.SafeNetWarning, match="bends or jumps"):
+        sn.Table(lambda x: np.where(x < 0.3, 1.0, 2.0), x=(0, 1))
+
+
+def test_a_jump_under_a_derivative_on_a_line_is_refused():
+    """Elements are for the plane, and all others would take the slope of the jump for zero."""
+    rock = sn.Table([1.0, 4.0], x=[0.25, 0.75], interpolation="constant")
+    problem = sn.Problem(
+        "diff(k*u_x, x) = -1", domain={"x": (0, 1)}, conditions=["u(0) = 0", "u(1) = 0"], tables={"k": rock}
+    )
+    with pytest.raises(sn.SafeNetError, match="does not suit it"):
+        sn.solve(problem)

@@ -42,7 +42,7 @@ def test_an_empty_store_says_what_to_run(tmp_path):
 
 
 def test_the_command_leaves_the_paper_out_where_it_is_asked_to(tmp_path):
-    from test_cli import run
+    from running import run
 
     stored(tmp_path / "store")
     ran = run("report", "store", "--markdown", "tables.md", "--no-paper", cwd=tmp_path)

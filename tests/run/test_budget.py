@@ -116,11 +116,16 @@ def test_nothing_is_over_before_there_is_something_to_keep() -> None:
     assert watch.over()
 
 
-def test_a_few_seconds_and_a_tenth_are_all_that_waits_for_something_to_keep() -> None:
+def test_a_tenth_is_kept_for_the_end() -> None:
+    assert not Budget(total=100.0, began=time.monotonic() - 89, found=True).over()
+    assert Budget(total=100.0, began=time.monotonic() - 91, found=True).over()
+
+
+def test_a_few_seconds_and_the_last_tenth_are_all_that_waits_for_something_to_keep() -> None:
     late = Budget(total=1.0, began=time.monotonic() - 1.01 * budget.FLOOR)
     assert late.over()
-    assert not Budget(total=100.0, began=time.monotonic() - 105).over()
-    assert Budget(total=100.0, began=time.monotonic() - 111).over()
+    assert not Budget(total=100.0, began=time.monotonic() - 95).over()
+    assert Budget(total=100.0, began=time.monotonic() - 101).over()
 
 
 def test_an_estimate_ends_with_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,8 +152,8 @@ def test_an_error_that_a_solver_knows_needs_no_time(monkeypatch: pytest.MonkeyPa
 
 def test_a_part_that_would_end_too_late_is_not_begun() -> None:
     watch = Budget(total=10.0, found=True)
-    assert not watch.over(ahead=10.9)  # a tenth late is in time
-    assert watch.over(ahead=13.0)
+    assert not watch.over(ahead=9.9)
+    assert watch.over(ahead=10.1)
     assert not Budget(found=True).over(ahead=1e9)  # without a limit there is no late
 
 
@@ -161,7 +166,8 @@ def test_the_seconds_that_are_shown_are_those_of_the_whole_solve(monkeypatch: py
     monkeypatch.setattr(door, "plan_for", lambda *given: (slowly(), plan(*given))[1])
     monkeypatch.setattr(judging, "estimated", slowly)
     began = time.monotonic()
-    solution = sn.solve(LINEAR, monitor=sn.Monitor())
+    with pytest.warns(sn.SafeNetWarning, match="not estimated"):
+        solution = sn.solve(LINEAR, monitor=sn.Monitor())
     passed = time.monotonic() - began
-    assert 0.8 < solution.result.wall_seconds <= passed
+    assert 0.8 < solution.result.wall_seconds <= passed + 0.0005  # it is rounded to milliseconds
     assert f" {solution.result.wall_seconds:.1f} s" in result_text(solution, Path("run"))

@@ -148,6 +148,7 @@ def test_outcomes_are_a_closed_set_and_decide_the_exit_status():
     status = {outcome.value: outcome.exit_status for outcome in Outcome}
     assert status == {
         "solved": 0,
+        "unverified": 1,
         "not solved": 1,
         "given up": 1,
         "diverged": 1,

@@ -91,7 +91,7 @@ def test_a_folder_names_its_factory_and_never_imports_it(tmp_path):
 def test_a_bare_module_trains_and_a_factory_is_asked_for_when_it_is_saved(tmp_path):
     module = make(jax.random.key(3))
     training = sn.Train(module, [sn.LevenbergMarquardt(5)], **QUICK)
-    with pytest.raises(SafeNetError, match=r"the function that made it[\s\S]*network=make"):
+    with pytest.raises(SafeNetError, match=r"the function that makes it[\s\S]*network=make"):
         sn.solve(DECAY, training, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     solution = sn.solve(DECAY, training, monitor=sn.Monitor())

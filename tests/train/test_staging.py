@@ -9,6 +9,7 @@ import pytest
 from carrying import train
 
 import safenet as sn
+from running import Interrupter
 from safenet.measure.heldout import held_out
 from safenet.measure.points import sample
 from safenet.networks import build, method
@@ -21,7 +22,6 @@ from safenet.train.plan import Plan
 from safenet.train.run import Run
 from safenet.train.solver import Train
 from safenet.train.staging import Stage, dominant_frequencies, error_sizes
-from test_resume import Interrupter
 
 POISSON = sn.loads("""
 name = "poisson"

@@ -22,6 +22,7 @@ PICKED = (
     "u_t = u/(t + 1e-6)",
     "u_t = 3*abs(u)**(2/3)",
     "u_tt + u_t/(t + 1) + u = 0",
+    "u_t + u*u_x = 0.05*u_xx",
     "u_xx + pi**2*u = sin(pi*x)",
     "0.01*u_xx + u*u_x = 0",
     "0.005*u_xx - x*u_x + u = 0",
@@ -29,6 +30,8 @@ PICKED = (
     "u_xx + 20*u - u**3 = 0",
     "u_tt = -u_xx",
     "u_x + v_y = 0",
+    "u_xx + v*u = 0",
+    "u_xx + u_yy = 2*x",
 )
 
 

@@ -107,3 +107,27 @@ def test_what_varies_everywhere_or_slowly_is_not_narrow(formula: str) -> None:
     )
     assert not any(narrow(problem).cuts)
     assert not narrow(problem).unbounded
+
+
+def test_what_lies_in_a_hole_needs_no_bound_and_what_lies_beside_it_is_found() -> None:
+    ring = """
+name = "ring"
+unknowns = ["u"]
+equations = ["u_xx + u_yy = SOURCE"]
+conditions = ["u = 0 on outside", "u = 0 on hole"]
+[domain]
+x = [-1, 1]
+y = [-1, 1]
+shape = [{ disc = { center = [0, 0], radius = 1 } }]
+remove = [{ disc = { center = [0, 0], radius = RADIUS, name = "inner" } }]
+[pieces]
+hole = "inner"
+outside = "rest"
+"""
+    pole = sn.loads(ring.replace("SOURCE", "log(x**2 + y**2)").replace("RADIUS", "0.5"))
+    assert narrow(pole).unbounded == ()
+    beside = ring.replace("SOURCE", "log((x - 0.7)**2 + y**2)").replace("RADIUS", "0.5")
+    assert len(narrow(sn.loads(beside)).unbounded) == 1
+    pulse = ring.replace("SOURCE", "exp(-1e6*((x - 0.7)**2 + y**2))").replace("RADIUS", "0.5")
+    found = narrow(sn.loads(pulse)).points
+    assert np.abs(np.median(found, axis=0) - [0.7, 0]).max() < 0.05

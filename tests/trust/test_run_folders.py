@@ -81,7 +81,7 @@ def test_a_spec_that_describes_more_than_it_holds_is_refused(run, tmp_path) -> N
     arrays, _ = checkpoint.unpack(folder / "solution.npz")
     huge = {"kind": "linear-form", "bases": [[{"kind": "sine", "modes": 10**9, "lower": 0, "upper": 1}]]}
     (folder / "solution.npz").write_bytes(checkpoint.pack(arrays, {"network": huge}))
-    with pytest.raises(SafeNetError, match="more than it holds"):
+    with pytest.raises(SafeNetError, match="larger field than its arrays hold"):
         sn.load(folder)
 
 

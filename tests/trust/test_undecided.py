@@ -92,3 +92,34 @@ def test_the_place_where_characteristics_meet_is_named() -> None:
     (text,) = undecided(stated(["u_t + u*u_x = 0"], conditions, {"x": (-1, 1), "t": (0, 1)}))
     assert "t = 0.3183" in text
     assert undecided(stated(["u_t + u*u_x = 0"], conditions, {"x": (-1, 1), "t": (0, 0.3)})) == ()
+
+
+@pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
+@pytest.mark.parametrize(("number", "decided"), [("5.783185962946783", False), ("5.78", True)])
+def test_on_a_disc_an_eigenvalue_that_is_hit_is_no_solution_and_one_that_is_missed_is(
+    number, decided
+) -> None:
+    """Δu + λu = 1 with u = 0 on the rim: for J₀(√λ) = 0 every multiple of J₀ leaves u = 1/λ there."""
+    disc = sn.loads(
+        f'unknowns = ["u"]\nequations = ["u_xx + u_yy + {number}*u = 1"]\nconditions = ["u = 0 on rim"]\n[domain]\n'
+        "x = [-1, 1]\ny = [-1, 1]\nshape = [{ disc = { center = [0, 0], radius = 1 } }]\n"
+        '[pieces]\nrim = "rest"\n'
+    )
+    result = sn.solve(disc, sn.Cells(unknowns=2000), monitor=sn.Monitor()).result
+    assert (result.outcome == "solved") == decided
+    assert any("does not meet them" in text for text in result.warnings) != decided
+    if decided:
+        assert result.estimate < 1e-3
+
+
+def test_a_jump_of_what_is_conserved_is_decided_and_one_of_a_product_is_not() -> None:
+    from safenet.problem.facts.undecided import undecided
+
+    start = ["u(-1, t) = 2", "u(x, 0) = where(x < 0, 2, 1)"]
+    domain = {"x": (-1, 1), "t": (0, 0.5)}
+    assert undecided(stated(["u_t + u*u_x = 0"], start, domain)) == ()
+    (text,) = undecided(stated(["u*u_t + u**2*u_x = 0"], start, domain))
+    assert "how fast the jump moves" in text
+    both = [*start, "v(-1, t) = 1", "v(x, 0) = where(x < 0, 1, 2)"]
+    (text,) = undecided(stated(["u_t + u*u_x = 0", "v_t + u*v_x = 0"], both, domain, ("u", "v")))
+    assert "jump at x = 0" in text

@@ -71,7 +71,7 @@ TABLE = {
     "a front": (FRONT, ["solve", "--tol", "0.05"], sn.Auto(tol=0.05), "solved", 0, True),
     "by finite volumes": (FRONT, ["solve", "--solver", "conserve"], "conserve", "solved", 0, True),
     "a number from data": (MEASURED, ["solve"], "auto", "solved", 0, True),
-    "numbers that the data do not tell apart": (BLIND, ["solve"], "auto", "solved", 0, False),
+    "numbers that the data do not tell apart": (BLIND, ["solve"], "auto", "not solved", 1, False),
     "heat backwards": (
         stated("u_t = -u_xx", "u(0, t) = 0; u(1, t) = 0; u(x, 0) = x*(1 - x)", "x = [0, 1], t = [0, 0.1]"),
         ["solve", "--solver", "modes"],
@@ -170,3 +170,32 @@ def test_a_percentage_is_never_hundreds_of_digits() -> None:
 
     assert share(0.123) == "12%"
     assert share(1e300) == "1e+300"
+
+
+def unestimated(problem: sn.Problem) -> sn.Solution:
+    """A direct solve to many digits, of which nobody is asked how wrong it is."""
+    from safenet.solving.door import Job, carry_out
+    from safenet.solving.plans import plan_for
+
+    return carry_out([Job(problem, plan_for(problem, "least-squares", None))], estimate=False)[0]
+
+
+def test_a_small_residual_alone_is_unverified() -> None:
+    """Allen–Cahn's equation is met to 4 % by a network that is wrong by 55 %: no residual proves a solution."""
+    result = unestimated(sn.loads(DECAY)).result
+    assert result.residual is not None
+    assert result.residual < 1e-6
+    assert result.estimate is None
+    assert result.outcome == "unverified"
+    assert result.outcome.exit_status == 1
+    assert any("not estimated" in text for text in result.warnings)
+
+
+def test_what_nothing_estimates_is_unverified_and_says_so(monkeypatch) -> None:
+    """As a network on a shape, for which there is no richer space."""
+    monkeypatch.setattr("safenet.solving.judging.estimated", lambda *_: None)
+    with pytest.warns(
+        sn.SafeNetWarning, match="the error is not estimated: all that is known is the residual"
+    ):
+        result = sn.solve(sn.loads(DECAY), "least-squares", monitor=sn.Monitor()).result
+    assert result.outcome == "unverified"

@@ -10,10 +10,14 @@ from matplotlib.image import imread
 from PIL import Image
 
 import safenet as sn
+from running import run
+from safenet.direct.plan import DirectPlan
 from safenet.errors import SafeNetError
+from safenet.fields.unknown import Unknown
+from safenet.solution import Solution
+from safenet.views.cuts import cuts
 from safenet.views.explore import Explorer
 from safenet.views.look import STYLES, error_colours, error_range, error_title, number
-from test_cli import run
 
 CIRCLE = """
 name = "circle"
@@ -223,3 +227,14 @@ def test_the_command_draws_places_derivatives_and_films(heat, tmp_path):
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF8")
     assert max(small[:2]) < 500
     assert run("plot", "run", "-o", "v.png", "--field", "v", cwd=tmp_path).code == 2
+
+
+def test_a_steady_field_in_space_is_drawn_in_three_layers():
+    axes = dict.fromkeys("xyz", (0, 2))
+    faces = ["u(0, y, z) = 0", "u(2, y, z) = 1", "u_y(x, 0, z) = 0", "u_y(x, 2, z) = 0"]
+    ends = ["u_z(x, y, 0) = 0", "u_z(x, y, 2) = 0"]
+    problem = sn.Problem("u_xx + u_yy + u_zz = 0", domain=axes, conditions=faces + ends)
+    solution = Solution(problem, Unknown(1), DirectPlan("given", ()))
+    assert [cut.held for cut in cuts(solution, {})] == [{2: 0.5}, {2: 1.0}, {2: 1.5}]
+    assert [cut.held for cut in cuts(solution, {"y": 0.3})] == [{1: 0.3}]
+    assert len(drawn(solution.plot())) == 3

@@ -7,8 +7,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import safenet as sn
+from running import DECAY, SHORT, SMALL, run
 from safenet.views.tracking import Both, Tracker, tracker
-from test_cli import DECAY, SHORT, SMALL, run
 
 
 class Mine(Tracker):

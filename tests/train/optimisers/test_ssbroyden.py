@@ -4,13 +4,15 @@ import dataclasses
 import json
 from itertools import pairwise
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_lbfgs import (
+from losses import (
     Liar,
     Only,
     Quadratic,
+    Rosenbrock,
     assert_the_same_split,
     gradient,
     network,
@@ -196,6 +198,22 @@ def test_a_spoilt_h_is_replaced_by_steepest_descent():
         assert int(trace.length) == 1
         end, _ = phase.advance(objective, after, 400)
         np.testing.assert_allclose(end.theta, 1, atol=1e-4)
+
+
+class Rounded(Rosenbrock):
+    """1 + Rosenbrock, of which seven digits are right: its gradient has all of them."""
+
+    def loss(self, theta):
+        digits = 1e-7 * jnp.sin(1e12 * jnp.sum(theta))
+        return (1 + super().loss(theta)) * (1 + jax.lax.stop_gradient(digits))
+
+
+def test_rounding_of_the_loss_is_seen_where_a_search_fails_and_does_not_end_the_run():
+    objective, theta = Rounded(jnp.zeros(0)), jnp.zeros(10)
+    state = solve(SSBroyden(500, tolerance=1e-10), objective, theta)
+    assert Status(int(state.status)) is not Status.NO_STEP
+    assert 1e-7 < float(state.noise) < 1e-5
+    np.testing.assert_allclose(state.theta, 1, atol=1e-4)
 
 
 def test_failures_are_reported_and_the_best_is_kept():

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_lbfgs import Liar, Only, Quadratic, Toy, assert_the_same_split, network, rosenbrock, singly, solve
+from losses import Liar, Only, Quadratic, Toy, assert_the_same_split, network, rosenbrock, singly, solve
 
 from safenet.errors import SafeNetError
 from safenet.train.optimisers.lbfgs import LBFGS

@@ -12,11 +12,11 @@ import pytest
 from matplotlib.image import imread
 
 import safenet as sn
+from running import CACHE, DECAY, SMALL, Interrupter, environment, run
 from safenet.backend import cache_compilations
 from safenet.direct import passes
 from safenet.run.checkpoint import unpack
 from safenet.train import run as training
-from test_cli import CACHE, DECAY, SMALL, environment, run
 
 FISHER = """
 name = "fisher"
@@ -44,20 +44,6 @@ def slowly(save):
 passes.Passes.save, training.Run.save = slowly(passes.Passes.save), slowly(training.Run.save)
 """
 PROGRAM = "from safenet.cli import main; main()"
-
-
-class Interrupter(sn.Monitor):
-    """Ctrl-C at the n-th thing that a run reports."""
-
-    def __init__(self, n):
-        self.n, self.calls = n, 0
-
-    def report(self, *_, **__):
-        self.calls += 1
-        if self.calls == self.n:
-            raise KeyboardInterrupt
-
-    phase = step = level = losses = network = report
 
 
 def arrays(folder):

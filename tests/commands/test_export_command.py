@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from running import run
 from safenet.commands.arguments import point
-from test_cli import run
 
 WAVE = """
 name = "pulse"

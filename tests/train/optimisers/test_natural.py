@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
-from test_lbfgs import assert_the_same_split
+from losses import assert_the_same_split
 from test_levenberg import network, solve
 from test_levenberg_dual import wide
 
