@@ -191,6 +191,28 @@ def test_a_linear_slab_is_one_newton_step_and_a_little():
     assert rows.products < 40
 
 
+def carried(speed):
+    """u = e^{ax + by − ct}, carried and smoothed: constant coefficients, values on all sides."""
+    exact = sp.exp(x / 2 + y / 3 - t)
+    flow = u.diff(t) + speed * u.diff(x) + u.diff(y) / 2 - (u.diff(x, 2) + u.diff(y, 2)) / 20
+    equation = sp.Eq(flow, flow.subs(u, exact).doit())
+    return Problem(equation, domain=SQUARE, conditions=[start(u, exact), *walls(u, exact)], exact={u: exact})
+
+
+@pytest.mark.parametrize(("speed", "exact"), [(1, True), (2, False), (x, False)])
+def test_constant_coefficients_take_one_step_and_no_krylov_space(speed, exact):
+    """Where a strong wind makes the eigenvectors nearly dependent, those of diffusion and GMRES take over."""
+    problem = carried(speed)
+    rows = TensorRows(problem, [20, 20], 8, (0.0, 0.2), beginning(problem))
+    assert rows.exact == exact
+    result = newton(rows, rows.guess(), linear=rows.exact)
+    assert result.converged
+    assert (rows.products == 1) == exact
+    points = np.random.default_rng(0).random((200, 3)) * [1, 1, 0.2]
+    found = rows.form(result.coefficients).jets(points, [(0, 0, 0)])[0, 0, 0][:, 0]
+    np.testing.assert_allclose(found, np.exp(points @ [1 / 2, 1 / 3, -1]), rtol=1e-9)
+
+
 def robertson():
     return loads("""
         name = "robertson"

@@ -21,7 +21,6 @@ from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
 from ..run.budget import Budget
 from ..run.progress import Monitor
-from ..run.threads import one_thread
 from .bases import first_modes
 from .march import Grid, Slab, SlabMarch, Span
 from .thresholds import AIM, COARSER, FINER, KINK, KINK_BELOW, KINK_TRIES, SPACE
@@ -63,10 +62,9 @@ class MarchOnGrid(SlabMarch):
         form: Piecewise | None,
     ) -> Slab:
         start = beginning(problem) if form is None else continued(form.pieces[-1], span[0])
-        with one_thread():
-            rows = TensorRows(problem, grid, self.time, span, start)
-            result = newton(rows, rows.guess(), linear=False, report=monitor.step, stop=budget.over)
-            solved = rows.form(result.coefficients)
+        rows = TensorRows(problem, grid, self.time, span, start)
+        result = newton(rows, rows.guess(), linear=rows.exact, report=monitor.step, stop=budget.over)
+        solved = rows.form(result.coefficients)
         found = np.array(solved.tails())
         full = FINER * rows.unknowns > self.most
         found[:-1] = [

@@ -23,7 +23,6 @@ from ..problem.data import VALUE
 from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
 from ..problem.language.tabulated import Tabulated
-from ..run.threads import one_thread
 
 # Axes of the domain → cells along an axis without an unknown function, the most along one with, and the degree.
 SIZES = {1: (16, 48, 8), 2: (6, 12, 7), 3: (3, 5, 4)}
@@ -62,7 +61,7 @@ def sensitivities(problem: Problem, field: CellForm) -> np.ndarray:
     `problem` has the functions as they are now; `field` solves it.
     """
     columns, cells, degree = Columns(problem), field.cells, field.degrees[0]
-    with one_thread(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         rows = CellRows(problem, cells, degree, oversampling(problem))
         jacobian, _ = rows.linearise(np.asarray(field.coefficients).ravel())
         factored = rows.factored(jacobian)

@@ -23,7 +23,6 @@ from ..problem import Problem
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.result import Carried, PhaseRecord
-from ..run.threads import one_thread
 from .inference import wave_count
 from .likeliest import Likeliest
 from .thresholds import COEFFICIENTS
@@ -99,13 +98,12 @@ def carry_out(problem: Problem, plan: PosteriorPlan, monitor: Monitor, budget: B
     began = time.monotonic()
     record, interrupted = PhaseRecord(Posterior.name), False
     search = Likeliest(problem, wave_count(problem, plan.coefficients), monitor, budget)
-    with one_thread():
-        try:
-            search.carry_out()
-        except KeyboardInterrupt:
-            interrupted = True
-        best = search.best
-        field: Any = Unknown(len(problem.unknowns)) if best is None else best.field()
+    try:
+        search.carry_out()
+    except KeyboardInterrupt:
+        interrupted = True
+    best = search.best
+    field: Any = Unknown(len(problem.unknowns)) if best is None else best.field()
     record.residual = held_out(best.problem if best else problem, field).worst
     record.iterations = record.evaluations = search.evaluations
     record.seconds = time.monotonic() - began

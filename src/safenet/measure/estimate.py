@@ -127,7 +127,8 @@ def estimated(
     if (known := _known(problem, field, residual)) is not None:
         return known
     (monitor or Monitor()).phase("estimating the error")
-    corrected = correction(field, problem, clock)
+    with one_thread():
+        corrected = correction(field, problem, clock)
     if corrected is None:
         return None
     clock.insist()
@@ -221,8 +222,7 @@ def _(field: CellForm, problem: Problem, clock: Budget) -> Corrected | None:
 @correction.register
 def _(field: Piecewise, problem: Problem, clock: Budget) -> Corrected | None:
     if _on_grids(problem, field):
-        with one_thread():
-            return replace(_on_its_grid(problem, field, clock), since=_settled(problem))
+        return replace(_on_its_grid(problem, field, clock), since=_settled(problem))
     found = correction.dispatch(object)(field, problem, clock)
     return None if found is None else replace(found, since=_settled(problem))
 

@@ -13,7 +13,6 @@ import numpy as np
 from ..fields.field import values
 from ..problem import Problem
 from ..run.budget import Budget
-from ..run.threads import one_thread
 from .heldout import held_out, interior_points
 from .rows.cells import CellRows
 from .rows.newton import newton
@@ -39,8 +38,7 @@ def another(problem: Problem, field: Any, budget: Budget | None = None) -> float
         if budget is not None and budget.over():
             return None
         start = _wave(rows, cells, axis, wave) * sign * factor * size
-        with one_thread():
-            found = newton(rows, start.ravel(), False, STEPS)
+        found = newton(rows, start.ravel(), False, STEPS)
         form = rows.form(found.coefficients)
         w = values(form, points)
         far = float(np.abs(w).max())

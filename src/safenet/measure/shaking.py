@@ -17,7 +17,6 @@ from ..fields.field import Orders, jets
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
 from ..run.budget import Budget
-from ..run.threads import one_thread
 from .rows.cells import CellRows
 from .rows.relation import handed_over, oversampling
 from .thresholds import ROWS_BEYOND
@@ -66,7 +65,7 @@ def shaken_rows(rows: CellRows, own: np.ndarray, before: CellForm | None = None)
 
     `before`: by how much the slab before was shaken.
     """
-    with one_thread(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         jacobian, residual = rows.linearise(own)
         factored = rows.factored(jacobian)
         if factored is None:

@@ -35,6 +35,7 @@ from ..run.found import Found
 from ..run.notebook import NotebookMonitor, in_notebook
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Result, finite_or_none, pooled
+from ..run.threads import one_thread
 from ..solution import Solution, read_plan, read_problem
 from . import judging
 from .plans import plan_for
@@ -220,19 +221,9 @@ def carry_out(
     for job, carried, told, seconds in _carried(jobs, monitor, clock, together):
         former = former_result(job.folder)
         seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
-        solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
-        settled = not (carried.found and carried.found.free) and (
-            isinstance(job.plan, PosteriorPlan) or not (job.problem.data and left_open(job.problem))
-        )
-        decided = True
-        known = judging.knows_its_error(solution.field)
-        if estimate and settled and not carried.interrupted and (known or not carried.stopped):
-            decided = judging.estimate(solution, carried, monitor, clock, former)
-        if carried.found and (relative := pooled(solution.result.estimate)) is not None:
-            solution.result.found = carried.found.to_json(relative)
-        judging.judge(solution, carried, clock, decided)
-        if not job.plan.trains:  # of a training, the optimisers' own time is told apart
-            solution.result.seconds = solution.result.wall_seconds
+        with one_thread():
+            solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
+            _judged(solution, job, carried, monitor, clock, former, estimate)
         if job.folder is not None and process_index() == 0:
             try:
                 solution.save(job.folder)
@@ -241,6 +232,30 @@ def carry_out(
         solutions.append(solution)
     monitor.ended()
     return solutions
+
+
+def _judged(
+    solution: Solution,
+    job: Job,
+    carried: Carried,
+    monitor: Monitor,
+    clock: Budget,
+    former: Result | None,
+    estimate: bool,
+) -> None:
+    """Its error, where that is asked for and can be told, and its outcome."""
+    settled = not (carried.found and carried.found.free) and (
+        isinstance(job.plan, PosteriorPlan) or not (job.problem.data and left_open(job.problem))
+    )
+    decided = True
+    known = judging.knows_its_error(solution.field)
+    if estimate and settled and not carried.interrupted and (known or not carried.stopped):
+        decided = judging.estimate(solution, carried, monitor, clock, former)
+    if carried.found and (relative := pooled(solution.result.estimate)) is not None:
+        solution.result.found = carried.found.to_json(relative)
+    judging.judge(solution, carried, clock, decided)
+    if not job.plan.trains:  # of a training, the optimisers' own time is told apart
+        solution.result.seconds = solution.result.wall_seconds
 
 
 def _carried(
@@ -252,15 +267,8 @@ def _carried(
     for i, job in enumerate(jobs):
         if isinstance(job.plan, DirectPlan):
             began = time.monotonic()
-            watcher = job.watcher or monitor
-            if isinstance(job.plan, FitPlan):
-                found = fit.carry_out(job.problem, job.plan, watcher, clock)
-            elif isinstance(job.plan, PosteriorPlan):
-                found = posterior.carry_out(job.problem, job.plan, watcher, clock)
-            else:
-                found = passes.carry_out(
-                    job.problem, job.plan, watcher, job.folder, clock, resume=job.folder is not None
-                )
+            with one_thread():
+                found = _directly(job, job.plan, job.watcher or monitor, clock)
             ends[i] = found, [], time.monotonic() - began
         else:
             trained.append(i)
@@ -273,6 +281,14 @@ def _carried(
         each = (time.monotonic() - began) / len(trained)
         ends |= {i: (*result, each) for i, result in zip(trained, results, strict=True)}
     return [(job, *ends[i]) for i, job in enumerate(jobs)]
+
+
+def _directly(job: Job, plan: DirectPlan, monitor: Monitor, clock: Budget) -> Carried:
+    if isinstance(plan, FitPlan):
+        return fit.carry_out(job.problem, plan, monitor, clock)
+    if isinstance(plan, PosteriorPlan):
+        return posterior.carry_out(job.problem, plan, monitor, clock)
+    return passes.carry_out(job.problem, plan, monitor, job.folder, clock, resume=job.folder is not None)
 
 
 def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: float) -> Solution:

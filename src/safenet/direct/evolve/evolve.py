@@ -32,7 +32,6 @@ from ...problem.weak_form import weak_form
 from ...run.budget import Budget
 from ...run.progress import Monitor
 from ...run.result import SOLVED_BELOW
-from ...run.threads import one_thread
 from ..ending import failure
 from ..state import Direct
 from ..thresholds import (
@@ -105,8 +104,7 @@ class Evolve:
                 state = replace(state, stopped=True)
             else:
                 began = time.monotonic()
-                with one_thread():
-                    state = self._level(problem, monitor, budget, state)
+                state = self._level(problem, monitor, budget, state)
                 last = time.monotonic() - began
             yield state
 

@@ -26,7 +26,6 @@ from ...problem.evaluate import evaluate
 from ...problem.facts.structure import breaks
 from ...run.budget import Budget
 from ...run.progress import Monitor
-from ...run.threads import one_thread
 from ..state import Direct, levels
 from ..thresholds import (
     RESIDUAL_SHARE,
@@ -217,8 +216,7 @@ def solved(problem: Problem, indices: np.ndarray) -> tuple[SparseSeries, Callabl
     own = form(indices)
     rows.weigh(own)
     given, matrix = rows.given, rows.of(own)
-    with one_thread():
-        found, _ = least_squares(matrix.copy(), -given, orthogonal=True)
+    found, _ = least_squares(matrix.copy(), -given, orthogonal=True)
     left = given - matrix @ found
 
     def shares(near: np.ndarray) -> np.ndarray:

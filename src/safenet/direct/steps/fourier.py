@@ -23,7 +23,6 @@ from ...problem.facts.semilinear import semilinear
 from ...problem.facts.structure import axis_kinds, breaks
 from ...run.budget import Budget
 from ...run.progress import Monitor
-from ...run.threads import one_thread
 from ..bases import first_modes
 from ..ending import failure
 from ..state import Direct
@@ -134,8 +133,7 @@ class Fourier:
     def _level(self, march: _March) -> Iterator[Direct]:
         """Runs with shorter steps until the difference between two is small enough."""
         try:
-            with one_thread(scipy=False):  # small products only
-                trail = march.explore()
+            trail = march.explore()
         except KeyboardInterrupt:  # what there is of it is kept
             if (form := march.recorded()) is not None:
                 yield Direct(form)
@@ -148,8 +146,7 @@ class Fourier:
         yield kept
         ratio = _shorter(trail.local / march.solver.tolerance)
         for split in range(1, FOURIER_SPLITS + 1):
-            with one_thread(scipy=False):
-                finer = march.repeat(trail, ratio)
+            finer = march.repeat(trail, ratio)
             iterations += len(finer.steps)
             if finer.ended:
                 yield march.end(finer, kept)

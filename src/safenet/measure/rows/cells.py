@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...fields.cells import CellForm
-from ...run.threads import one_thread
 from ..thresholds import INVERSE_STEPS, RIDGE
 from .block_cholesky import BlockCholesky
 from .cell_groups import CellGroups
@@ -37,7 +36,7 @@ class CellRows(CellGroups):
 
     def linearise(self, coefficients: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """The Jacobian of every group, and the residual of all."""
-        with one_thread(), np.errstate(all="ignore"):  # Newton looks at what is not finite itself
+        with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
             self._weigh(coefficients)
             residual = np.concatenate([group.residual().ravel() for group in self.groups])
             return [group.jacobian(self.width) for group in self.groups], residual
@@ -59,7 +58,7 @@ class CellRows(CellGroups):
 
     def solve(self, jacobian: list[np.ndarray], residual: np.ndarray) -> tuple[np.ndarray, float]:
         """−(JᵀJ)⁻¹ Jᵀr by a factorisation in blocks, and one refinement with the same factor."""
-        with one_thread(), np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
             return self._solve(jacobian, residual)
 
     def _solve(self, jacobian: list[np.ndarray], residual: np.ndarray) -> tuple[np.ndarray, float]:

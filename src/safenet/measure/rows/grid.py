@@ -27,7 +27,7 @@ from ...problem.evaluate import evaluate
 from ...problem.jets import Jet
 from ..thresholds import DEGENERATE, ENOUGH, FORCING, KRYLOV, RESTARTS
 from .grid_conditions import on_faces, periodic, pins
-from .grid_lines import Line, along, each, radau
+from .grid_lines import Line, Terms, along, each, radau
 from .grid_pressure import Schur, pressure
 from .relation import Formula
 
@@ -94,14 +94,17 @@ class TensorRows:
         self.coordinates = {a.symbol: m for a, m in zip(problem.axes, mesh, strict=True)}
         self._rates, vectors = np.linalg.eig(self.rate)
         self._stages, self._unstaged = vectors, np.linalg.inv(vectors)
+        self._owner = self._owners()
         found = [
-            [line.eigenvectors(problem.order(axis, name)) for axis, line in enumerate(self.lines[f])]
-            for f, name in enumerate(problem.unknowns)
+            [line.eigenvectors(self._terms(f, axis)) for axis, line in enumerate(self.lines[f])]
+            for f in fields
         ]
         self._vectors = [[vectors for vectors, _ in axes] for axes in found]
         self._inverses = [[inverse for _, inverse in axes] for axes in found]
+        self.exact = self._constant and all(
+            line.diagonal(self._terms(0, axis)) for axis, line in enumerate(self.lines[0])
+        )
         self._oscillating = any(np.iscomplexobj(v) for axes in self._vectors for v in axes)
-        self._owner = self._owners()
         self._pressure = pressure(problem, self._owner, self.lines)
         self._carried = [f for f in fields if f != self._pressure]
 
@@ -273,6 +276,8 @@ class TensorRows:
 
     def solve(self, jacobian: Any, residual: np.ndarray) -> tuple[np.ndarray, float]:
         """δ of Newton's step. It promises no minimum: the next step is taken unless this one was small."""
+        if self.exact:
+            return -residual - (residual - jacobian @ residual), 0.0
         step, unfinished = scipy.sparse.linalg.gmres(
             jacobian, -residual, rtol=FORCING, restart=KRYLOV, maxiter=RESTARTS
         )
@@ -289,6 +294,23 @@ class TensorRows:
                 f = unknowns.index(jet.field)
                 score[e, f] = max(score[e, f], 100 * jet.orders[-1] + sum(jet.orders))
         return [int(f) for f in scipy.optimize.linear_sum_assignment(-score)[1]]
+
+    def _terms(self, field: int, axis: int) -> Terms:
+        """(k, c_k) of the derivatives along one axis: all of them where coefficients are constant, else the highest."""
+        if not self._constant:
+            return ((self.problem.order(axis, self.problem.unknowns[field]), 1.0),)
+        (formula,) = self.equations
+        orders = {self.jets[symbol].orders: float(slope) for symbol, slope in formula.slopes.items()}
+        return tuple(sorted((alpha[axis], c) for alpha, c in orders.items() if alpha[axis]))
+
+    @property
+    def _constant(self) -> bool:
+        """Whether it is one equation Σ_i Σ_k c_ik ∂_i^k u = g with numbers c: the preconditioner is the inverse."""
+        return len(self.equations) == 1 and all(
+            slope.is_number and sum(map(bool, self.jets[symbol].orders)) <= 1
+            for formula in self.equations
+            for symbol, slope in formula.slopes.items()
+        )
 
     def _symbol(self, means: list[dict[sp.Symbol, float]]) -> np.ndarray:
         """The inverse of Σ_α c̄_α μ^α λ^α over the fields, for every mode in space and time."""
@@ -308,6 +330,8 @@ class TensorRows:
                 matrix[..., e, self._carried.index(f)] += mean * reduce(
                     np.multiply.outer, [*factors, self._rates ** jet.orders[-1]]
                 )
+        if count == 1:
+            return np.where(matrix == 0, 0.0, 1 / np.where(matrix == 0, 1.0, matrix))
         size = np.abs(matrix).max(axis=(-2, -1), keepdims=True)
         scaled = matrix / np.maximum(size, 1e-300)
         blind = np.abs(np.linalg.det(scaled)) < DEGENERATE

@@ -10,6 +10,9 @@ import numpy as np
 import scipy
 
 from ...fields.basis import AxisBasis, gauss_legendre
+from ..thresholds import DEPENDENT
+
+Terms = tuple[tuple[int, float], ...]  # (k, c_k) of Σ c_k ∂^k along an axis
 
 
 @dataclass(frozen=True)
@@ -65,14 +68,26 @@ class Line:
         """The same functions fixed by values alone, at as many nodes."""
         return Line(self.basis, self.basis.size)
 
-    def eigenvectors(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of the highest derivative, and their inverse; of the first on a period, where it says all others.
+    def eigenvectors(self, terms: Terms) -> tuple[np.ndarray, np.ndarray]:
+        """Of Σ c_k ∂^k, and their inverse; of ∂ on a period, where it says all others.
 
-        From one face to the other a first derivative has no eigenvectors to speak of: GMRES does without.
+        From one face to the other a first derivative has no eigenvectors to speak of: GMRES does without. Where it
+        makes those of the whole sum nearly dependent, they are those of the highest derivative.
         """
+        order = max((k for k, _ in terms), default=0)
         if self.basis.kind == "periodic":
-            return _eigenvectors(self, min(order, 1))
-        return _eigenvectors(self, order if order > 1 else 0)
+            return _eigenvectors(self, ((min(order, 1), 1.0),))
+        if order < 2:
+            return _eigenvectors(self, ((0, 1.0),))
+        return _eigenvectors(self, terms if self.diagonal(terms) else ((order, 1.0),))
+
+    def diagonal(self, terms: Terms) -> bool:
+        """Whether the eigenvectors of Σ c_k ∂^k are independent enough to solve with."""
+        order = max((k for k, _ in terms), default=0)
+        if self.basis.kind == "periodic" or order < 2:
+            return self.basis.kind == "periodic" or order == 0
+        vectors, inverse = _eigenvectors(self, terms)
+        return float(np.linalg.norm(vectors, 2) * np.linalg.norm(inverse, 2)) < DEPENDENT
 
 
 # The same lines serve slab after slab.
@@ -97,8 +112,10 @@ def _derivative(line: Line, order: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _eigenvectors(line: Line, order: int) -> tuple[np.ndarray, np.ndarray]:
-    vectors = np.linalg.eig(line.derivative(order))[1] if order else np.eye(line.count)
+def _eigenvectors(line: Line, terms: Terms) -> tuple[np.ndarray, np.ndarray]:
+    if not any(k for k, _ in terms):
+        return np.eye(line.count), np.eye(line.count)
+    vectors = np.linalg.eig(sum(c * line.derivative(k) for k, c in terms))[1]
     return vectors, np.linalg.inv(vectors)
 
 
