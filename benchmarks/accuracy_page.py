@@ -52,7 +52,7 @@ def seconds(value: float) -> str:
 
 def problems() -> str:
     lines = [
-        "| problem | the paper, best of any method | best published | ours | estimated | processor seconds | aim |",
+        "| problem | the paper, best of any method | best published | ours | estimated | CPU seconds | aim |",
         "|---" * 7 + "|",
     ]
     for name in AIMS:
@@ -75,7 +75,7 @@ def further() -> str:
         f"{name} {said(runs()[name]['l2re'])} ({said(runs()[name]['estimate'])}, {seconds(runs()[name]['cpu'])} s)"
         for name in (*OTHERS, *EXAMPLES)
     ]
-    return f"Not in any table, with the estimate and processor seconds: {'; '.join(parts)}."
+    return f"Not in any table, with the estimate and CPU seconds: {'; '.join(parts)}."
 
 
 def ratios() -> str:
@@ -84,7 +84,7 @@ def ratios() -> str:
 
 
 def short() -> str:
-    lines = ["| problem | relative L² error | its own estimate | processor seconds |", "|---" * 4 + "|"]
+    lines = ["| problem | relative L² error | its own estimate | CPU seconds |", "|---" * 4 + "|"]
     exact = [runs()[name] for name in EXACT]
     spans = [
         f"{said(min(run[key] for run in exact), 0)} … {said(max(run[key] for run in exact), 0)}"

@@ -7,6 +7,7 @@ import shlex
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import safenet as sn
@@ -37,7 +38,17 @@ def desk(tmp_path_factory):
         name = re.match(r"# (\S+\.toml)\n", text)
         if name:
             (folder / name[1]).write_text(text)
+    measured(folder)
     return folder
+
+
+def measured(folder):
+    """probe.csv: 60 temperatures of the rod with κ = 0.2, to 0.01."""
+    rod = sn.solve(sn.read(folder / "rod.toml").with_parameters(kappa=0.2), monitor=sn.Monitor())
+    random = np.random.default_rng(0)
+    x, t = random.random((2, 60))
+    u = rod(x=x, t=t) + 0.01 * random.normal(size=60)
+    np.savetxt(folder / "probe.csv", np.c_[x, t, u], delimiter=",", header="x,t,u", comments="")
 
 
 def test_the_readme_shows_a_program_commands_and_a_problem_file():
@@ -71,6 +82,9 @@ def test_the_command_runs(words, desk):
     ran = run(*command, cwd=desk)
     assert ran.code == int(command != words), ran.err  # `|| true`: a schedule cut short solves nothing
     assert ran.out
+    for block in fences("text"):
+        if "--find" in words and block.startswith("rod: "):
+            assert block in ran.out
     for option, value in pairwise(words):
         if option in ("-o", "--out", "--output"):
             assert (desk / value).exists()

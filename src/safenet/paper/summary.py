@@ -28,10 +28,10 @@ def _kept(entries: Sequence[Entry]) -> str:
 def _missed(entries: Sequence[Entry]) -> str:
     missed, open_ = _with(entries, NOT), _with(entries, TOO_FEW, UNMEASURED)
     undecidable = _with(entries, UNDECIDABLE)
-    cannot = f", and {len(undecidable)} cannot be decided{_named(undecidable)}" if undecidable else ""
+    cannot = f" {len(undecidable)} cannot be decided{_named(undecidable)}." if undecidable else ""
     return (
         f"{len(missed)} are not reproduced{_named(missed)}. {len(open_)} have too few runs for a verdict, or none; the "
-        f"list of claims has the command for each{cannot}."
+        f"list of claims gives the command for each.{cannot}"
     )
 
 
@@ -41,10 +41,10 @@ def _reading(entries: Sequence[Entry]) -> str:
     if entry is None or not (entry.finding.ours or entry.otherwise.ours):
         return ""
     return (
-        "The errors of the paper's network, one for each problem, depend on the frequencies at which it starts, which "
-        "the paper leaves open. By the first schedule, with multiples of π/L, where L is the length of the domain: "
-        f"{entry.finding.ours or 'not measured'}. With multiples of π on problems whose boundary values are not zero: "
-        f"{entry.otherwise.ours or 'not measured'}."
+        "The paper does not say at which frequencies its network starts, and its errors depend on them. We tried two "
+        "readings with the paper's first schedule and compared the error on each problem with the printed one. "
+        f"Multiples of π/L, where L is the length of the domain: {entry.finding.ours or 'not measured'}. Multiples of π "
+        f"where boundary values are not zero, and of π/L elsewhere: {entry.otherwise.ours or 'not measured'}."
     )
 
 
@@ -53,9 +53,8 @@ def _with(entries: Sequence[Entry], *verdicts: str) -> list[Entry]:
 
 
 def _named(entries: Sequence[Entry]) -> str:
-    """(this, that and 3 more)"""
+    """(for example: this)"""
     if not entries:
         return ""
-    more = len(entries) - NAMED
-    names = [entry.short for entry in entries[:NAMED]] + ([f"{more} more"] if more > 0 else [])
-    return f" ({'; '.join(names)})"
+    names = "; ".join(entry.short for entry in entries[:NAMED])
+    return f" (for example: {names})" if len(entries) > NAMED else f" ({names})"

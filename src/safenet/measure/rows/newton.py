@@ -18,7 +18,6 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import scipy
 
-from ...run.threads import every_thread
 from ..thresholds import (
     DESCENT,
     LEAST_STEP,
@@ -59,12 +58,11 @@ def least_squares(jacobian: np.ndarray, residual: np.ndarray, orthogonal: bool) 
     scale = np.sqrt(np.einsum("ij,ij->j", jacobian, jacobian))
     scale[scale == 0] = 1.0
     jacobian /= scale
-    with every_thread(jacobian.shape[1]):
-        step = _normal_equations(jacobian, residual) if orthogonal else None
-        if step is None:
-            step, minimum = _regularised_qr(jacobian, residual)
-        else:
-            minimum = float(np.linalg.norm(jacobian @ step + residual))
+    step = _normal_equations(jacobian, residual) if orthogonal else None
+    if step is None:
+        step, minimum = _regularised_qr(jacobian, residual)
+    else:
+        minimum = float(np.linalg.norm(jacobian @ step + residual))
     return step / scale, minimum
 
 
