@@ -43,8 +43,8 @@ def _reading(entries: Sequence[Entry]) -> str:
     return (
         "The paper does not say at which frequencies its network starts, and its errors depend on them. We tried two "
         "readings with the paper's first schedule and compared the error on each problem with the printed one. "
-        f"Multiples of π/L, where L is the length of the domain: {entry.finding.ours or 'not measured'}. Multiples of π "
-        f"where boundary values are not zero, and of π/L elsewhere: {entry.otherwise.ours or 'not measured'}."
+        f"Multiples of π/L, where L is the length of the domain: {entry.finding.ours or 'not measured'}. Multiples of "
+        f"π where boundary values are not zero, and of π/L elsewhere: {entry.otherwise.ours or 'not measured'}."
     )
 
 
