@@ -42,9 +42,10 @@ def _reading(entries: Sequence[Entry]) -> str:
         return ""
     return (
         "The paper does not say at which frequencies its network starts, and its errors depend on them. We tried two "
-        "readings with the paper's first schedule and compared the error on each problem with the printed one. "
-        f"Multiples of π/L, where L is the length of the domain: {entry.finding.ours or 'not measured'}. Multiples of "
-        f"π where boundary values are not zero, and of π/L elsewhere: {entry.otherwise.ours or 'not measured'}."
+        "readings with the paper's first schedule, and compared the error on each problem with the printed one. "
+        f"With multiples of π/L, where L is the length of the domain: {entry.finding.ours or 'not measured'}. With "
+        "multiples of π on problems with non-zero boundary values, and of π/L on the others: "
+        f"{entry.otherwise.ours or 'not measured'}."
     )
 
 
