@@ -55,7 +55,7 @@ def _spelt_out(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(SPELT_OUT, _spelt_out)
 
 app = typer.Typer(
-    help="Solve partial differential equations stated in symbols, directly or by a neural network.\n\n"
+    help="Solve partial differential equations from their formulas, directly or by a neural network.\n\n"
     "P is a problem of the library (safenet list) or a file such as\n\n"
     "\b\n"  # keeps the lines that follow as they are
     '    name = "heat"\n'

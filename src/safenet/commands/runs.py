@@ -236,7 +236,7 @@ def spectrum(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a network trains or does not.
+    """Explain why a network trains well or badly.
 
     Eigenvalues of the curvature of the loss, tangent kernels, and advice in words.
 

@@ -48,7 +48,7 @@ DataFiles = Annotated[
 ]
 Find = Annotated[
     list[str] | None,
-    _asked("--find", metavar="NAME", help="a parameter to be found from the data (repeatable)"),
+    _asked("--find", metavar="NAME", help="find this parameter from the data (repeatable)"),
 ]
 Out = Annotated[
     Path | None, _folder(metavar="DIR", help="where the run is kept", show_default="runs/P, or runs/P-2 …")
@@ -93,8 +93,8 @@ def solve(
 
     The run folder keeps the solution, the plan and result.json. Ctrl-C keeps
     what was computed; `safenet solve --resume RUN` continues. The exit status is
-    0 if solved, 1 if not solved, unverified or given up, 2 if it could not
-    begin, 130 if interrupted.
+    0 if solved, 130 if interrupted, 2 if the solve could not begin, and 1
+    otherwise (not solved, unverified, given up, diverged or out of time).
 
     \b
     safenet solve wave
@@ -127,14 +127,14 @@ def train(
     ] = 0,
     scale: Annotated[float, _trained(help="multiply the iterations of every optimiser")] = 1.0,
     precision: Annotated[str | None, _trained(help="float32 or float64", show_default=RECIPES_OWN)] = None,
-    points: Annotated[int | None, _points(help="inside the domain", show_default=RECIPES_OWN)] = None,
+    points: Annotated[int | None, _points(help="number of points inside the domain", show_default=RECIPES_OWN)] = None,
     condition_points: Annotated[
-        int | None, _points(help="on each condition", show_default=RECIPES_OWN)
+        int | None, _points(help="number of points on each condition", show_default=RECIPES_OWN)
     ] = None,
     sampler: Annotated[str | None, _points(help="uniform, latin or sobol", show_default=RECIPES_OWN)] = None,
-    features: Annotated[int | None, _layers(help="Fourier features", show_default=METHODS_OWN)] = None,
-    width: Annotated[int | None, _layers(help="neurons of a hidden layer", show_default=METHODS_OWN)] = None,
-    depth: Annotated[int | None, _layers(help="hidden layers", show_default=METHODS_OWN)] = None,
+    features: Annotated[int | None, _layers(help="number of Fourier features", show_default=METHODS_OWN)] = None,
+    width: Annotated[int | None, _layers(help="neurons in each hidden layer", show_default=METHODS_OWN)] = None,
+    depth: Annotated[int | None, _layers(help="number of hidden layers", show_default=METHODS_OWN)] = None,
     activation: Annotated[
         str | None, _layers(help="tanh, sine, relu, gelu or swish", show_default=METHODS_OWN)
     ] = None,
@@ -149,7 +149,7 @@ def train(
     ] = None,
     domain: Annotated[
         bool | None,
-        _layers("--domain/--no-domain", help="features taken from the conditions", show_default=METHODS_OWN),
+        _layers("--domain/--no-domain", help="whether to use features taken from the conditions", show_default=METHODS_OWN),
     ] = None,
     more: MethodOption = None,
     settings: Parameter = None,
@@ -165,9 +165,9 @@ def train(
 ) -> None:
     """Train a network on a problem: SAFE-NET, or another method.
 
-    The run folder is that of `safenet solve`. Ctrl-C keeps what was computed;
-    `safenet train --resume RUN` continues. The exit status is 0 if the residual
-    on unseen points is below 10 %, 1 if not, 130 if interrupted.
+    The run folder has the same files as that of `safenet solve`. Ctrl-C keeps what
+    was computed; `safenet train --resume RUN` continues. The exit status is that
+    of `safenet solve`: 0 if solved, 130 if interrupted, 1 otherwise.
 
     \b
     safenet train wave
