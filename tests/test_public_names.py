@@ -58,3 +58,15 @@ def test_every_public_name_is_on_the_page_of_the_reference():
     page = (Path(__file__).parents[1] / "docs" / "reference" / "python.md").read_text("utf-8")
     missing = [name for name in NAMES if f".{name}\n" not in page]
     assert missing == []
+
+
+def test_editors_are_told_of_every_name():
+    """The imports that only type checkers see, the lazy table and __all__ are the same names."""
+    import ast
+    from pathlib import Path
+
+    tree = ast.parse(Path(sn.__file__).read_text("utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    shown = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    lazy = {name for names in sn._NAMES.values() for name in names} | set(sn._MODULES)
+    assert shown == lazy == set(sn.__all__)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         LeastSquares,
         March,
         Modes,
+        Sparse,
     )
     from .errors import SafeNetError, SafeNetWarning
     from .inverse.plan import Fit

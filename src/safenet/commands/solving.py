@@ -149,7 +149,7 @@ def train(
     ] = None,
     domain: Annotated[
         bool | None,
-        _layers("--domain/--no-domain", help="whether to use features taken from the conditions", show_default=METHODS_OWN),
+        _layers("--domain/--no-domain", help="use features taken from the conditions", show_default=METHODS_OWN),
     ] = None,
     more: MethodOption = None,
     settings: Parameter = None,

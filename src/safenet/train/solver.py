@@ -25,7 +25,7 @@ from ..measure.points import FRESH, SAMPLERS
 from ..networks.methods import METHODS, Method, build, method, settled
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
-from .phases import Phase
+from .phases import PHASES, Phase
 from .plan import OWN, SCOUT, Plan, checked_seed
 from .recipes import Recipe, recipe, scaled
 from .terms import own_name, term_names
@@ -151,6 +151,9 @@ class Train:
         alone = [phase.name for phase in phases if not phase.finds_numbers]
         if problem.unknown and alone:
             return f"{alone[0]} finds no unknown numbers"
+        if self.options.get("weighting", "fixed") != "fixed" and not any(p.adapts_weights for p in phases):
+            names = ", ".join(phase.name for phase in phases)
+            return f"weights adapt while Adam or an optax optimiser runs, and the schedule has only {names}"
         if self.sampler == FRESH and problem.region is not None:
             return "fresh points are drawn in a box, and this domain is none"
         if self.sampler == FRESH and self._network(Recipe(())).weighting == "rba":
@@ -176,10 +179,10 @@ class Train:
                 raise SafeNetError(f"there is no option {name!r}", nearest(name, OPTIONS | SETTINGS))
         if isinstance(self.schedule, str):
             recipe(self.schedule)
-        elif not all(hasattr(phase, "advance") for phase in self.schedule) or not self.schedule:
+        elif not self.schedule or not all(type(phase) in PHASES.values() for phase in self.schedule):
             raise SafeNetError(
-                f"schedule = {self.schedule!r} is not made of optimisers",
-                "e.g. [sn.Adam(1000), sn.LBFGS(5000)]; an optax optimiser goes in sn.Optax(optimiser, 5000)",
+                f"schedule = {self.schedule!r} is not made of known optimisers",
+                "e.g. [sn.Adam(1000), sn.LBFGS(5000)]; your own goes in sn.Optax(optimiser, 5000), as an optax one",
             )
         if self.precision not in (None, *PRECISIONS):
             raise SafeNetError(
@@ -206,9 +209,7 @@ class Train:
         """The run as data: names and options resolved, sizes chosen for the problem and the device, with reasons."""
         obstacle = self.obstacle(problem)
         if obstacle:
-            raise SafeNetError(
-                f"{problem.name}: {obstacle}", "use another recipe or sampler, e.g. levenberg-marquardt"
-            )
+            raise SafeNetError(f"{problem.name}: {obstacle}", "use another recipe, sampler or weighting")
         usual = Recipe(()) if self.recipe == OWN else recipe(self.recipe)
         chosen = settled(problem, self._network(usual))
         interior, condition = self._counts(usual)
@@ -230,6 +231,8 @@ class Train:
             **self._weights(problem),
         )
         phases, reasons = self._phases(problem, plan, usual)
+        if chosen.weighting != "fixed" and not any(phase.adapts_weights for phase in phases):
+            reasons = (*reasons, f"the weights of {chosen.weighting} stay fixed: {phases[0].name} does not adapt them")
         short = [phase.name for phase in phases if phase.double]
         if plan.precision == "float32" and short:
             raise SafeNetError(

@@ -65,6 +65,8 @@ def tetrahedra(solid: Solid, size: float, around: int) -> Mesh:
             gmsh.model.mesh.generate(3)
             gmsh.model.mesh.setOrder(2)
             gmsh.model.mesh.optimize("HighOrder")  # only around those that bending turned inside out
+        except SafeNetError:
+            raise
         except Exception as error:  # Gmsh raises plain exceptions, with its own words
             raise SafeNetError(
                 f"Gmsh makes no tetrahedra of {solid.shape!r}: {str(error)[:200]}",
@@ -143,8 +145,9 @@ def _built(gmsh: Any, shape: Shape) -> list[TAG]:
         occ.translate(flat, 0, 0, shape.bottom)
         raised = occ.extrude(flat, 0, 0, shape.top - shape.bottom)
         return [tag for tag in raised if tag[0] == 3]
-    assert isinstance(shape, Round)
-    return _turned(gmsh, shape)
+    if isinstance(shape, Round):
+        return _turned(gmsh, shape)
+    raise SafeNetError(f"{shape!r} is not handed to Gmsh yet", "use a network: --solver train")
 
 
 def _box(occ: Any, box: Box) -> TAG:

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
-from safenet.errors import SafeNetError
-from safenet.train.optimisers.status import (
+from ...errors import SafeNetError
+from .status import (
     Count,
     Objective,
     Optimiser,
@@ -55,8 +55,49 @@ class AdamState(State):
     weights: Any
 
 
+class FirstOrder(Optimiser):
+    """theta ← theta + update(∇total(theta)), around a rule that keeps moments; weights adapt with every step."""
+
+    adapts_weights: ClassVar[bool] = True
+
+    def moments(self, theta: Float[Array, " p"]) -> Any:
+        """What the rule keeps, at the start."""
+        raise NotImplementedError
+
+    def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
+        weights = _first_weights(objective, theta)
+        objective = weighted(objective, weights)
+        here = first_evaluation(objective, theta)
+        judged = measure(objective, here)
+        return AdamState(
+            **opening(theta, here, judged),
+            gradient=here.gradient,
+            moments=self.moments(theta),
+            first_total=judged,
+            anchor_total=judged,
+            anchor_iteration=jnp.asarray(0, jnp.int32),
+            judged=judged,
+            weights=weights,
+        )
+
+    def refresh(self, objective: Objective, state: AdamState) -> AdamState:
+        """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
+
+        Costs one evaluation. Without it the first step would follow the old objective's gradient, and the
+        best loss would be compared between two objectives. Weights that adapt go on from the objective's own.
+        """
+        anew = self.start(objective, state.theta)
+        return replace(
+            anew,
+            iteration=state.iteration,
+            anchor_iteration=state.iteration,
+            evaluations=state.evaluations + 1,
+            moments=state.moments,
+        )
+
+
 @dataclass(frozen=True)
-class Adam(Optimiser):
+class Adam(FirstOrder):
     """Adam: `iterations` steps at the rate η_i = rate · decay^(i/every).
 
     The rate is continuous in i, or with `staircase` constant over each `every`.
@@ -98,21 +139,8 @@ class Adam(Optimiser):
         periods = i.astype(float) / self.every
         return self.rate * self.decay ** (jnp.floor(periods) if self.staircase else periods)
 
-    def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
-        weights = _first_weights(objective, theta)
-        objective = weighted(objective, weights)
-        here = first_evaluation(objective, theta)
-        judged = measure(objective, here)
-        return AdamState(
-            **opening(theta, here, judged),
-            gradient=here.gradient,
-            moments=self.transformation.init(theta),
-            first_total=judged,
-            anchor_total=judged,
-            anchor_iteration=jnp.asarray(0, jnp.int32),
-            judged=judged,
-            weights=weights,
-        )
+    def moments(self, theta: Float[Array, " p"]) -> Any:
+        return self.transformation.init(theta)
 
     def advance(self, objective: Objective, state: AdamState, count: Count) -> tuple[AdamState, Trace]:
         program = replace(self, iterations=0, rate=0.0, decay=0.0)
@@ -125,21 +153,6 @@ class Adam(Optimiser):
         with jax.numpy_dtype_promotion("standard"):  # optax raises floats to the power of its int32 counter
             update, moments = self.transformation.update(state.gradient, state.moments)
         return update, moments
-
-    def refresh(self, objective: Objective, state: AdamState) -> AdamState:
-        """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
-
-        Costs one evaluation. Without it the first step would follow the old objective's gradient, and the
-        best loss would be compared between two objectives. Weights that adapt go on from the objective's own.
-        """
-        anew = self.start(objective, state.theta)
-        return replace(
-            anew,
-            iteration=state.iteration,
-            anchor_iteration=state.iteration,
-            evaluations=state.evaluations + 1,
-            moments=state.moments,
-        )
 
 
 @dataclass(frozen=True)

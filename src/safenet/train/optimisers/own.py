@@ -15,12 +15,12 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from ...errors import SafeNetError
-from .adam import Adam, AdamState, step
-from .status import Objective, Optimiser, Trace, evaluate, iteration_count, repeat
+from .adam import AdamState, FirstOrder, step
+from .status import Objective, Trace, evaluate, iteration_count, repeat
 
 
 @dataclass(frozen=True)
-class Optax(Optimiser):
+class Optax(FirstOrder):
     """`iterations` steps of an optax optimiser; line searches (optax.lbfgs) are given the value and the function.
 
     The optimiser is code and not data: a saved plan keeps its `label`, and a run that is resumed is given it again.
@@ -49,17 +49,13 @@ class Optax(Optimiser):
     def code(self) -> str:
         return f"optimiser {self.label}"
 
-    def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
+    def moments(self, theta: Float[Array, " p"]) -> Any:
         if self.transformation is None:
             raise SafeNetError(
                 f"the optimiser {self.label!r} is your own, and a run folder cannot hold it",
                 "give the same solver again: sn.resume(folder, sn.Train(…))",
             )
-        return Adam.start(self, objective, theta)  # type: ignore[arg-type]
-
-    def refresh(self, objective: Objective, state: AdamState) -> AdamState:
-        """The same run on other points: the optimiser's state stays, the best is reset."""
-        return Adam.refresh(self, objective, state)  # type: ignore[arg-type]
+        return self.transformation.init(theta)
 
     def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
         iterations = jnp.asarray(self.iterations, jnp.int32)

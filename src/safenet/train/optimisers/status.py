@@ -63,6 +63,7 @@ class Optimiser:
     """What a schedule asks of a phase, beside `start` and `advance`."""
 
     double: ClassVar[bool] = False  # single precision would mislead it
+    adapts_weights: ClassVar[bool] = False  # it follows a weighting; others keep the weights that they find
     finds_numbers: ClassVar[bool] = True  # it moves the unknown numbers of a problem, too
     counted: ClassVar[tuple[str, ...]] = ("iterations",)  # its fields that count iterations
 
