@@ -103,7 +103,7 @@ def test_a_number_that_no_value_depends_on_is_named(probe):
     sol = sn.solve(heat(np.full(100, 0.5), t, np.exp(-NU * np.pi**2 * t), text))
     assert sol.found["c"].error is None
     assert abs(sol.found["nu"] - NU) < 1e-8
-    assert any("do not depend on c" in text for text in sol.result.warnings)
+    assert any("near c = " in text and "do not depend on it" in text for text in sol.result.warnings)
 
 
 @pytest.mark.slow
@@ -250,20 +250,23 @@ def test_a_sigma_far_too_large_is_named():
 
 
 def test_a_fit_that_explains_less_than_the_mean_of_the_data_is_not_solved():
-    """cos 5t seen from a frequency of 2 has a minimum near 2.2, with residuals larger than the data."""
+    """A decay cannot be cos 5t + 1/2; cos ωt can, also from where a first fit ends in a minimum near 2.2."""
+    random = np.random.default_rng(3)
+    t = np.linspace(0, 10, 200)
+    data = sn.Data(t=t, y=np.cos(5 * t) + 0.05 * random.normal(size=200))
+    decay = sn.Problem("y_t = -k*y", domain={"t": (0, 10)}, conditions=["y(0) = 20"], unknown={"k": 1})
+    with pytest.warns(sn.SafeNetWarning, match="wrong minimum"):
+        wrong = sn.solve(decay.with_data(data), monitor=sn.Monitor())
+    assert wrong.result.outcome == "not solved"
     problem = sn.Problem(
         "y_tt = -omega**2*y",
         domain={"t": (0, 10)},
         conditions=["y(0) = 1", "y_t(0) = 0"],
         unknown={"omega": {"start": 2, "above": 0}},
     )
-    random = np.random.default_rng(3)
-    t = np.linspace(0, 10, 200)
-    data = sn.Data(t=t, y=np.cos(5 * t) + 0.05 * random.normal(size=200))
-    with pytest.warns(sn.SafeNetWarning, match="wrong minimum"):
-        wrong = sn.solve(problem.with_data(data), monitor=sn.Monitor())
-    assert wrong.result.outcome == "not solved"
-    assert abs(wrong.found["omega"] - 5) > 1
+    found = sn.solve(problem.with_data(data), monitor=sn.Monitor())
+    assert found.result.outcome == "solved"
+    assert abs(found.found["omega"] - 5) < 3 * found.found["omega"].error
     # Noise alone is explained as well by its mean as by anything: nothing is said of that.
     noise = sn.Data(t=t, y=np.cos(5 * t) + 50 * random.normal(size=200), sigma=50)
     near = sn.Problem(

@@ -192,8 +192,8 @@ def test_a_run_with_code_of_its_own_is_resumed_with_the_same_code(tmp_path):
     [
         ({"network": 3}, "3 is not a network"),
         ({"network": make, "width": 7}, "width is an option of a method"),
-        ({"schedule": [optax.adam(1e-3)]}, "not made of optimisers"),
-        ({"schedule": []}, "not made of optimisers"),
+        ({"schedule": [optax.adam(1e-3)]}, "not made of known optimisers"),
+        ({"schedule": []}, "not made of known optimisers"),
         ({"terms": [make]}, "not a weight and a function"),
         (
             {"network": lambda key: eqx.nn.MLP(2, 1, 4, 1, key=key)},

@@ -19,7 +19,7 @@ from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError
 from ..fields.unknown import Unknown
-from ..measure.misfit import misfit, scales
+from ..measure.misfit import misfit, scales, unfitted
 from ..problem import Problem
 from ..problem.numbers import Curve
 from ..run.budget import Budget
@@ -35,13 +35,17 @@ from .thresholds import (
     CONVERGED,
     DAMPING,
     DIFFERENCE,
+    ELSEWHERE,
     EXACT,
     FAR_OFF,
+    FEW,
+    FOLLOWED,
     LARGEST_STEP,
     MOST_STEPS,
     MOST_TRIALS,
     MOST_WEIGHTS,
     NEARER,
+    SCATTER,
 )
 
 Vector = np.ndarray
@@ -219,11 +223,46 @@ class Fitting:
 
     def _search(self) -> None:
         self._lead_in()
+        self._settle()
+        if self._unexplained():
+            self._begin_elsewhere()
+            self._settle()
+
+    def _settle(self) -> None:
+        """Down to a minimum, with the noise that the residuals show."""
         self._descend(self.rough)
         for _ in range(MOST_WEIGHTS):
             if not self._reweighted():
                 break
             self._descend(self.rough)
+
+    def _unexplained(self) -> bool:
+        """Whether what is left of the data is more than noise: then there may be a lower minimum."""
+        assert self.best is not None
+        carried = self.best.carried
+        return unfitted(self.problem.found(self.values(self.best.z)), carried.field, carried.residual)
+
+    def _begin_elsewhere(self) -> None:
+        """From the best of starts scattered around the first one, if any of them leads lower."""
+        assert self.best is not None
+        best, scattered = self.best, np.random.default_rng(0)
+        count = len(self.names)
+        starts = SCATTER * (
+            np.linspace(-1, 1, ELSEWHERE)[:, None]
+            if count == 1
+            else scattered.uniform(-1, 1, (ELSEWHERE * count, count))
+        )
+        try:
+            models = [model for z in starts if (model := self.solve(z, self.rough)) is not None]
+            for model in sorted(models, key=self._misfit)[:FOLLOWED]:
+                self.best = model
+                self._descend(self.rough)
+                best = min(best, self.best, key=self._misfit)
+        finally:
+            self.best = best
+
+    def _misfit(self, model: Modelled) -> float:
+        return float(np.linalg.norm(self.residuals(model)))
 
     def _refine(self) -> None:
         """All passes at the end, and the same sensitivities correct what the rough one missed."""
@@ -234,10 +273,10 @@ class Fitting:
             self._descend(False, sensitive=False)
 
     def _lead_in(self) -> None:
-        """Longer and longer beginnings of time first: far off, a nonlinear model leads elsewhere later on."""
+        """Longer and longer beginnings of time first: far off, a model leads elsewhere later on."""
         assert self.best is not None
         problem = self.problem
-        if problem.linear or problem.time is None or self._distance() < FAR_OFF:
+        if problem.time is None or self._distance() < FAR_OFF:
             return
         z = self.best.z
         for share in BEGINNINGS:
@@ -311,7 +350,13 @@ class Fitting:
         assert self.best is not None
         open_ones = [i for i, m in enumerate(self.problem.measured) if m.sigma is None]
         sizes = scales(self.problem)
-        noise = {i: max(float(np.sqrt(np.mean(self.best.gaps[i] ** 2))), EXACT * sizes[i]) for i in open_ones}
+        gaps = {i: self.best.gaps[i] / sizes[i] for i in open_ones}
+        # A few values are met exactly, which says nothing of their noise: it is taken as that of all.
+        whole = np.concatenate([*gaps.values(), np.empty(0)])
+        noise = {
+            i: sizes[i] * max(float(np.sqrt(np.mean((whole if len(gap) < FEW else gap) ** 2))), EXACT)
+            for i, gap in gaps.items()
+        }
         ratios = [noise[i] / self.sigma[i] for i in open_ones]
         for i in open_ones:
             self.sigma[i] = noise[i]

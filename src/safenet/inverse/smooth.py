@@ -36,7 +36,9 @@ from .statistics import curve_found
 from .thresholds import (
     BELOW_NOISE,
     DIFFERENCE,
+    EXACT,
     GENTLER,
+    LEFT_OVER,
     MEETING,
     MOST_STEPS,
     MOST_TRIALS,
@@ -195,7 +197,9 @@ class SmoothFitting(Fitting):
             halved = self._towards(step.z)
             if halved is None and settled:
                 self.record.stop_reason = "No step lowers the misfit any further."
-                self.short = moved > NOT_THERE * misfit
+                values = np.concatenate([m.values for m in self.problem.measured])
+                rounding = EXACT * float(np.linalg.norm(self.weights * values))
+                self.short = moved > NOT_THERE * max(misfit, rounding)
                 return
             if halved:
                 self.strength *= GENTLER  # the same once more
@@ -273,7 +277,8 @@ class SmoothFitting(Fitting):
         s2 = float(r @ r) / max(len(r) - float(determined.sum()), 1.0)
         covariance = (max(s2, 1.0) if known else s2) * inverse
         singular = {name: svdvals(J[:, place]) for name, place in self.places.items()}
-        found = curve_found(self.problem, self.best.z, self.places, covariance, determined, singular)
+        noisy = known or len(r) - float(determined.sum()) >= LEFT_OVER
+        found = curve_found(self.problem, self.best.z, self.places, covariance, determined, singular, noisy)
         if not self.short:
             return found
         said = (

@@ -11,9 +11,9 @@ import scipy
 
 from ..measure.thresholds import UNLIKELY
 from ..problem import Problem
-from ..problem.numbers import Curve
+from ..problem.numbers import Curve, Number
 from ..run.found import Found
-from .thresholds import ILL_POSED, LOOSE, NOTHING, SAME
+from .thresholds import AT_BOUND, ILL_POSED, LOOSE, NOTHING, SAME
 
 
 def found_numbers(
@@ -33,7 +33,9 @@ def found_numbers(
     values = {name: float(n.at(x, np)) for name, n, x in zip(names, numbers, z, strict=True)}
     lengths = np.linalg.norm(J, axis=0)
     blind = lengths <= NOTHING * size
-    _, singular, directions = np.linalg.svd(J / np.where(blind, np.inf, lengths), full_matrices=False)
+    columns = np.zeros((max(J.shape), len(z)))  # fewer values than numbers leave directions open, too
+    columns[: len(J)] = J / np.where(blind, np.inf, lengths)
+    _, singular, directions = np.linalg.svd(columns, full_matrices=False)
     kept = singular > SAME
     # C of the columns at length 1, without the directions that the data do not see.
     C = (directions[kept].T / singular[kept] ** 2) @ directions[kept]
@@ -46,19 +48,24 @@ def found_numbers(
     errors = {name: None if unseen[i] or few else slopes[i] * float(sd[i]) for i, name in enumerate(names)}
     # An error of the solution is the same at all points, as far as one knows: it does not average out.
     shifts = {name: slopes[i] * float(per_sigma[i]) * size for i, name in enumerate(names)}
+    bounded = {name: bound for name, n in problem.unknown.items() if (bound := _at_bound(n, values[name]))}
     said = [
-        f"the data do not depend on {name}: it stays near its start"
+        f"{name} is at its bound {bound}: the data ask for a value beyond it"
+        for name, bound in bounded.items()
+    ]
+    said += [
+        f"near {name} = {values[name]:.4g} the data do not depend on it; if they should, begin with another start"
         for name, b in zip(names, blind, strict=True)
-        if b
+        if b and name not in bounded
     ]
     relative = [n.slope(x) / (v or 1.0) for n, x, v in zip(numbers, z, values.values(), strict=True)]
     said += [combination(names, d / np.where(blind, np.inf, lengths) * relative) for d in open_ones]
     said += [
         f"the data hardly determine {name}: its standard error is as large as its value"
         for i, name in enumerate(names)
-        if not unseen[i] and sd[i] > LOOSE
+        if not unseen[i] and name not in bounded and sd[i] > LOOSE and sd[i] * slopes[i] > abs(values[name])
     ]
-    if few:
+    if few and not unseen.any():
         said.append(
             f"{len(r)} values for {len(z)} unknown numbers: no standard errors; give sigma, or more data"
         )
@@ -68,7 +75,16 @@ def found_numbers(
         for i, j in combinations(range(len(names)), 2)
         if not (unseen[i] or unseen[j])
     }
-    return Found(values, errors, correlations, tuple(said), bool(unseen.any()), shifts=shifts)
+    return Found(values, errors, correlations, tuple(said), bool(unseen.any() or bounded), shifts=shifts)
+
+
+def _at_bound(number: Number, value: float) -> str:
+    """The bound that a value is at, beside the distance of the start from it; "" where it is at none."""
+    start = float(number.start)
+    for bound in (number.above, number.below):
+        if bound is not None and abs(value - float(bound)) < AT_BOUND * abs(start - float(bound)):
+            return f"{float(bound):g}"
+    return ""
 
 
 def curve_found(
@@ -78,21 +94,27 @@ def curve_found(
     C: np.ndarray,
     determined: np.ndarray,
     singular: Mapping[str, np.ndarray],
+    noisy: bool,
 ) -> Found:
-    """Functions and numbers with their errors, from the covariance C of z and the shares that the data determine."""
+    """Functions and numbers with their errors, from the covariance C of z and the shares that the data determine.
+
+    Where the noise is neither given nor to be estimated (not `noisy`), there are no errors.
+    """
     values: dict[str, Any] = {}
     errors: dict[str, Any] = {}
     counts: dict[str, float] = {}
     said, loose = [], []
     for name, place in places.items():
         number = problem.unknown[name]
-        if np.median(np.sqrt(np.maximum(np.diag(C)[place], 0))) > LOOSE:
-            loose.append(name)
         slope = number.slope(z[place])
         covariance = slope[:, None] * C[place, place] * slope
+        now = np.asarray(number.at(z[place], np))
+        spread = np.sqrt(np.maximum(np.diag(C)[place], 0))
+        if np.median(spread) > LOOSE and np.median(spread * np.abs(slope)) > np.sqrt(np.mean(now**2)):
+            loose.append(name)
         if not isinstance(number, Curve):
-            values[name] = float(number.at(z[place], np)[0])
-            errors[name] = float(np.sqrt(max(covariance[0, 0], 0.0)))
+            values[name] = float(now[0])
+            errors[name] = float(np.sqrt(max(covariance[0, 0], 0.0))) if noisy else None
             continue
         table = problem.functions[name]
         middles = [
@@ -104,11 +126,14 @@ def curve_found(
         ]
         B = table.spline.design([m.ravel() for m in np.meshgrid(*inside, indexing="ij")], (0,) * len(inside))
         values[name] = number.at(z[place], np).reshape(number.shape)
-        errors[name] = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", B, covariance, B), 0)).reshape(
-            number.shape
-        )
+        deviation = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", B, covariance, B), 0))
+        errors[name] = deviation.reshape(number.shape) if noisy else None
         counts[name] = float(determined[place].sum())
         said += _recoverable(problem, name, number, counts[name], singular[name])
+    if not noisy:
+        said.append(
+            "too few values to estimate their noise from: no standard errors; give sigma, or more data"
+        )
     if loose:
         listed = " and ".join(loose)
         said.append(f"the data hardly determine {listed}: the standard errors are as large as what was found")

@@ -11,6 +11,9 @@ MOST_STEPS = 40
 MOST_TRIALS = 8  # shorter and shorter steps before a fit ends
 SAME = 1e-4  # singular value, of columns of length 1, below which the data do not tell directions apart
 NOTHING = 1e-6  # a sensitivity, relative to the model, that is the forward solver's own error
+AT_BOUND = 0.01  # of the start's distance from a bound: nearer, a number is at it
+FEW = 10  # values of one kind: fewer do not tell their own noise
+LEFT_OVER = 3.0  # values beyond what is determined: from fewer, no noise is estimated
 LOOSE = 1.0  # a standard error in z above which a number is hardly determined
 MOST_WEIGHTS = 5  # times that the noise of several kinds of data is estimated anew
 ALIKE = 1.2  # noise of two kinds of data that differs by less needs no new weights
@@ -18,6 +21,8 @@ EXACT = 1e-7  # residuals below this share of the data are the solver's own erro
 FAR_OFF = (
     0.3  # ‖model − value‖/‖value‖ at the start above which a nonlinear fit begins with the beginning of time
 )
+ELSEWHERE, FOLLOWED = 12, 4  # starts for each number where the first led nowhere, and how many are followed
+SCATTER = 2.0  # in z: they are up to seven times as large, or as small, as a number above 0
 BEGINNINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of time
 STRENGTHS = 10.0 ** np.arange(-14, 4.01, 0.25)  # of regularisation, relative to tr JᵀJ/tr K
 GENTLER = 30.0  # a strength is at most so many times smaller in the next step

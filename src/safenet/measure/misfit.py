@@ -14,7 +14,7 @@ from ..problem.data import VALUE, Measured
 from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
 from .heldout import jets_at
-from .thresholds import FAR, MUCH_LESS, NORMAL, OTHER_UNITS, ROUNDED, UNLIKELY
+from .thresholds import FAR, MOSTLY, MUCH_LESS, NEIGHBOURS, NORMAL, OTHER_UNITS, ROUNDED, UNLIKELY
 
 
 def misfit(problem: Problem, field: Any) -> list[np.ndarray]:
@@ -56,22 +56,32 @@ def fitted(problem: Problem, field: Any) -> list[Fitted]:
     ]
 
 
-def complaints(problem: Problem, field: Any) -> list[str]:
-    """One sentence for each thing in the data that the solution contradicts."""
+def complaints(problem: Problem, field: Any, solved: float) -> list[str]:
+    """One sentence for each thing in the data that the solution contradicts; `solved` is its relative residual."""
     said: list[str] = []
     for measured, gap in zip(problem.measured, misfit(problem, field), strict=True):
         units = _units(measured, gap)
         noise = _noise(gap) if measured.sigma is None else measured.sigma
-        said += units or _nothing(measured, gap) or _outliers(problem, measured, gap, noise)
-        said += [] if units else _beyond_chance(measured, gap)
+        beyond = np.maximum(noise, _noise(gap))  # wild values draw the fit, and then all are beyond σ
+        said += units or _nothing(problem, measured, gap) or _systematic(problem, measured, gap, solved)[1]
+        said += (
+            []
+            if units
+            else _outliers(problem, measured, gap, beyond) + _beyond_chance(problem, measured, gap)
+        )
         said += _contradictions(problem, measured, noise)
-    return said
+    return list(dict.fromkeys(said))
 
 
-def unfitted(problem: Problem, field: Any) -> bool:
-    """Whether some of the data are in other units, or explained no better than by their mean."""
+def unfitted(problem: Problem, field: Any, solved: float) -> bool:
+    """Whether some of the data are in other units, explained no better than by their mean, or not by the model."""
     pairs = zip(problem.measured, misfit(problem, field), strict=True)
-    return any(_units(measured, gap) or _nothing(measured, gap) for measured, gap in pairs)
+    return any(
+        _units(measured, gap)
+        or _nothing(problem, measured, gap)
+        or _systematic(problem, measured, gap, solved)[0] > MOSTLY
+        for measured, gap in pairs
+    )
 
 
 def _noise(gap: np.ndarray) -> np.ndarray:
@@ -81,7 +91,12 @@ def _noise(gap: np.ndarray) -> np.ndarray:
 
 
 def _units(measured: Measured, gap: np.ndarray) -> list[str]:
+    """Where the model explains less than half of the values, and is of quite another size."""
     model = measured.values + gap
+    if float(gap @ gap) < float(measured.values @ measured.values) / 2:
+        return []
+    if not np.any(np.abs(model) > ROUNDED**2 * np.abs(measured.values).max()):
+        return [f"the solution is zero wherever {measured.name} was measured, and the values are not"]
     ratio = float(np.median(np.abs(measured.values)) / max(float(np.median(np.abs(model))), 1e-300))
     if ratio <= 0 or not np.isfinite(ratio) or 1 / OTHER_UNITS < ratio < OTHER_UNITS:
         return []
@@ -91,15 +106,53 @@ def _units(measured: Measured, gap: np.ndarray) -> list[str]:
     ]
 
 
-def _nothing(measured: Measured, gap: np.ndarray) -> list[str]:
+def _nothing(problem: Problem, measured: Measured, gap: np.ndarray) -> list[str]:
     """Σ gap² > Σ (value − mean)² beyond chance: the right model leaves the noise alone, which is less than both."""
     scatter = float(np.var(measured.values))
     count = len(gap)
     if scatter == 0 or float(gap @ gap) / scatter <= scipy.stats.chi2.isf(UNLIKELY, count):
         return []
-    return [
-        f"the fit is further from the values of {measured.name} than their mean is: it ended in a wrong minimum, or "
-        "the equations do not describe these data; begin nearer, with another start"
+    return [f"the fit is further from the values of {measured.name} than their mean is: {_why(problem)}"]
+
+
+def _why(problem: Problem) -> str:
+    if problem.unknown:
+        return (
+            "the equations do not describe these data, or the fit ended in a wrong minimum; check the model, or begin "
+            "with another start"
+        )
+    named = [str(name) for name in problem.parameters]
+    finding = f"; --find {named[0]} would find a parameter from them" if named else ""
+    return f"the equations do not describe these data{finding}"
+
+
+def _systematic(
+    problem: Problem, measured: Measured, gap: np.ndarray, solved: float
+) -> tuple[float, list[str]]:
+    """ρ, the correlation of what is missed at neighbouring points, and a word on it; 0 where chance explains it.
+
+    Noise knows no neighbours: over m pairs the correlation of noise has the standard deviation 1/√m.
+    """
+    size = float(np.sqrt(np.mean(measured.values**2)))
+    if len(gap) <= NEIGHBOURS or float(np.sqrt(np.mean(gap**2))) <= max(ROUNDED, solved) * size:
+        return 0.0, []  # what is left is the solver's own error
+    lengths = [axis.length for axis in problem.axes]
+    _, near = scipy.spatial.cKDTree(measured.points / lengths).query(
+        measured.points / lengths, NEIGHBOURS + 1
+    )
+    own = np.repeat(np.arange(len(gap)), NEIGHBOURS + 1)
+    pairs = np.unique(np.sort(np.stack([own, near.ravel()], axis=1), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    r = gap / (1.0 if measured.sigma is None else measured.sigma)
+    r = np.clip(
+        r, *(np.array([-FAR, FAR]) * max(float(_noise(r)[0]), 1e-300))
+    )  # wild values are named elsewhere
+    rho = min(float(np.mean(r[pairs[:, 0]] * r[pairs[:, 1]]) / np.mean(r**2)), 1.0)
+    if rho * np.sqrt(len(pairs)) < scipy.stats.norm.isf(UNLIKELY):
+        return 0.0, []
+    return rho, [
+        f"what the fit misses of {measured.name} is not noise: at neighbouring points it is alike (correlation "
+        f"{rho:.2f}), and the standard errors do not hold; {_why(problem)}"
     ]
 
 
@@ -121,9 +174,13 @@ def _outliers(problem: Problem, measured: Measured, gap: np.ndarray, noise: np.n
     ]
 
 
-def _beyond_chance(measured: Measured, gap: np.ndarray) -> list[str]:
-    """χ² beyond what chance allows: the model, or σ, is wrong; or far below it: σ is."""
-    if measured.sigma is None:
+def _beyond_chance(problem: Problem, measured: Measured, gap: np.ndarray) -> list[str]:
+    """χ² beyond what chance allows: the model, or σ, is wrong; or far below it: σ is.
+
+    As many values as are sought are met exactly, which says nothing of σ.
+    """
+    sought = sum(max(1, getattr(number, "size", 1)) for number in problem.unknown.values())
+    if measured.sigma is None or len(gap) <= sought:
         return []
     chi2, count = float(np.sum((gap / measured.sigma) ** 2)), len(gap)
     if chi2 < count and scipy.stats.chi2.cdf(chi2, count) < UNLIKELY and chi2 < count / MUCH_LESS**2:

@@ -80,5 +80,7 @@ NORMAL = 1.4826  # σ of a normal distribution over the median of |x|
 ROUNDED = 1e-6  # of all values: nothing nearer than that is far off
 FAR = 5.0  # standard deviations beyond which a measured value is named
 OTHER_UNITS = 100.0  # values so many times larger, or smaller, than the solution are in other units
+NEIGHBOURS = 3  # of every measured point: noise is not alike there
+MOSTLY = 0.5  # correlation of what is missed at neighbouring points: above, most of it is no noise
 UNLIKELY = 1e-4  # a χ² that chance exceeds more rarely than this is no chance
 MUCH_LESS = 5.0  # times: residuals so far below σ say that σ is wrong

@@ -22,6 +22,7 @@ from ..errors import SafeNetError, SafeNetWarning
 from ..inverse import fit, posterior
 from ..inverse.plan import FitPlan, left_open
 from ..inverse.posterior import PosteriorPlan
+from ..inverse.untold import untold
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
 from ..measure.scores import errors, errors_json
@@ -324,6 +325,7 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
             *doubts(problem),
             *found.warnings,
             *_unfit(problem, carried),
+            *(untold(problem, field) if plan.trains else []),
             *judging.unsaid(problem, field),
         ],
         phases=carried.records,
@@ -344,4 +346,4 @@ def _parameter_count(network: Any) -> int:
 
 def _unfit(problem: Problem, carried: Carried) -> list[str]:
     """What is wrong with the data, once the solution is known."""
-    return complaints(problem, carried.field) if carried.residual < SOLVED_BELOW else []
+    return complaints(problem, carried.field, carried.residual) if carried.residual < SOLVED_BELOW else []

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inverse.untold import untold
 from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.misfit import unfitted
 from ..measure.others import another
@@ -56,7 +57,7 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         result.warnings.append(f"diverged: {result.stop_reason}")
     elif missed or not decided or (estimate or 0.0) > SOLVED_BELOW:
         result.outcome = Outcome.NOT_SOLVED
-    elif unfitted(solution.problem, solution.field) or (carried.found is not None and carried.found.free):
+    elif unfitted(solution.problem, solution.field, residual or 0.0) or _open(solution, carried):
         result.outcome = Outcome.NOT_SOLVED  # a warning has said so
     elif estimate is None and not _from_data(solution, carried):
         result.outcome = Outcome.UNVERIFIED
@@ -78,6 +79,14 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
             else f"residual {share(residual)} on unseen points"
         )
         result.warnings.append(f"not solved: {why}")
+
+
+def _open(solution: Solution, carried: Carried) -> bool:
+    """Whether the data leave unknown numbers open; a training has not looked yet."""
+    if carried.found is None:
+        return False
+    trained = bool(getattr(solution.plan, "trains", False))
+    return carried.found.free or (trained and bool(untold(solution.problem, solution.field)))
 
 
 def _from_data(solution: Solution, carried: Carried) -> bool:

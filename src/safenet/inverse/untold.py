@@ -1,0 +1,53 @@
+"""∂F/∂c of every equation and condition F: numbers that only appear as a product, or a sum, are not told apart.
+
+A fit finds that by its sensitivities. A training has none; but where ∂F/∂a and ∂F/∂b are parallel at all points, no
+data whatsoever determine a and b one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ..measure.heldout import interior_points, jets_at, scattered
+from ..measure.points import on_condition
+from ..problem import Condition, Problem, Relation
+from ..problem.evaluate import evaluate
+from ..problem.numbers import Curve
+from .statistics import combination
+from .thresholds import SAME
+
+PLACES = 256  # at which ∂F/∂c is compared
+
+
+def untold(problem: Problem, field: Any) -> list[str]:
+    """A sentence for each combination of unknown numbers that no equation and no condition contains."""
+    names = tuple(name for name, number in problem.unknown.items() if not isinstance(number, Curve))
+    if len(names) < 2:
+        return []
+    relations = [*problem.equations, *problem.conditions]
+    J = np.concatenate([_slopes(problem, field, relation, names) for relation in relations])
+    if not np.isfinite(J).all():
+        return []
+    lengths = np.linalg.norm(J, axis=0)
+    _, singular, directions = np.linalg.svd(J / np.where(lengths > 0, lengths, np.inf), full_matrices=False)
+    scale = np.where(lengths > 0, lengths, 1.0)
+    return [combination(names, d / scale) for s, d in zip(singular, directions, strict=True) if s < SAME]
+
+
+def _slopes(problem: Problem, field: Any, relation: Relation, names: tuple[str, ...]) -> np.ndarray:
+    """c ∂F/∂c at scattered points, a column for each number: what changing it by a share does."""
+    symbols = {symbol.name: symbol for symbol in relation.residual.free_symbols}
+    points = interior_points(problem, PLACES)
+    if isinstance(relation, Condition) and relation.piece:
+        points = on_condition(problem, relation, PLACES, scattered)
+    at = jets_at(problem, field, relation, points)
+    columns = np.zeros((len(points), len(names)))
+    for i, name in enumerate(names):
+        if name in symbols:
+            slope = problem.value(symbols[name] * sp.diff(relation.residual, symbols[name]))
+            with np.errstate(all="ignore"):
+                columns[:, i] = np.broadcast_to(evaluate(slope, at, np), len(points))
+    return columns
