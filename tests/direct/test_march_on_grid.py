@@ -204,8 +204,8 @@ def test_constant_coefficients_take_one_step_and_no_krylov_space(speed, exact):
     """Where a strong wind makes the eigenvectors nearly dependent, those of diffusion and GMRES take over."""
     problem = carried(speed)
     rows = TensorRows(problem, [20, 20], 8, (0.0, 0.2), beginning(problem))
-    assert rows.exact == exact
-    result = newton(rows, rows.guess(), linear=rows.exact)
+    assert rows.separable == exact
+    result = newton(rows, rows.guess(), linear=rows.separable)
     assert result.converged
     assert (rows.products == 1) == exact
     points = np.random.default_rng(0).random((200, 3)) * [1, 1, 0.2]

@@ -63,7 +63,7 @@ class MarchOnGrid(SlabMarch):
     ) -> Slab:
         start = beginning(problem) if form is None else continued(form.pieces[-1], span[0])
         rows = TensorRows(problem, grid, self.time, span, start)
-        result = newton(rows, rows.guess(), linear=rows.exact, report=monitor.step, stop=budget.over)
+        result = newton(rows, rows.guess(), linear=rows.separable, report=monitor.step, stop=budget.over)
         solved = rows.form(result.coefficients)
         found = np.array(solved.tails())
         full = FINER * rows.unknowns > self.most

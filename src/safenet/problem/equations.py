@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import sympy as sp
@@ -11,10 +12,14 @@ from ..errors import Place, SafeNetError, about
 from .evaluate import JUMPS, computable
 from .jets import JetTable, coordinate
 from .language.notation import COMPLEX, written
+from .language.tabulated import Tabulated
 from .relation import Relation
 
 if TYPE_CHECKING:
     from .problem import Problem
+
+
+MAY_VANISH = (sp.Piecewise, sp.Heaviside, sp.sign, sp.Max, sp.Min, sp.Abs, Tabulated)
 
 
 def equations_of(problem: Problem, statements: Sequence[sp.Eq]) -> tuple[Relation, ...]:
@@ -45,7 +50,17 @@ def _equation(problem: Problem, statement: sp.Eq, label: str) -> Relation:
             f"{label} ({equation.text}) does not contain an unknown",
             f"the unknowns are {', '.join(problem.unknowns)}",
         )
-    return equation
+    return replace(equation, residual=_bare(equation.residual, {axis.symbol for axis in problem.axes}))
+
+
+def _bare(residual: sp.Expr, axes: set[sp.Symbol]) -> sp.Expr:
+    """Without factors that only depend on the axes: e^(−60x) (u_xx − u) = 0 is u_xx − u = 0, and is measured as such.
+
+    A factor that is zero on a part of the domain stays: there the equation says nothing.
+    """
+    factors = sp.Mul.make_args(sp.factor_terms(residual))
+    idle = [f for f in factors if f.free_symbols and f.free_symbols <= axes and not f.has(*MAY_VANISH)]
+    return sp.Mul(*(f for f in factors if f not in idle)) if idle else residual
 
 
 def relation_of(problem: Problem, statement: sp.Eq, label: str, normals: Sequence[str] = ()) -> Relation:

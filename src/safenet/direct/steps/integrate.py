@@ -135,6 +135,13 @@ class Integrate:
         """A run that did not come to the end: out of time, out of steps, or at the end of the solution itself."""
         kept = system.form(track) if len(track.times) > 1 else None
         t = float(track.times[-1])
+        if track.ended == "undefined":
+            at = [
+                f"{name} = {track.values[-1][i]:.4g}"
+                for name, i in zip(problem.unknowns, system.places, strict=True)
+            ]
+            reason = f"the rates of change have no real, finite value at t = {t:.4g}, {', '.join(at)}"
+            return Direct(field=kept, done=True, given_up=True, final=True, reason=reason)
         if track.ended == "stopped":
             return Direct(field=state.field or kept, stopped=True)
         reason, over = failure(problem, kept, t)
@@ -152,7 +159,7 @@ class Track:
     inner: list[np.ndarray] = field(default_factory=list)
     stiff: bool = False
     steps: int = 0
-    ended: str = ""  # why it did not reach the end: "stopped", "steps", "failed"; "" if it did
+    ended: str = ""  # why it did not reach the end: "stopped", "steps", "failed", "undefined"; "" if it did
 
 
 class System:
@@ -200,6 +207,10 @@ class System:
         for low, high in pairwise(self.span):
             steps = self._stiff_steps if stiff else self._steps
             self.side = self._beside(low, high)
+            with np.errstate(all="ignore"):
+                if not np.isfinite(self.rates(low, track.values[-1])).all():
+                    track.ended = "undefined"
+                    break
             solver = (scipy.integrate.LSODA if stiff else scipy.integrate.DOP853)(
                 self.rates,
                 low,

@@ -101,7 +101,7 @@ class TensorRows:
         ]
         self._vectors = [[vectors for vectors, _ in axes] for axes in found]
         self._inverses = [[inverse for _, inverse in axes] for axes in found]
-        self.exact = self._constant and all(
+        self.separable = self._constant and all(
             line.diagonal(self._terms(0, axis)) for axis, line in enumerate(self.lines[0])
         )
         self._oscillating = any(np.iscomplexobj(v) for axes in self._vectors for v in axes)
@@ -276,7 +276,7 @@ class TensorRows:
 
     def solve(self, jacobian: Any, residual: np.ndarray) -> tuple[np.ndarray, float]:
         """δ of Newton's step. It promises no minimum: the next step is taken unless this one was small."""
-        if self.exact:
+        if self.separable:
             return -residual - (residual - jacobian @ residual), 0.0
         step, unfinished = scipy.sparse.linalg.gmres(
             jacobian, -residual, rtol=FORCING, restart=KRYLOV, maxiter=RESTARTS

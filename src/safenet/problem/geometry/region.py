@@ -27,6 +27,7 @@ from .edges import (
 )
 from .shapes import Combination, Difference, Shape
 
+INSIDE = (0.382, 0.724)  # of a part: two places that "x = 0" chooses only if it chooses the whole of a side
 LOOKS = 256  # places on an edge where a selector is asked: it may switch once between two of them
 NEAREST = 1e-4  # of the domain, to an end: nearer, «x = 0 to within 1e-5» holds on both edges of a corner
 
@@ -257,10 +258,10 @@ def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> l
     marks = breakpoints(list(switches), slack=1e-12)
     parts = []
     for s0, s1 in pairwise(marks):
-        half = np.array([(s0 + s1) / 2])
-        chosen = [name for name, selector in selectors.items() if _selected(edge, selector, half)[0]]
+        places = s0 + (s1 - s0) * np.array(INSIDE)
+        chosen = [name for name, selector in selectors.items() if _selected(edge, selector, places).all()]
         if len(chosen) > 1:
-            raise both_select(chosen, where(edge.at(half)[0][0]))
+            raise both_select(chosen, where(edge.at(places)[0][0]))
         parts.append((edge.part(s0, s1), chosen[0] if chosen else ""))
     return parts
 
