@@ -108,7 +108,12 @@ def test_an_expression_of_unknowns_and_derivatives_is_measured():
     [
         (HEAT.replace("probe.csv", "prob.csv"), PROBE, "did you mean 'probe.csv'", 10),
         (HEAT, PROBE.replace("x,t,u", "x,s,u"), "there is no column t", 10),
-        (HEAT, PROBE.replace("x,t,u", "x,t,w"), "'w' is not known", 10),
+        (HEAT, PROBE.replace("x,t,u", "x,t,w"), "the column 'w' is neither an axis nor an unknown", 10),
+        (HEAT, PROBE.replace("x,t,u", "x,t,u + w"), "'w' is not known", 10),
+        (HEAT, PROBE.replace("x,t,u", "x [m],t,u"), "rename the column 'x [m]' to x", 10),
+        (HEAT, PROBE.replace("x,t,u", "x,t,U (K)"), "rename the column 'U (K)' to u", 10),
+        (HEAT + 'ignore = ["er"]', PROBE, "no column 'er' to ignore", 10),
+        (HEAT + 'ignore = "err"', PROBE, "ignore is not a list", 12),
         (HEAT + 'value = "u + w"', PROBE, "'w' is not known", 10),
         (HEAT + 'sigma = "s"', PROBE, "no column s for sigma", 10),
         (HEAT + "sigma = -1", PROBE, "a standard deviation is positive", 10),
@@ -143,3 +148,97 @@ def test_columns_of_different_length_are_refused():
 def test_unknown_numbers_without_data_are_not_invented():
     with pytest.raises(sn.SafeNetError, match="no data"):
         sn.solve(sn.loads(HEAT.split("[[data]]")[0]))
+
+
+@pytest.mark.parametrize("name", ["err", "Unnamed: 0", "index", "nu", "station/id"])
+def test_a_column_that_is_neither_axis_nor_unknown_is_named_and_can_be_ignored(desk, name):
+    probe = f"x,t,u,{name}\n0.5,0.1,0.9,A\n0.25,0.2,0.6,B\n"
+    with pytest.raises(sn.SafeNetError, match="ignore = "):
+        stated(desk, probe=probe)  # not a number
+    probe = probe.replace("A", "1").replace("B", "2")
+    with pytest.raises(
+        sn.SafeNetError, match=f"the column '{name}' is neither an axis nor an unknown"
+    ) as caught:
+        stated(desk, probe=probe)
+    for way in (f'sigma = "{name}"', 'value = "…"', f'ignore = ["{name}"]'):
+        assert way in caught.value.remedy
+    plain = stated(desk)
+    for text in (probe, probe.replace(",1\n", ",A\n")):
+        assert stated(desk, f'{HEAT}ignore = ["{name}"]\n', text) == plain
+    columns = {"x": [0.5, 0.25], "t": [0.1, 0.2], "u": [0.9, 0.6], name: ["A", "B"]}
+    assert sn.Data(columns, ignore=name).key == sn.Data(**columns, ignore=[name]).key == plain.data[0].key
+
+
+def masked_u():
+    return np.ma.masked_array([0.9, 9.96921e36], mask=[False, True])
+
+
+@pytest.mark.parametrize("kind", ["columns", "mapping", "structured", "sigma", "pandas", "xarray", "netcdf"])
+def test_a_masked_value_is_refused_as_nan_is(kind, tmp_path):
+    problem = sn.loads(HEAT.split("[[data]]")[0])
+    columns = {"x": np.array([0.5, 0.25]), "t": np.array([0.1, 0.2]), "u": masked_u()}
+    if kind == "columns":
+        data = sn.Data(**columns)
+    elif kind == "mapping":
+        data = sn.Data(columns)
+    elif kind == "structured":
+        table = np.ma.zeros(2, dtype=[(name, float) for name in columns])
+        for name, column in columns.items():
+            table[name] = column
+        data = sn.Data(table)
+    elif kind == "sigma":
+        data = sn.Data(**columns | {"u": 1.0}, sigma=masked_u())
+    elif kind == "pandas":
+        pandas = pytest.importorskip("pandas")
+        data = sn.Data(pandas.DataFrame(columns | {"u": pandas.array([1, None], dtype="Int64")}))
+    else:
+        xarray = pytest.importorskip("xarray")
+        grid = xarray.Dataset({"u": ("x", masked_u())}, coords={"x": [0.5, 0.25], "t": 0.1})
+        if kind == "netcdf":
+            path = tmp_path / "u.nc"
+            grid.to_netcdf(path, engine="scipy", encoding={"u": {"_FillValue": -999.0}})
+            grid = xarray.open_dataset(path, engine="scipy")
+        data = sn.Data(grid)
+    with pytest.raises(sn.SafeNetError, match=r"no finite number for (u|sigma); the first is row 2"):
+        problem.with_data(data)
+
+
+def test_complex_values_are_refused():
+    for source in (
+        {"x": [0.5], "t": [0.1], "u": [1 + 2j]},
+        {"x": [0.5], "t": [0.1], "u": np.array([1 + 0j])},
+    ):
+        with pytest.raises(sn.SafeNetError, match="the column u of the data has complex numbers"):
+            sn.Data(source)
+
+
+@pytest.mark.parametrize("mark", [";", "\t", " "])
+def test_decimal_commas_are_read_where_they_can_be_nothing_else(tmp_path, mark):
+    path = tmp_path / "probe.csv"
+    text = "x;t;u\n0,5;1;-2,5e-3\n0,25;0,125;3\n".replace(";", mark)
+    path.write_text(text)
+    columns = sn.Data(path).columns
+    np.testing.assert_array_equal(columns["x"], [0.5, 0.25])
+    np.testing.assert_array_equal(columns["t"], [1, 0.125])
+    np.testing.assert_array_equal(columns["u"], [-2.5e-3, 3])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x;t;u\n1,250;0.5;3\n", "write 0.5, not 0,5"),  # points beside commas
+        ("x;t;u\n1,250;1,000;3\n", "write 0.5, not 0,5"),  # or thousands
+        ("x,t,u\n0,5,0,1,0,9\n", "6 cells for 3 columns .*\n.*decimal commas .* write 0.5, not 0,5"),
+    ],
+)
+def test_other_commas_are_refused_with_what_to_write(tmp_path, text, said):
+    path = tmp_path / "probe.csv"
+    path.write_text(text)
+    with pytest.raises(sn.SafeNetError, match=said):
+        sn.Data(path)
+
+
+def test_a_header_of_blanks_above_rows_of_commas_is_read(tmp_path):
+    path = tmp_path / "probe.csv"
+    path.write_text("# x t u\n1, 2, 3\n4, 5, 6\n")
+    np.testing.assert_array_equal(sn.Data(path).columns["u"], [3, 6])
