@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import safenet as sn
+from safenet.problem.facts.posedness import doubts
 from safenet.problem.toml import write
 
 HEAT = """
@@ -242,3 +244,55 @@ def test_a_header_of_blanks_above_rows_of_commas_is_read(tmp_path):
     path = tmp_path / "probe.csv"
     path.write_text("# x t u\n1, 2, 3\n4, 5, 6\n")
     np.testing.assert_array_equal(sn.Data(path).columns["u"], [3, 6])
+
+
+def test_several_data_may_come_as_a_list(desk):
+    problem = sn.loads(HEAT.split("[[data]]")[0])
+    a, b = sn.Data(x=[0.5], t=0.1, u=[0.9]), sn.Data(x=[0.5], t=0.2, u=[0.8])
+    assert problem.with_data([a, b]) == problem.with_data(a, b) == problem.with_data((a,), b)
+    assert problem.with_data([]) is problem
+
+
+def test_the_same_values_given_twice_are_told(desk):
+    problem = stated(desk)
+    again = problem.with_data(sn.Data(desk / "probe.csv", sigma=0.01))
+    assert not any("twice" in text for text in doubts(problem))
+    assert any("the same 2 values of u at the same x, t are given twice" in text for text in doubts(again))
+    other = problem.with_data(sn.Data(desk / "probe.csv", value="u_x"))
+    assert not any("twice" in text for text in doubts(other))
+
+
+@pytest.mark.parametrize("name", ["pi", "e", "π"])
+@pytest.mark.parametrize("group", ["unknown", "parameters", "tables", "unknowns"])
+def test_the_name_of_a_constant_is_refused_in_a_file(tmp_path, name, group):
+    (tmp_path / "k.csv").write_text("x,k\n0,1\n1,2\n")
+    text = 'unknowns = ["u"]\nequations = ["u_t = u_xx"]\n[domain]\nx = [0, 1]\nt = [0, 1]\n'
+    entry = {"unknown": "1", "parameters": "2", "tables": '"k.csv"'}
+    if group == "unknowns":
+        text = text.replace('"u"', f'"u", "{name}"')
+    else:
+        text += f'[{group}]\n"{name}" = {entry[group]}\n'
+    (tmp_path / "heat.toml").write_text(text)
+    with pytest.raises(sn.SafeNetError, match=f"'{name}' has the name of a constant") as caught:
+        sn.read(tmp_path / "heat.toml")
+    assert caught.value.where.line == (1 if group == "unknowns" else 7)
+
+
+@pytest.mark.parametrize("name", ["pi", "e"])
+@pytest.mark.parametrize("written", ["text", "symbols"])
+def test_the_name_of_a_constant_is_refused_in_python(name, written):
+    x, number, u = sp.Symbol("x"), sp.Symbol(name), sp.Function("u")
+    field, table = sp.Function(name)(x), {name: sn.Table([1, 2], x=[0, 1])}
+    asked = {
+        "unknown": ("u_x = {}", u(x).diff(x) - number, {"unknown": {name: 1}}),
+        "parameters": ("u_x = {}", u(x).diff(x) - number, {"parameters": {name: 1}}),
+        "range": ("u_x = {}", u(x).diff(x) - number, {"parameters": {name: (1, 2)}}),
+        "tables": ("u_x = {}", u(x).diff(x) - field, {"tables": table}),
+        "unknowns": ("{}_x = 1", field.diff(x) - 1, {"unknowns": [name]}),
+    }
+    for group, (text, symbols, given) in asked.items():
+        if (group, name) == ("range", "e"):
+            continue  # an axis may be called e
+        equation = text.format(name) if written == "text" else symbols
+        with pytest.raises(sn.SafeNetError, match=f"'{name}' has the name of a constant"):
+            sn.Problem(equation, domain={"x": (0, 1)}, **given)
