@@ -176,7 +176,8 @@ class Solution:
     def read_off(self, *data: Any) -> dict[str, FoundNumber]:
         """Of a family u(x, t; nu): the nu that fits data best, with its standard error, without solving anything.
 
-        Every axis for which the data have no column is found: `sol.read_off(sn.Data(x=…, t=…, u=…))["nu"]`."""
+        Every parameter for which the data have no column is found: `sol.read_off(sn.Data(x=…, t=…, u=…))["nu"]`.
+        A warning says what the data do not determine (then `.error` is None), and what does not fit."""
         from .inverse.family import read_off
 
         self._check_undifferentiated("fitted", "give its values as data of a derivative: value='u_x'")
