@@ -130,13 +130,19 @@ def train(
     ] = 0,
     scale: Annotated[float, _trained(help="multiply the iterations of every optimiser")] = 1.0,
     precision: Annotated[str | None, _trained(help="float32 or float64", show_default=RECIPES_OWN)] = None,
-    points: Annotated[int | None, _points(help="number of points inside the domain", show_default=RECIPES_OWN)] = None,
+    points: Annotated[
+        int | None, _points(help="number of points inside the domain", show_default=RECIPES_OWN)
+    ] = None,
     condition_points: Annotated[
         int | None, _points(help="number of points on each condition", show_default=RECIPES_OWN)
     ] = None,
     sampler: Annotated[str | None, _points(help="uniform, latin or sobol", show_default=RECIPES_OWN)] = None,
-    features: Annotated[int | None, _layers(help="number of Fourier features", show_default=METHODS_OWN)] = None,
-    width: Annotated[int | None, _layers(help="neurons in each hidden layer", show_default=METHODS_OWN)] = None,
+    features: Annotated[
+        int | None, _layers(help="number of Fourier features", show_default=METHODS_OWN)
+    ] = None,
+    width: Annotated[
+        int | None, _layers(help="neurons in each hidden layer", show_default=METHODS_OWN)
+    ] = None,
     depth: Annotated[int | None, _layers(help="number of hidden layers", show_default=METHODS_OWN)] = None,
     activation: Annotated[
         str | None, _layers(help="tanh, sine, relu, gelu or swish", show_default=METHODS_OWN)
@@ -152,7 +158,9 @@ def train(
     ] = None,
     domain: Annotated[
         bool | None,
-        _layers("--domain/--no-domain", help="use features taken from the conditions", show_default=METHODS_OWN),
+        _layers(
+            "--domain/--no-domain", help="use features taken from the conditions", show_default=METHODS_OWN
+        ),
     ] = None,
     more: MethodOption = None,
     settings: Parameter = None,

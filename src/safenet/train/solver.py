@@ -232,7 +232,10 @@ class Train:
         )
         phases, reasons = self._phases(problem, plan, usual)
         if chosen.weighting != "fixed" and not any(phase.adapts_weights for phase in phases):
-            reasons = (*reasons, f"the weights of {chosen.weighting} stay fixed: {phases[0].name} does not adapt them")
+            reasons = (
+                *reasons,
+                f"the weights of {chosen.weighting} stay fixed: {phases[0].name} does not adapt them",
+            )
         short = [phase.name for phase in phases if phase.double]
         if plan.precision == "float32" and short:
             raise SafeNetError(
