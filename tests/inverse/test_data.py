@@ -171,6 +171,13 @@ def test_a_column_that_is_neither_axis_nor_unknown_is_named_and_can_be_ignored(d
     assert sn.Data(columns, ignore=name).key == sn.Data(**columns, ignore=[name]).key == plain.data[0].key
 
 
+def test_an_index_without_a_name_can_be_ignored(desk):
+    indexed = ",x,t,u\n0,0.5,0.1,0.9\n1,0.25,0.2,0.6\n"
+    with pytest.raises(sn.SafeNetError, match="a column has no name"):
+        stated(desk, probe=indexed)
+    assert stated(desk, f'{HEAT}ignore = [""]\n', indexed) == stated(desk)
+
+
 def masked_u():
     return np.ma.masked_array([0.9, 9.96921e36], mask=[False, True])
 

@@ -298,6 +298,9 @@ def _formula(problem: Problem, column: str) -> bool:
 
 def _surplus(problem: Problem, data: Data, column: str) -> SafeNetError:
     """What a column of another name may be: noise, a measured expression, or nothing that matters."""
+    if not column:
+        hint = 'ignore = [""] leaves it out; it may be an index, which pandas writes without to_csv(…, index=False)'
+        return SafeNetError(f"{data.label}: a column has no name", hint)
     known = ", ".join((*problem.axis_names, *problem.unknowns))
     meant = next((name for name in problem.unknowns if _meant(name, (column,))), None)
     hint = f"{_meant(meant, (column,))}; else " if meant is not None else ""
