@@ -26,7 +26,7 @@ from .problem import Problem
 from .problem.toml import dumps, read
 from .run.checkpoint import contents, fill, leaves, pack, unpack, write_atomically
 from .run.folder import PLAN, PROBLEM, RESULT, SOLUTION, former_result, undamaged
-from .run.found import FoundFunction, FoundNumber
+from .run.found import FoundFunction, FoundNumber, FoundOnes
 from .run.result import Result, pooled
 
 if TYPE_CHECKING:
@@ -147,9 +147,9 @@ class Solution:
         return np.stack(inside, axis=1), arrays[0].shape
 
     @property
-    def found(self) -> dict[str, Any]:
+    def found(self) -> FoundOnes:
         """What an inverse problem has found: `sol.found["nu"]` is a number, with its standard error as `.error`, and
-        `sol.found["k"](x=0.3)` a function, with `.error(x=0.3)`."""
+        `sol.found["k"](x=0.3)` a function, with `.error(x=0.3)`. What was not found is an error that says why."""
         found: dict[str, Any] = {}
         for name, one in self.result.found.items():
             if name in self.problem.curves:
@@ -159,7 +159,7 @@ class Solution:
                 found[name] = FoundFunction(name, of, spline, errors or None, one.get("determined"))
             elif one["value"] is not None:
                 found[name] = FoundNumber(one["value"], one["error"])
-        return found
+        return FoundOnes(found, self.problem.unknown, self.result.stop_reason)
 
     def std(self, *places: Any, **coordinates: Any) -> Any:
         """One standard deviation at points, of a solution that is a Gaussian posterior; called like the solution."""
@@ -176,7 +176,8 @@ class Solution:
     def read_off(self, *data: Any) -> dict[str, FoundNumber]:
         """Of a family u(x, t; nu): the nu that fits data best, with its standard error, without solving anything.
 
-        Every axis for which the data have no column is found: `sol.read_off(sn.Data(x=…, t=…, u=…))["nu"]`."""
+        Every parameter for which the data have no column is found: `sol.read_off(sn.Data(x=…, t=…, u=…))["nu"]`.
+        A warning says what the data do not determine (then `.error` is None), and what does not fit."""
         from .inverse.family import read_off
 
         self._check_undifferentiated("fitted", "give its values as data of a derivative: value='u_x'")

@@ -134,6 +134,13 @@ def test_show_json_is_the_statement_and_what_follows_from_it(tmp_path):
     np.testing.assert_allclose(facts["named_frequencies"]["x"], [np.pi, 4 * np.pi], rtol=1e-15)
 
 
+def test_show_takes_data_and_a_parameter_to_be_found(tmp_path):
+    (tmp_path / "probe.csv").write_text("x,t,u\n0.5,0.1,0.9\n0.3,0.2,0.8\n")
+    facts = run("show", "wave", "--find", "c", "--data", "probe.csv", "--json", cwd=tmp_path).json
+    assert facts["data"] == ["2 values of u"]
+    assert "wave has no parameter 'd'" in run("show", "wave", "--find", "d", cwd=tmp_path).err
+
+
 def test_show_reads_a_file_and_a_changed_parameter(place, tmp_path):
     assert "u_t = -3*u" in run("show", place / "decay.toml", cwd=tmp_path).out
     text = run("show", "convection", "--set", "beta=30", cwd=tmp_path).out

@@ -277,3 +277,23 @@ def test_a_fit_that_explains_less_than_the_mean_of_the_data_is_not_solved():
     )
     loose = sn.solve(near.with_data(noise), monitor=sn.Monitor())
     assert not any("wrong minimum" in said for said in loose.result.warnings)
+
+
+def test_a_number_that_was_not_found_is_an_error_that_says_why():
+    blown = sn.Problem(
+        "y_t = m*y**2",
+        domain={"t": (0, 2)},
+        conditions=["y(0) = 1"],
+        unknown={"m": 1},
+        data=sn.Data(t=[0.2, 0.3], y=[1.2, 1.4]),
+    )
+    with pytest.warns(sn.SafeNetWarning, match="not solved at the start"):
+        found = sn.solve(blown).found
+    assert found == {}
+    with pytest.raises(KeyError) as caught:
+        found["m"]
+    assert isinstance(caught.value, sn.SafeNetError)
+    assert str(caught.value).startswith("m was not found: The equations are not solved at the start, m = 1")
+    with pytest.raises(sn.SafeNetError, match="'n' is not an unknown number"):
+        found["n"]
+    assert found.get("m") is None

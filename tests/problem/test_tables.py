@@ -201,3 +201,13 @@ def test_a_jump_under_a_derivative_on_a_line_is_refused():
     )
     with pytest.raises(sn.SafeNetError, match="does not suit it"):
         sn.solve(problem)
+
+
+def test_a_masked_value_of_a_table_is_refused():
+    x, k = np.linspace(0, 1, 4), np.ma.masked_array([1.0, 2, 3, 1e20], mask=[0, 0, 0, 1])
+    with pytest.raises(sn.SafeNetError, match="1 values of the table are masked"):
+        sn.Table(k, x=x)
+    with pytest.raises(sn.SafeNetError, match="the first is row 4"):
+        sn.Table({"x": x, "k": k})
+    with pytest.raises(sn.SafeNetError, match="complex"):
+        sn.Table(1j * x, x=x)

@@ -36,6 +36,10 @@ Parameter = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)"),
 ]
 
+# of `show`, and in a panel of their own of `solve` and `train`
+DATA: dict[str, Any] = {"metavar": "F.csv", "help": "measured values: columns named x, t, u (repeatable)"}
+FIND: dict[str, Any] = {"metavar": "NAME", "help": "find this parameter from the data (repeatable)"}
+
 MethodOption = Annotated[
     list[str] | None,
     typer.Option(

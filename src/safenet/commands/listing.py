@@ -9,8 +9,19 @@ from typing import Annotated
 import typer
 
 from .. import listed
-from .arguments import AsJson, Parameter, ProblemName, check_picture, problem_named, save_figure
+from .arguments import (
+    DATA,
+    FIND,
+    AsJson,
+    Parameter,
+    ProblemName,
+    check_picture,
+    problem_named,
+    save_figure,
+)
 
+DataFiles = Annotated[list[Path] | None, typer.Option("--data", **DATA)]
+Find = Annotated[list[str] | None, typer.Option("--find", **FIND)]
 SOLVERS = {
     "auto": "chosen from the equations (the default)",
     **listed.SOLVERS,
@@ -40,6 +51,8 @@ def list_(as_json: AsJson = False) -> None:
 def show(
     name: ProblemName,
     settings: Parameter = None,
+    data: DataFiles = None,
+    find: Find = None,
     networks: Annotated[
         bool, typer.Option("--networks", help="also the features and sizes of the networks (slower)")
     ] = False,
@@ -57,12 +70,13 @@ def show(
     safenet show reaction
     safenet show ring.toml -o ring.png
     safenet show convection --set beta=30 --networks
+    safenet show wave --find c --data probe.csv
     """
     from ..views.describe import describe, description_text
 
     if picture is not None:
         check_picture(picture)
-    problem = problem_named(name, settings)
+    problem = problem_named(name, settings, data).finding(*find or ())
     facts = describe(problem, networks)
     print(json.dumps(facts) if as_json else description_text(facts))
     if picture is not None:

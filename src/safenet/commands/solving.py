@@ -19,7 +19,16 @@ import typer
 
 from ..errors import SafeNetError, SafeNetWarning
 from ..lazily import after_import
-from .arguments import A_PROBLEM, AsJson, MethodOption, method_options, problem_named, use_device
+from .arguments import (
+    A_PROBLEM,
+    DATA,
+    FIND,
+    AsJson,
+    MethodOption,
+    method_options,
+    problem_named,
+    use_device,
+)
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -42,14 +51,8 @@ Parameter = Annotated[
     list[str] | None,
     _asked("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)"),
 ]
-DataFiles = Annotated[
-    list[Path] | None,
-    _asked("--data", metavar="F.csv", help="measured values: columns named x, t, u (repeatable)"),
-]
-Find = Annotated[
-    list[str] | None,
-    _asked("--find", metavar="NAME", help="find this parameter from the data (repeatable)"),
-]
+DataFiles = Annotated[list[Path] | None, _asked("--data", **DATA)]
+Find = Annotated[list[str] | None, _asked("--find", **FIND)]
 Out = Annotated[
     Path | None, _folder(metavar="DIR", help="where the run is kept", show_default="runs/P, or runs/P-2 …")
 ]

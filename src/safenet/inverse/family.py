@@ -2,73 +2,218 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from scipy.optimize import least_squares
 
-from ..errors import SafeNetError
-from ..measure.heldout import jets_at
+from ..errors import SafeNetError, SafeNetWarning
+from ..measure.misfit import complaints, misfit, scales
+from ..measure.thresholds import UNLIKELY
 from ..problem import Problem
-from ..problem.data import VALUE, Data, Measured, measured_of
-from ..problem.evaluate import evaluate
-from ..problem.jets import coordinate
+from ..problem.data import Data, measured_of
+from ..problem.facts.posedness import twice
+from ..problem.relation import Axis
 from ..run.found import FoundNumber
-from .thresholds import STARTS
+from .statistics import combination
+from .thresholds import EDGE, NOTHING, OWN, SAME, STARTS, STEP
 
 
 def read_off(problem: Problem, field: Any, data: Any, solved: float | None) -> dict[str, FoundNumber]:
-    """The coordinates that the data have no column for, one value for all points: axis → number with its error.
+    """The parameters that the data have no column for, one value for all points: name → number with its error.
 
-    `solved` is the relative error of the solution, which does not average out.
+    `solved` is the relative error of the solution, which does not average out. What the data do not tell is a warning.
     """
-    listed = [one if isinstance(one, Data) else Data(one) for one in data]
-    missing = [axis for axis in problem.axes if not any(axis.name in one.columns for one in listed)]
+    found = _Reading(problem, field, data, solved or 0.0)
+    numbers, said = found.numbers()
+    for text in said:
+        warnings.warn(text, SafeNetWarning, stacklevel=3)
+    return numbers
+
+
+class _Reading:
+    """A family at measured points: its residuals, in units of σ, by the shares of the ranges of its parameters."""
+
+    def __init__(self, problem: Problem, field: Any, data: Any, solved: float) -> None:
+        self.problem, self.field, self.solved = problem, field, solved
+        listed = [one if isinstance(one, Data) else Data(one) for group in data for one in _listed(group)]
+        self.axes = _sought(problem, listed)
+        self.names = tuple(axis.name for axis in self.axes)
+        self.low = np.array([axis.lo for axis in self.axes])
+        self.width = np.array([axis.length for axis in self.axes])
+        middle = {axis.name: (axis.lo + axis.hi) / 2 for axis in self.axes}
+        measured = measured_of(problem, [one.at(**middle) for one in listed])[1]
+        self.twin = copy(problem)
+        self.twin.measured = measured
+        self.known = all(m.sigma is not None for m in measured)
+        self.sigma = [
+            np.full(m.values.shape, size) if m.sigma is None else m.sigma
+            for m, size in zip(measured, scales(self.twin), strict=True)
+        ]
+
+    def numbers(self) -> tuple[dict[str, FoundNumber], list[str]]:
+        share, r, J = self._fit()
+        model = r + np.concatenate(
+            [m.values / s for m, s in zip(self.twin.measured, self.sigma, strict=True)]
+        )
+        size = float(np.linalg.norm(model))
+        seen = _seen(J, max(NOTHING, self.solved) * size)
+        few = len(r) <= len(share) and not self.known
+        errors = (
+            self.width * seen.per_sigma * np.hypot(_spread(r, len(share), self.known), self.solved * size)
+        )
+        values = np.clip(self.low + self.width * share, self.low, self.low + self.width)
+        numbers = {
+            name: FoundNumber(float(values[i]), None if few or seen.unseen[i] else float(errors[i]))
+            for i, name in enumerate(self.names)
+        }
+        said = twice(self.twin.measured, self.problem.axis_names)
+        said += self._untold(seen, values, errors, few, len(r))
+        said += [self._at_edge(int(i)) for i in np.flatnonzero(((share <= 0) | (share >= 1)) & ~seen.blind)]
+        return numbers, said + self._misfit(share)
+
+    def residuals(self, share: np.ndarray) -> np.ndarray:
+        gaps = misfit(self._at(share), self.field)
+        return np.concatenate([gap / sigma for gap, sigma in zip(gaps, self.sigma, strict=True)])
+
+    def _at(self, share: np.ndarray) -> Problem:
+        """The problem with its data at these values of the parameters."""
+        places = [self.problem.axis_names.index(name) for name in self.names]
+        moved = copy(self.twin)
+        moved.measured = tuple(replace(m, points=m.points.copy()) for m in self.twin.measured)
+        for m in moved.measured:
+            m.points[:, places] = self.low + self.width * share
+        return moved
+
+    def _fit(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The best shares, the residuals there and their sensitivities."""
+        # The best of a few starts: a family of waves has more than one hollow.
+        grids = np.meshgrid(*[np.linspace(0, 1, STARTS + 2)[1:-1]] * len(self.axes), indexing="ij")
+        starts = np.stack([g.ravel() for g in grids], axis=1)
+        start = min(starts, key=lambda share: float(np.sum(self.residuals(share) ** 2)))
+        fit = least_squares(self.residuals, start, bounds=(0, 1), xtol=1e-12, ftol=1e-14, gtol=1e-14)
+        # The search stays inside: an edge that fits as well is where it was going.
+        edge = np.where(fit.x < EDGE, 0.0, np.where(fit.x > 1 - EDGE, 1.0, fit.x))
+        r = self.residuals(edge)
+        share, r = (edge, r) if r @ r <= fit.fun @ fit.fun else (fit.x, fit.fun)
+        return share, r, self._sensitivities(share)
+
+    def _sensitivities(self, share: np.ndarray) -> np.ndarray:
+        """∂r/∂share, by differences far above rounding, central ones except at an edge."""
+        columns = []
+        for i in range(len(share)):
+            ends = np.stack([share, share])
+            ends[:, i] = np.clip(share[i] + np.array([-STEP, STEP]), 0, 1)
+            below, above = map(self.residuals, ends)
+            columns.append((above - below) / (ends[1, i] - ends[0, i]))
+        return np.stack(columns, axis=1)
+
+    def _untold(
+        self, seen: _Seen, values: np.ndarray, errors: np.ndarray, few: bool, count: int
+    ) -> list[str]:
+        """What the data do not tell about the parameters."""
+        said = [
+            f"the data do not depend on {name}, or less than the solution is wrong: its value is arbitrary, and it has "
+            "no standard error"
+            for name, blind in zip(self.names, seen.blind, strict=True)
+            if blind
+        ]
+        relative = self.width / np.where(values == 0, 1.0, values)
+        said += [combination(self.names, direction * relative) for direction in seen.open_ones]
+        if few:
+            said.append(
+                f"{count} value{'s' * (count > 1)} for {len(self.names)} parameter{'s' * (len(self.names) > 1)}: no "
+                "standard errors; give sigma, or more data"
+            )
+            return said
+        return said + [
+            f"the data hardly determine {name}: its standard error is larger than its range"
+            for i, name in enumerate(self.names)
+            if not seen.unseen[i] and errors[i] > self.width[i]
+        ]
+
+    def _at_edge(self, i: int) -> str:
+        axis = self.axes[i]
+        return (
+            f"{axis.name} ends at the edge of its range ({axis.lo:g} to {axis.hi:g}): the data may belong to a value "
+            "outside"
+        )
+
+    def _misfit(self, share: np.ndarray) -> list[str]:
+        """What the data contradict, beyond the error of the solution itself; that of a derivative is larger."""
+        fitted = self._at(share)
+        floors = [
+            max(self.solved * size, OWN * float(np.std(m.values)) if m.sigma is None else 0.0)
+            for m, size in zip(fitted.measured, scales(fitted), strict=True)
+        ]
+        parts = zip(fitted.measured, misfit(fitted, self.field), floors, strict=True)
+        fitted.measured = tuple(m for m, gap, floor in parts if np.abs(gap).max() > floor)
+        return complaints(fitted, self.field)
+
+
+def _listed(group: Any) -> list[Any]:
+    return list(group) if isinstance(group, (list, tuple)) else [group]
+
+
+def _sought(problem: Problem, data: list[Data]) -> list[Axis]:
+    """The parameters with a range, along which no equation differentiates, that the data have no column for."""
+    family = [axis for i, axis in enumerate(problem.axes) if problem.order(i) == 0]
+    if not family:
+        raise SafeNetError(
+            f"{problem.name} has no parameter with a range: nothing can be read off",
+            "solve it for a range, nu = [0.1, 0.4] under [parameters]; or find the number with `unknown` and data",
+        )
+    names = ", ".join(axis.name for axis in family)
+    for one in data:
+        for axis in problem.axes:
+            if axis.name not in one.columns and axis not in family:
+                raise SafeNetError(
+                    f"{one.label}: there is no column {axis.name}; the columns are {', '.join(one.columns)}",
+                    f"only a parameter with a range can be read off: {names}",
+                )
+    missing = [axis for axis in family if not any(axis.name in one.columns for one in data)]
     if not missing:
         raise SafeNetError(
             f"the data have all of {', '.join(problem.axis_names)}: nothing is left to read off",
             "leave out the column of the parameter that is to be found",
         )
-    low, high = (np.array([getattr(axis, end) for axis in missing]) for end in ("lo", "hi"))
-    middle = {axis.name: (axis.lo + axis.hi) / 2 for axis in missing}
-    filled = [Data({**one.columns, **middle}, value=one.value, sigma=one.sigma) for one in listed]
-    measured = measured_of(problem, filled)[1]
-    places = [problem.axis_names.index(axis.name) for axis in missing]
-
-    def residuals(share: np.ndarray) -> np.ndarray:
-        values = low + (high - low) * share
-        return np.concatenate([_gap(problem, field, m, places, values) for m in measured])
-
-    # The best of a few starts: a family of waves has more than one hollow.
-    grids = np.meshgrid(*[np.linspace(0, 1, STARTS + 2)[1:-1]] * len(missing), indexing="ij")
-    starts = np.stack([g.ravel() for g in grids], axis=1)
-    start = min(starts, key=lambda share: float(np.sum(residuals(share) ** 2)))
-    fit = least_squares(residuals, start, bounds=(0, 1), xtol=1e-12, ftol=1e-14, gtol=1e-14)
-    freedom = max(len(fit.fun) - len(missing), 1)
-    known = all(m.sigma is not None for m in measured)
-    s2 = max(float(fit.fun @ fit.fun) / freedom, 1.0 if known else 0.0)
-    size = float(np.linalg.norm(fit.fun + np.concatenate([m.values / _sigma(m) for m in measured])))
-    C = np.linalg.pinv(fit.jac.T @ fit.jac)
-    errors = (high - low) * np.sqrt(np.diag(C) * (s2 + ((solved or 0.0) * size) ** 2))
-    values = low + (high - low) * fit.x
-    return {
-        axis.name: FoundNumber(float(value), float(error))
-        for axis, value, error in zip(missing, values, errors, strict=True)
-    }
+    return missing
 
 
-def _gap(
-    problem: Problem, field: Any, measured: Measured, places: list[int], values: np.ndarray
-) -> np.ndarray:
-    points = measured.points.copy()
-    points[:, places] = values
-    known = jets_at(problem, field, replace(measured, points=points), points)
-    known |= {coordinate(VALUE): measured.values}
-    gap = np.asarray(evaluate(problem.value(measured.residual), known, np), float)
-    return np.asarray(np.broadcast_to(gap, measured.values.shape) / _sigma(measured))
+@dataclass(frozen=True)
+class _Seen:
+    """What the sensitivities J show: one standard error of each share for σ = 1; which the data do not depend on
+    (`blind`); directions that they do not tell apart (`open_ones`); and `unseen`, all that have no error."""
+
+    per_sigma: np.ndarray
+    blind: np.ndarray
+    open_ones: list[np.ndarray]
+    unseen: np.ndarray
 
 
-def _sigma(measured: Measured) -> Any:
-    """σ, or where it is not known the size of the values."""
-    return float(np.sqrt(np.mean(measured.values**2))) or 1.0 if measured.sigma is None else measured.sigma
+def _seen(J: np.ndarray, nothing: float) -> _Seen:
+    """`nothing`: the length of a column of J that is no dependence."""
+    lengths = np.linalg.norm(J, axis=0)
+    blind = lengths <= nothing
+    scale = np.where(blind, np.inf, lengths)
+    _, singular, directions = np.linalg.svd(J / scale, full_matrices=len(J) < len(lengths))
+    kept = np.zeros(len(lengths), bool)
+    kept[: len(singular)] = singular > SAME
+    C = (directions[kept].T / singular[kept[: len(singular)]] ** 2) @ directions[kept]
+    hidden = [d for d in directions[~kept] if np.linalg.norm(d[~blind]) > 0.1]
+    unseen = blind | np.any([np.abs(d) > 0.1 for d in hidden], axis=0) if hidden else blind
+    per_sigma = np.sqrt(np.maximum(np.diag(C), 0)) / np.where(blind, 1, lengths)
+    return _Seen(per_sigma, blind, [d / scale for d in hidden], unseen)
+
+
+def _spread(r: np.ndarray, count: int, known: bool) -> float:
+    """σ of a residual: 1 where the noise is known, unless the residuals are larger than chance allows."""
+    freedom = max(len(r) - count, 1)
+    chi2 = float(r @ r)
+    if known and scipy.stats.chi2.sf(chi2, freedom) >= UNLIKELY:
+        return 1.0
+    return float(np.sqrt(chi2 / freedom))

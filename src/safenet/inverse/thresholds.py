@@ -35,6 +35,9 @@ TINY = 1e-10  # of a coefficient, beside its second differences: what nothing te
 ILL_POSED = 1e6  # ratio of singular values above which fine details of a function leave no trace in the data
 NEARER = 0.03  # a step in z after which a longer part of time follows
 STARTS = 9  # along each parameter of a family
+EDGE = 1e-3  # of a range: so near to its end a fit may be on its way there
+OWN = 1e-3  # of the scatter of data: no gap beside a family is called an outlier below it, it may be its own error
+STEP = 1e-3  # of a range: the difference that shows how data depend on a parameter
 
 # ---- the Gaussian posterior
 COEFFICIENTS = (

@@ -8,7 +8,8 @@ sn.Data("probe.csv", value="u + v")               one column that holds this exp
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from .language.names import Names
 from .language.text import parse_expression
 from .reading import canonical, number_of
 from .relation import Relation
-from .tables import columns_of
+from .tables import columns_of, floats
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -38,6 +39,7 @@ class Data:
     """Measured values at points. `source`: a file (.csv, .npz, .parquet), a mapping of arrays, a data frame or an
     xarray data set; or the columns by name. `value`: what was measured, where that is not the name of a column.
     `sigma`: one standard deviation of the noise, a number or a column's name; without it, it is estimated.
+    `ignore`: columns that are left out. A masked value counts as missing.
 
     Examples:
         >>> t = np.linspace(0, 1, 20)
@@ -46,14 +48,22 @@ class Data:
     """
 
     def __init__(
-        self, source: Any = None, /, *, value: str | None = None, sigma: Any = None, **columns: Any
+        self,
+        source: Any = None,
+        /,
+        *,
+        value: str | None = None,
+        sigma: Any = None,
+        ignore: Sequence[str] = (),
+        **columns: Any,
     ) -> None:
         self.source = source if isinstance(source, (str, Path)) else None
         self.value = value
-        given = columns_of(source) if source is not None else {}
-        given |= {name: np.asarray(column) for name, column in columns.items()}
+        left_out = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+        given = columns_of(columns if source is None else source, left_out)
+        given |= {} if source is None else columns
         if sigma is not None and not isinstance(sigma, str):
-            given[SIGMA], sigma = np.asarray(sigma), SIGMA
+            given[SIGMA], sigma = sigma, SIGMA
         self.sigma: str | None = sigma
         self.columns = _broadcast(given)
 
@@ -76,8 +86,16 @@ class Data:
 
     def where(self, rows: np.ndarray) -> Data | None:
         """Some of its rows; None where there are none."""
-        kept = {name: column[rows] for name, column in self.columns.items()}
-        return Data(kept, value=self.value, sigma=self.sigma) if rows.any() else None
+        return self._with({n: column[rows] for n, column in self.columns.items()}) if rows.any() else None
+
+    def at(self, **values: float) -> Data:
+        """With one value for all points in these columns."""
+        return self._with({**self.columns, **values})
+
+    def _with(self, columns: Mapping[str, Any]) -> Data:
+        twin = Data(columns, value=self.value, sigma=self.sigma)
+        twin.source = self.source
+        return twin
 
     @property
     def key(self) -> tuple[str, str | None, str | None]:
@@ -88,11 +106,11 @@ class Data:
         return f"Data({', '.join(self.columns)}: {count} rows)"
 
 
-KEYS = ("file", "value", "sigma", "at")
+KEYS = ("file", "value", "sigma", "at", "ignore")
 
 
 def data_of(tables: Any, folder: Path, files: Callable[[str], Data | None] | None = None) -> list[Data]:
-    """[[data]] of a problem file: file, and value, sigma, at = { t = 0.5 }; paths are relative to that file."""
+    """[[data]] of a problem file: file, and value, sigma, at = { t = 0.5 }, ignore; paths are relative to that file."""
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         raise SafeNetError(
             "data is not a list of tables", 'write [[data]]\n    file = "probe.csv"', Place(("data",))
@@ -105,6 +123,8 @@ def data_of(tables: Any, folder: Path, files: Callable[[str], Data | None] | Non
                     raise SafeNetError(f"unknown key {key[:40]!r} under [[data]]", nearest(key[:40], KEYS))
                 if key in ("file", "value") and not isinstance(entry, str):
                     raise SafeNetError(f"{key} is not text", f'write {key} = "…"')
+                if key == "ignore" and not _texts(entry):
+                    raise SafeNetError("ignore is not a list of columns", 'write ignore = ["err"]')
         with about("data", index):
             found.append(_from_table(table, folder, files))
     return found
@@ -120,7 +140,12 @@ def _from_table(table: Mapping[str, Any], folder: Path, files: Callable[[str], D
         fixed = {name: constant(number_of(value, f"{name} of the data")) for name, value in at.items()}
         if sigma is not None and not _is_name(sigma):
             sigma = constant(number_of(sigma, "sigma"))
-    return Data(folder / table["file"], value=table.get("value"), sigma=sigma, **fixed)
+    ignore = table.get("ignore", ())
+    return Data(folder / table["file"], value=table.get("value"), sigma=sigma, ignore=ignore, **fixed)
+
+
+def _texts(entry: Any) -> bool:
+    return isinstance(entry, list) and all(isinstance(one, str) for one in entry)
 
 
 def _is_name(sigma: Any) -> bool:
@@ -135,12 +160,7 @@ def _header(name: str) -> str:
 def _broadcast(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     if not given:
         raise SafeNetError("the data have no columns", 'e.g. sn.Data("probe.csv"), sn.Data(x=…, t=…, u=…)')
-    arrays = {}
-    for name, column in given.items():
-        try:
-            arrays[str(name)] = np.asarray(column, dtype=float)
-        except (TypeError, ValueError):
-            raise SafeNetError(f"the column {name} of the data is not made of numbers") from None
+    arrays = {str(name): floats(column, f"the column {name} of the data") for name, column in given.items()}
     try:
         shaped = np.broadcast_arrays(*arrays.values())
     except ValueError:
@@ -192,7 +212,7 @@ def _measured(problem: Problem, data: Data) -> list[Measured]:
         if axis not in columns:
             raise SafeNetError(
                 f"{data.label}: there is no column {axis}; the columns are {', '.join(columns)}",
-                f"every point needs {', '.join(names)}",
+                _meant(axis, columns) or f"every point needs {', '.join(names)}",
             )
     if data.sigma is not None and data.sigma not in columns:
         raise SafeNetError(
@@ -253,14 +273,49 @@ def _relation(problem: Problem, data: Data, column: str, text: str) -> Relation:
         expression = canonical(parse_expression(text, names, label, unknowns=True))
         relation = relation_of(problem, sp.Eq(expression, coordinate(VALUE), evaluate=False), label, (VALUE,))
     except SafeNetError as error:
+        if not data.value and not _formula(problem, column):
+            raise _surplus(problem, data, column) from None
         fields = ", ".join(problem.unknowns)
         hint = f"the unknowns are {fields}; with value = … other columns are ignored"
         raise SafeNetError(f"{data.label}: {error.message}", error.remedy or hint, error.where) from None
     if not relation.jets:
+        if not data.value:
+            raise _surplus(problem, data, column)
         raise SafeNetError(
             f"{data.label}: {label} has no unknown in it", f"the unknowns are {', '.join(problem.unknowns)}"
         )
     return relation
+
+
+def _formula(problem: Problem, column: str) -> bool:
+    """Whether a column's name is meant as an expression: more than one word, one of them an unknown or its
+    derivative."""
+    words = re.findall(r"\w+", column)
+    if len(words) < 2 or set("[]:;") & set(column):
+        return False
+    return any(word == u or word.startswith(f"{u}_") for word in words for u in problem.unknowns)
+
+
+def _surplus(problem: Problem, data: Data, column: str) -> SafeNetError:
+    """What a column of another name may be: noise, a measured expression, or nothing that matters."""
+    if not column:
+        hint = 'ignore = [""] leaves it out; it may be an index, which pandas writes without to_csv(…, index=False)'
+        return SafeNetError(f"{data.label}: a column has no name", hint)
+    known = ", ".join((*problem.axis_names, *problem.unknowns))
+    meant = next((name for name in problem.unknowns if _meant(name, (column,))), None)
+    hint = f"{_meant(meant, (column,))}; else " if meant is not None else ""
+    return SafeNetError(
+        f"{data.label}: the column {column!r} is neither an axis nor an unknown ({known})",
+        f'{hint}sigma = "{column}" if it is the noise, value = "…" if it is a measured expression, or '
+        f'ignore = ["{column}"] to leave it out',
+    )
+
+
+def _meant(name: str, columns: Iterable[str]) -> str:
+    """A remedy where a column is named as this one, but with a unit (x [m], x (m), x/m) or in capitals."""
+    spelt = rf"\s*{re.escape(name)}\s*(?:[\[({{/].*)?"
+    near = next((column for column in columns if re.fullmatch(spelt, column, re.IGNORECASE)), None)
+    return "" if near is None else f"rename the column {near!r} to {name}"
 
 
 def _points(problem: Problem, data: Data) -> np.ndarray:

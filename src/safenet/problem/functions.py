@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import SafeNetError, SafeNetWarning, about, nearest
 from .language.tabulated import Tabulated
 from .splines import DEGREES, Spline, through
-from .tables import columns_of
+from .tables import columns_of, floats
 
 if TYPE_CHECKING:
     from .domain import Domain
@@ -181,17 +181,18 @@ Grid = tuple[tuple[str, ...], tuple[np.ndarray, ...], np.ndarray]
 
 def _grid(source: Any, name: str, of: tuple[str, ...], axes: Mapping[str, Any]) -> Grid:
     if hasattr(source, "dims") and hasattr(source, "coords") and not hasattr(source, "data_vars"):
-        ticks = [np.asarray(source.coords[dim], float) for dim in source.dims]
-        return _checked(tuple(map(str, source.dims)), ticks, np.asarray(source, float))
+        ticks = [floats(source.coords[dim], f"the axis {dim} of the table") for dim in source.dims]
+        return _checked(tuple(map(str, source.dims)), ticks, source)
     if callable(source) and not isinstance(source, (str, Path)):
         return _sampled(source, axes)
     if axes:
-        return _checked(tuple(axes), [np.asarray(line, float) for line in axes.values()], source)
+        ticks = [floats(line, f"the axis {axis} of the table") for axis, line in axes.items()]
+        return _checked(tuple(axes), ticks, source)
     return _from_columns(columns_of(source), name, of)
 
 
 def _checked(names: tuple[str, ...], ticks: list[np.ndarray], values: Any) -> Grid:
-    array = np.asarray(values, float)
+    array = floats(values, "the table")
     shape = tuple(len(line) for line in ticks)
     if array.shape != shape:
         raise SafeNetError(
@@ -201,7 +202,7 @@ def _checked(names: tuple[str, ...], ticks: list[np.ndarray], values: Any) -> Gr
         raise SafeNetError(f"a table of {array.ndim} axes", "give one to three")
     if not np.isfinite(array).all():
         raise SafeNetError(
-            f"{(~np.isfinite(array)).sum()} values of the table are not finite", "fill them in"
+            f"{(~np.isfinite(array)).sum()} values of the table are masked or not finite", "fill them in"
         )
     for axis, line in enumerate(ticks):
         order = np.argsort(line)
@@ -218,8 +219,7 @@ def _from_columns(columns: Mapping[str, np.ndarray], name: str, of: tuple[str, .
     for axis in (*names, measured):
         if axis not in columns:
             raise SafeNetError(f"the table has no column {axis}; they are {', '.join(columns)}")
-    points = [np.asarray(columns[axis], float) for axis in names]
-    values = np.asarray(columns[measured], float)
+    *points, values = (floats(columns[c], f"the column {c} of the table") for c in (*names, measured))
     wrong = ~np.isfinite(np.stack([*points, values])).all(axis=0)
     if wrong.any():
         raise SafeNetError(

@@ -15,6 +15,7 @@ import sympy as sp
 from ..errors import Place, SafeNetError, about, nearest
 from .evaluate import constant
 from .functions import Table
+from .language.names import check_constant
 from .language.tabulated import Tabulated
 from .reading import name_of, number_of
 from .splines import Line, Spline
@@ -150,6 +151,7 @@ def numbers_of(given: Any) -> dict[str, Number]:
     found = {}
     for key, value in entries.items():
         with about("unknown", name_of(key)):
+            check_constant("unknown number", name_of(key))
             found[name_of(key)] = _number(name_of(key), value)
     return found
 

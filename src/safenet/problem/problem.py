@@ -190,8 +190,9 @@ class Problem(Domain):
     # ---- inverse problems: unknown numbers and data
 
     def with_data(self, *data: Any) -> Problem:
-        """The same problem with more data."""
-        return self._copy(data=(*self.data, *data)) if data else self
+        """The same problem with more data, several of them or a list."""
+        more = [one for group in data for one in (group if isinstance(group, (list, tuple)) else [group])]
+        return self._copy(data=(*self.data, *more)) if more else self
 
     def finding(self, *names: str) -> Problem:
         """The same problem with some of its parameters unknown, starting from their values; positive ones stay so."""

@@ -22,7 +22,7 @@ from .functions import axes_of, tables_in, tables_of
 from .geometry.shapes import Shape
 from .jets import coordinate
 from .language import lines
-from .language.names import Names, as_name
+from .language.names import Names, as_name, check_constant
 from .language.text import parse_expression
 from .pieces import On
 from .problem import Problem
@@ -42,6 +42,7 @@ MAX_DOTS = 200
 MAX_NUMBERS, MAX_FORMULAS = 1_000, 256
 
 TABLES = ("domain", "parameters", "pieces", "unknown", "tables")
+NAMED = {"parameters": "parameter", "unknown": "unknown number", "tables": "function"}
 KEYS = ("name", "title", "unknowns", "equations", "conditions", "periodic", "exact", *TABLES, "data")
 _EXAMPLES = {
     "unknowns": 'unknowns = ["u"]',
@@ -353,6 +354,8 @@ def _table(document: Mapping[str, Any], key: str) -> dict[str, Any]:
     for entry in table:
         if key in TABLES and entry in KEYS:
             _wrong((key, entry), f"{entry} stands under [{key}]", f"move it above [{key}]")
+        if key in NAMED:
+            check_constant(NAMED[key], entry, Place((key, entry)))
     return table
 
 

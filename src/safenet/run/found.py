@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..errors import SafeNetError
+from ..errors import SafeNetError, nearest
 from ..problem.splines import Spline
 
 ROUNDING = 2.0**-52  # of a number: float64 has no more digits
@@ -89,6 +90,33 @@ class FoundFunction:
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(self.of)}): {self}"
+
+
+class NotFoundError(SafeNetError, KeyError):
+    """What is asked for was not found, or not sought."""
+
+    __str__ = Exception.__str__  # KeyError quotes its message
+
+
+class FoundOnes(dict[str, Any]):
+    """What was found, by name; asked for another name it says why that is not there.
+
+    `sought` are the names that were to be found, `reason` is why the solve ended.
+    """
+
+    def __init__(self, found: Mapping[str, Any], sought: Iterable[str], reason: str) -> None:
+        super().__init__(found)
+        self.sought, self.reason = tuple(sought), reason
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.sought:
+            raise NotFoundError(f"{name} was not found: {self.reason or 'the solve did not end'}")
+        raise NotFoundError(
+            f"{name!r} is not an unknown number or function of the problem",
+            nearest(str(name), self.sought)
+            if self.sought
+            else "problem.finding(…) makes a parameter unknown",
+        )
 
 
 class FoundNumber(float):

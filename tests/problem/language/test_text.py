@@ -107,10 +107,10 @@ def test_every_function_of_the_list(name: str) -> None:
     assert parse_expression(written(side(text)), NAMES, "") == FUNCTIONS[name](*arguments)
 
 
-def test_declared_names_come_before_constants_and_stay_apart_from_them() -> None:
-    names = Names(("x",), ("u",), ("e", "pi"))
-    assert parse_expression("e*pi", names, "") == coordinate("e") * coordinate("pi")
-    assert parse_expression("E", names, "") == sp.E
+def test_a_quantity_may_be_called_e_in_capitals_and_an_axis_e() -> None:
+    names = Names(("x", "e"), ("u",), ("E",))
+    assert parse_expression("e*E*pi", names, "") == coordinate("e") * coordinate("E") * sp.pi
+    assert parse_expression("E", Names(("x",), ("u",), ()), "") == sp.E
 
 
 def test_axes_of_several_letters_are_told_apart() -> None:

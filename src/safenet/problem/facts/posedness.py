@@ -9,14 +9,18 @@
     steady, and only zeros given         →  u = 0, if nothing else
     initial values that a face does not have →  u jumps where they meet
     slopes all around that do not carry what the source needs →  no solution
+    the same measured values given twice →  standard errors that are too small
 
 A count is not a proof: it speaks up for what is surely missing and stays silent about the rest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sympy as sp
 
+from ..data import Measured
 from ..problem import Problem
 from ..relation import Condition, Relation
 from .agreement import clashes, corners
@@ -35,6 +39,7 @@ def doubts(problem: Problem) -> tuple[str, ...]:
         _homogeneous(problem),
         _clashing(problem),
         _unbalanced(problem),
+        twice(problem.measured, problem.axis_names),
     )
     # What data are to determine is not missing.
     free = () if problem.data else left_free(problem)
@@ -45,6 +50,21 @@ def doubts(problem: Problem) -> tuple[str, ...]:
 def left_free(problem: Problem) -> tuple[str, ...]:
     """One sentence for each thing that the statement leaves free, with what to add."""
     return (*_gauges(problem), *_boundary(problem))
+
+
+def twice(measured: Sequence[Measured], axes: Sequence[str]) -> list[str]:
+    """Data that are there twice: a file that the problem names, and --data once more."""
+    seen: set[tuple[str, bytes, bytes]] = set()
+    said = []
+    for one in measured:
+        key = one.name, one.points.tobytes(), one.values.tobytes()
+        if key in seen:
+            said.append(
+                f"the same {len(one.values)} values of {one.name} at the same {', '.join(axes)} are given twice: they "
+                "count twice, and standard errors come out too small; leave one of the two out"
+            )
+        seen.add(key)
+    return said
 
 
 def _too_many(problem: Problem) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...errors import Place, SafeNetError, printable
-from .notation import DERIVATIVE, FUNCTIONS, JOINTS, PIECES, SPELLINGS
+from .notation import CONSTANTS, DERIVATIVE, FUNCTIONS, JOINTS, PIECES, SPELLINGS
 from .tokens import NAME
 
 # Enough for any box one could sample, and for systems of a few dozen fields.
@@ -23,6 +23,7 @@ MAX_TITLE = 300
 # and where each is stated
 GROUPS = {"axis": "domain", "unknown": "unknowns", "parameter": "parameters", "function": "tables"}
 RESERVED = frozenset({*FUNCTIONS, *SPELLINGS, DERIVATIVE, PIECES, *JOINTS})
+OWN_CONSTANTS = frozenset(CONSTANTS) - {"E"}  # E may be an elastic modulus: e is written exp(1)
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Names:
                 )
             if name in RESERVED:
                 raise SafeNetError(f"the {group} {name!r} has the name of a function", "rename it", where)
+            check_constant(group, name, where)
             if name in seen:
                 raise SafeNetError(
                     f"{name!r} is named twice: {seen[name]} and {group}", "rename one of them", where
@@ -118,10 +120,24 @@ def check_names(
     seen: dict[str, str] = {}
     for group, name, where in _listed(axes, unknowns, parameters, functions):
         kind = f"a{'n' * (group in ('axis', 'unknown'))} {group}"
+        check_constant(group, name, where)
         if name in seen:
             raise SafeNetError(f"{name} is both {seen[name]} and {kind}", "rename one of them", where)
         seen[name] = kind
     check_spelling(axes, unknowns, parameters, functions)
+
+
+def check_constant(group: str, name: str, where: Place | None = None) -> None:
+    """pi and e are numbers in every formula: nothing else may have their names, or sin(pi*x) would change its meaning.
+
+    An axis may be called e, beside a, b, c and d.
+    """
+    if name in OWN_CONSTANTS and (group, name) != ("axis", "e"):
+        raise SafeNetError(
+            f"the {group} {name!r} has the name of a constant, {float(CONSTANTS[name]):.4g}",
+            f"rename it, e.g. {name}_0",
+            where,
+        )
 
 
 def check_spelling(
