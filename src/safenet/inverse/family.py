@@ -152,7 +152,7 @@ class _Reading:
         ]
         parts = zip(fitted.measured, misfit(fitted, self.field), floors, strict=True)
         fitted.measured = tuple(m for m, gap, floor in parts if np.abs(gap).max() > floor)
-        return complaints(fitted, self.field)
+        return complaints(fitted, self.field, self.solved)
 
 
 def _listed(group: Any) -> list[Any]:

@@ -97,8 +97,9 @@ def _units(measured: Measured, gap: np.ndarray) -> list[str]:
         return []
     if not np.any(np.abs(model) > ROUNDED**2 * np.abs(measured.values).max()):
         return [f"the solution is zero wherever {measured.name} was measured, and the values are not"]
-    ratio = float(np.median(np.abs(measured.values)) / max(float(np.median(np.abs(model))), 1e-300))
-    if ratio <= 0 or not np.isfinite(ratio) or 1 / OTHER_UNITS < ratio < OTHER_UNITS:
+    sizes = [(np.median(np.abs(a)), np.sqrt(np.mean(a**2))) for a in (measured.values, model)]
+    ratio, by_squares = (float(a / max(b, 1e-300)) for a, b in zip(*sizes, strict=True))
+    if not (min(ratio, by_squares) > OTHER_UNITS or 0 < max(ratio, by_squares) < 1 / OTHER_UNITS):
         return []
     return [
         f"the values of {measured.name} are about {ratio:.0e} times those of the solution: are their units those of "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from ..errors import Place, SafeNetError, about
-from .evaluate import JUMPS, computable
+from .evaluate import JUMPS, KINKS, computable
 from .jets import JetTable, coordinate
 from .language.notation import COMPLEX, written
 from .language.tabulated import Tabulated
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 
-MAY_VANISH = (sp.Piecewise, sp.Heaviside, sp.sign, sp.Max, sp.Min, sp.Abs, Tabulated)
+MAY_VANISH = (*KINKS, sp.Piecewise, Tabulated)
 
 
 def equations_of(problem: Problem, statements: Sequence[sp.Eq]) -> tuple[Relation, ...]:
