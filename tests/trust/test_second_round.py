@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import safenet as sn
 
@@ -57,3 +58,39 @@ def test_rates_that_are_not_real_at_the_start_end_at_once():
     assert result.outcome == "given up"
     assert "no real, finite value at t = 0, u = -1" in result.stop_reason
     assert result.seconds < 15
+
+
+LINEAR = """
+name = "linear"
+unknowns = ["u"]
+equations = ["u_xx + u_yy + u_zz = 0"]
+conditions = ["u = z on s"]
+[pieces]
+s = "rest"
+[domain]
+x = [-1, 1]
+y = [-1, 1]
+z = [-1, 1]
+shape = [{ ball = { center = [0, 0, 0], radius = 1 } }]
+"""
+
+
+def test_a_solution_without_second_derivatives_has_a_residual_of_rounding():
+    """u = z was found to 2e-16, and its residual, rounding over rounding, was 83 %."""
+    pytest.importorskip("gmsh")
+    ball = sn.solve(sn.loads(LINEAR), monitor=sn.Monitor())
+    assert ball.result.outcome == "solved"
+    assert ball.result.residual < 1e-9
+
+
+def test_a_narrow_source_far_from_zero_does_not_overflow():
+    """e^(−1000 ((x − 0.9)² + …)) as a product of exponentials is ∞ · 0."""
+    from safenet.problem.weak_form import weak_form
+
+    problem = sn.loads(
+        LINEAR.replace('= 0"]', '= -exp(-1000*((x - 9/10)**2 + y**2 + z**2))"]').replace("u = z", "u = 0")
+    )
+    ((source, *_), *_) = weak_form(problem).rows
+    x, y, z = (axis.symbol for axis in problem.axes)
+    (bump,) = source.atoms(sp.exp)
+    assert float(bump.subs({x: 0.9, y: 0, z: 0})) == pytest.approx(1, rel=1e-9)

@@ -17,6 +17,7 @@ from ..problem.evaluate import evaluate
 from ..problem.jets import along
 from ..problem.weak_form import Weak, weak_form
 from .points import coordinates, inside
+from .thresholds import SMOOTH
 
 BOXES = 64
 DRAWN = 8  # times as many are drawn
@@ -32,7 +33,7 @@ def box_balances(problem: Problem, field: Any) -> tuple[float, ...]:
     middles, half = _boxes(problem, weak.space)
     x, w = np.polynomial.legendre.leggauss(NODES)
     missing = np.zeros((len(half), len(weak.tested)))
-    sizes = np.zeros_like(missing)
+    sizes, gross = np.zeros_like(missing), np.zeros_like(missing)
     for axis in (None, *range(weak.space)):
         share = _products([np.ones(1) if i == axis else w for i in range(weak.space)]).prod(axis=1)
         parts = np.zeros_like(missing)
@@ -43,9 +44,13 @@ def box_balances(problem: Problem, field: Any) -> tuple[float, ...]:
             flows = _through(problem, weak, field, points, axis, end)
             # By its volume a balance is a mean: boxes of all sizes count alike.
             scale = half ** -float(axis is not None)
-            parts += np.stack([scale * (flow.reshape(len(half), -1) @ share) for flow in flows], axis=1)
+            through = np.stack([scale * (flow.reshape(len(half), -1) @ share) for flow in flows], axis=1)
+            parts += through
+            gross += np.abs(through)
         missing += parts
         sizes = np.maximum(sizes, np.abs(parts))
+    # Of u = z what each axis brings is zero, up to rounding: then what flows through single sides counts.
+    sizes = np.maximum(sizes, SMOOTH * gross)
     sizes = np.maximum(sizes, sizes.mean(axis=0))
     return tuple(np.sqrt(np.mean((missing / np.maximum(sizes, 1e-300)) ** 2, axis=0)).tolist())
 

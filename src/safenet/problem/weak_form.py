@@ -109,7 +109,7 @@ def _by_parts(
     problem: Problem, equation: Relation, field: str, jets: dict[Key, sp.Symbol]
 ) -> tuple[tuple[sp.Expr, ...], sp.Expr, sp.Expr]:
     """((g, g_x, g_y, …), c, a) of one equation."""
-    residual = sp.expand(problem.value(equation.residual))
+    residual = sp.expand(problem.value(equation.residual), power_exp=False)
     space = [axis.symbol for axis in problem.axes if not axis.is_time]
     mass, left = sp.Integer(0), residual
     inside = [sp.Integer(0)] * (1 + len(space))
@@ -202,7 +202,7 @@ def _solved(
     """u = value, or u_n = value where slopes appear: k n_x u_x + k n_y u_y, or on a side of a box k u_x."""
     space = sum(not axis.is_time for axis in problem.axes)
     plain = {s: jets.get((jet.field, _in_space(jet, space)), s) for s, jet in condition.jets.items()}
-    residual = sp.expand(problem.value(condition.residual).xreplace(plain))
+    residual = sp.expand(problem.value(condition.residual).xreplace(plain), power_exp=False)
     values = {s: key for key, s in jets.items()}
     slopes = [values[s] for s in residual.free_symbols if s in values and any(values[s][1])]
     wrong = SafeNetError(f"the condition {condition.text} is neither one on a value nor on an outward slope")

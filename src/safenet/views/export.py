@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 COUNTS = {1: 101, 2: 101, 3: 41}  # points along each axis, by the number of axes
-MANY = 21  # and for four axes or more
+MANY = 2 * 10**5  # points in all, for four axes or more
 LARGEST = 10**8  # points of a grid: a gigabyte for each field
 FORMATS = (".csv", ".npz", ".nc", ".vtr", ".pvd")
 INSTALL = "pip install 'safenet[data]'"
@@ -48,7 +48,8 @@ def _sampled(
     for name in counts:
         if name not in problem.axis_names:
             raise SafeNetError(f"{name!r} is not an axis", nearest(name, problem.axis_names))
-    usual = COUNTS.get(len(problem.axes), MANY)
+    axes = len(problem.axes)
+    usual = COUNTS.get(axes) or max(2, int(MANY ** (1 / axes)))
     ticks = {
         axis.name: _ticks(axis.name, axis.lo, axis.hi, counts.get(axis.name, usual)) for axis in problem.axes
     }

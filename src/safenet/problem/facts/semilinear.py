@@ -78,7 +78,7 @@ def _divided(
     with_rates: list[sp.Expr] = []
     constraints: list[sp.Expr] = []
     for equation in problem.equations:
-        residual = sp.expand(problem.value(equation.residual))
+        residual = sp.expand(problem.value(equation.residual), power_exp=False)
         (with_rates if residual.free_symbols & highest.keys() else constraints).append(residual)
     tops = {jet.field: symbol for symbol, jet in highest.items()}
     matrix = sp.Matrix([[residual.diff(tops[name]) for name in names] for residual in with_rates])
@@ -86,7 +86,7 @@ def _divided(
         raise SafeNetError("its highest time derivatives do not have constant coefficients")
     others = sp.Matrix([residual.xreplace(dict.fromkeys(highest, sp.Integer(0))) for residual in with_rates])
     solved = -(matrix.inv() * others)
-    return {name: sp.expand(solved[i]) for i, name in enumerate(names)}, constraints
+    return {name: sp.expand(solved[i], power_exp=False) for i, name in enumerate(names)}, constraints
 
 
 def _split(
