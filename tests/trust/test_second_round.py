@@ -94,3 +94,14 @@ def test_a_narrow_source_far_from_zero_does_not_overflow():
     x, y, z = (axis.symbol for axis in problem.axes)
     (bump,) = source.atoms(sp.exp)
     assert float(bump.subs({x: 0.9, y: 0, z: 0})) == pytest.approx(1, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::safenet.errors.SafeNetWarning")
+def test_a_value_at_a_point_does_not_balance_a_source():
+    """Slopes of zero on all sides: ∫ f must be zero, and a value at a point lets nothing flow."""
+    sides = ["u_x(0, y) = 0", "u_x(1, y) = 0", "u_y(x, 0) = 0", "u_y(x, 1) = 0", "u(0, 0) = 0"]
+    box = {"x": (0, 1), "y": (0, 1)}
+    for source, outcome in (("cos(pi*x)", "solved"), ("cos(pi*x) + 1/20", "not solved")):
+        result = sn.solve(sn.Problem(f"u_xx + u_yy = {source}", domain=box, conditions=sides)).result
+        assert result.outcome == outcome
+        assert (result.estimate is None) == (outcome == "not solved")

@@ -42,6 +42,8 @@ def _sides(problem: Problem, nodes: int) -> tuple[float, float, float] | None:
     used = _integrals(problem, problem.value(equation.source), list(range(len(axes))), {}, nodes)
     flows, faces = [], set()
     for condition in problem.conditions:
+        if len(axes) > 1 and not condition.free:
+            continue  # a value at a point fixes a constant, and lets nothing flow
         index = next((i for i in range(len(axes)) if i not in condition.free), 0)
         slope = _factor(problem, condition, index, 1)
         if slope is None or len(condition.jets) != 1 or len(condition.free) != len(axes) - 1:

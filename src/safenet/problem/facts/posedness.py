@@ -24,7 +24,6 @@ from ..data import Measured
 from ..problem import Problem
 from ..relation import Condition, Relation
 from .agreement import clashes, corners
-from .balance import imbalance
 from .fact import fact
 from .structure import axis_kinds
 from .undecided import undecided
@@ -38,7 +37,6 @@ def doubts(problem: Problem) -> tuple[str, ...]:
         _overdetermined(problem),
         _homogeneous(problem),
         _clashing(problem),
-        _unbalanced(problem),
         twice(problem.measured, problem.axis_names),
     )
     # What data are to determine is not missing.
@@ -125,18 +123,6 @@ def _clashing(problem: Problem) -> list[str]:
             "jumps there, and close to it errors are larger than any estimate."
         )
     return said
-
-
-def _unbalanced(problem: Problem) -> list[str]:
-    """u_xx + u_yy = 1 with no slope on any side."""
-    sides = imbalance(problem)
-    if sides is None:
-        return []
-    used, flow = sides
-    return [
-        f"there is no solution: the source integrates to {used:.4g} and the slopes on the sides to {flow:.4g}, which "
-        "must be the same. Change one of them, or give a value instead of a slope on some side."
-    ]
 
 
 def _gauges(problem: Problem) -> list[str]:

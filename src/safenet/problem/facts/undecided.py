@@ -5,6 +5,7 @@ u_t + H(u_x) = 0 from a kink, or with characteristics that meet  →  no smooth 
 a jump at the start of nonlinear equations that are not written for what is conserved  →  which speed has it?
 short waves that grow without bound (Cauchy's problem, heat backwards), nothing given where u enters  →  direction.py
 initial values that an equation without derivatives forbids →  no solution
+sources that slopes on all sides do not balance           →  no solution
 data whose range cannot be bounded                        →  something narrow may have been stepped over
 """
 
@@ -19,6 +20,7 @@ from ...errors import SafeNetError
 from ..evaluate import evaluate
 from ..problem import Problem
 from ..relation import Relation
+from .balance import imbalance
 from .conservation import conservation
 from .direction import entering, runaway
 from .fact import fact
@@ -34,7 +36,20 @@ def undecided(problem: Problem) -> tuple[str, ...]:
     """One sentence for each reason."""
     free = (*_too_few(problem), *entering(problem))
     torn = *_meeting(problem), *_unconserved(problem)
-    return (*free, *torn, *runaway(problem), *_inconsistent(problem), *_unbounded(problem))
+    none = *_inconsistent(problem), *_unbalanced(problem)
+    return (*free, *torn, *runaway(problem), *none, *_unbounded(problem))
+
+
+def _unbalanced(problem: Problem) -> list[str]:
+    """u_xx + u_yy = 1 with no slope on any side."""
+    sides = imbalance(problem)
+    if sides is None:
+        return []
+    used, flow = sides
+    return [
+        f"there is no solution: the source integrates to {used:.4g} and the slopes on the sides to {flow:.4g}, which "
+        "must be the same. Change one of them, or give a value instead of a slope on some side."
+    ]
 
 
 def _too_few(problem: Problem) -> list[str]:
