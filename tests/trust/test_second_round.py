@@ -105,3 +105,10 @@ def test_a_value_at_a_point_does_not_balance_a_source():
         result = sn.solve(sn.Problem(f"u_xx + u_yy = {source}", domain=box, conditions=sides)).result
         assert result.outcome == outcome
         assert (result.estimate is None) == (outcome == "not solved")
+
+
+def test_each_side_of_an_or_is_a_part_of_the_boundary():
+    """`x = 0 or x = 2` where the domain ends at 1: a slip of the pen, and the wall x = 1 would be the rest's."""
+    text = MIDPOINT.replace('a = "x = 0"', 'a = "x = 0 or x = 2"')
+    with pytest.raises(sn.SafeNetError, match="alternative 2 of the piece 'a' selects nothing"):
+        sn.loads(text)

@@ -248,6 +248,14 @@ def _divide(
         for part, name in _shared_out(edge, {n: s for n, s in selectors.items() if n != rest}, size):
             (owned[name] if name else owned[rest] if rest else unnamed).append(part)
     check_chosen(region.shape, ((name, bool(parts)) for name, parts in owned.items()))
+    for name, selector in selectors.items():
+        for k, one in enumerate(selector if isinstance(selector, tuple) else ()):
+            if not any(_selected(part, one, np.array(INSIDE)).all() for part in owned[name]):
+                raise SafeNetError(
+                    f"alternative {k + 1} of the piece {name!r} selects nothing of the boundary of {region.shape!r}",
+                    "leave it out, or mend it: each side of an `or` must be a part of the boundary",
+                    Place(("pieces", name)),
+                )
     return {name: tuple(parts) for name, parts in owned.items()}, tuple(unnamed)
 
 
