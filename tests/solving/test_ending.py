@@ -165,3 +165,15 @@ def test_a_silent_phase_says_every_few_seconds_what_it_is_at(monkeypatch):
     before = len(said)
     time.sleep(0.3)
     assert len(said) == before
+
+
+def test_a_lower_limit_is_one_for_programs_too(tmp_path):
+    """What the terminal calls "or more" is a field of the result, and comes back from the folder."""
+    from safenet.views.describe import _estimate_lines
+
+    decay = sn.Problem("u_t = -u", domain={"t": (0, 1)}, conditions=["u(0) = 1"])
+    result = sn.solve(decay, out=tmp_path / "run", monitor=sn.Monitor()).result
+    assert not result.estimate_at_least
+    assert "or more" not in _estimate_lines(result)[0]
+    result.estimate_at_least = True
+    assert "or more" in _estimate_lines(sn.Result.from_json(result.to_json()))[0]

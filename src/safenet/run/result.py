@@ -102,6 +102,7 @@ class Result:
     reference_accuracy: float | None = None
     estimate: Any = None
     estimate_left: float | None = None  # the share of the residual that the estimate does not explain
+    estimate_at_least: bool = False  # it is a lower limit, "or more": too much of the residual is left
     estimate_since: float | None = None  # the time from which it counts, where data clash at the start
     residual: float | None = None
     parameters: int = 0

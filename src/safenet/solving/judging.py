@@ -72,6 +72,7 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         result.estimate_left = max(
             result.estimate_left or 0.0, 1.0
         )  # of so large a residual it explains nothing
+    result.estimate_at_least = estimate is not None and (result.estimate_left or 0.0) > ROUGH
     if missed and residual is not None and result.outcome != Outcome.GIVEN_UP:
         why = (
             "the error is not known, three grids are needed"

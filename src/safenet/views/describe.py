@@ -8,7 +8,6 @@ from typing import Any
 
 from ..inverse.posterior import Posterior
 from ..measure.scores import POOLED, l2re_text
-from ..measure.thresholds import ROUGH
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
 from ..problem.facts.structure import axis_kinds, named_frequencies
@@ -230,7 +229,7 @@ def _estimate_lines(result: Result) -> list[str]:
     if error is None:
         return []
     # What a correction leaves of the residual is rougher than the correction can be.
-    rough = (result.estimate_left or 0.0) > ROUGH
+    rough = result.estimate_at_least
     more, why = (" or more", "; part of the residual is too rough to be explained") if rough else ("", "")
     if result.solver == Posterior.name:
         return [f"  error           {_size(error)} (one standard deviation given the data, relative)"]
