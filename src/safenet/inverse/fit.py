@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError
 from ..fields.unknown import Unknown
 from ..measure.misfit import misfit, scales, unfitted
+from ..measure.thresholds import FAR, UNLIKELY
 from ..problem import Problem
 from ..problem.numbers import Curve
 from ..run.budget import Budget
@@ -40,6 +42,7 @@ from .thresholds import (
     FAR_OFF,
     FEW,
     FOLLOWED,
+    FOLLOWED_STEPS,
     LARGEST_STEP,
     MOST_STEPS,
     MOST_TRIALS,
@@ -96,6 +99,7 @@ class Fitting:
         self.record = PhaseRecord("Gauss–Newton")
         self.rough = len(inner.passes) > 1
         self.best: Modelled | None = None
+        self.first: Modelled | None = None  # at the start
         self.J = np.empty((0, self.count))
         self.searched = False  # the numbers are found, if not to the last digit
 
@@ -195,7 +199,7 @@ class Fitting:
                 f"The equations are not solved at the start, {listing}; start elsewhere."
             )
             return
-        self.best = start
+        self.best = self.first = start
         if self.names:
             self._search()
         self.searched = True
@@ -256,7 +260,7 @@ class Fitting:
             models = [model for z in starts if (model := self.solve(z, self.rough)) is not None]
             for model in sorted(models, key=self._misfit)[:FOLLOWED]:
                 self.best = model
-                self._descend(self.rough)
+                self._descend(self.rough, most=FOLLOWED_STEPS)
                 best = min(best, self.best, key=self._misfit)
         finally:
             self.best = best
@@ -300,10 +304,12 @@ class Fitting:
         parts = zip(self.best.gaps, scales(self.problem), strict=True)
         return max(float(np.sqrt(np.mean(gap**2))) / size for gap, size in parts)
 
-    def _descend(self, rough: bool, sensitive: bool = True, enough: float = CONVERGED) -> None:
+    def _descend(
+        self, rough: bool, sensitive: bool = True, enough: float = CONVERGED, most: int = MOST_STEPS
+    ) -> None:
         """Steps until one is not longer than `enough`, or nothing is gained; without `sensitive` J stays as it is."""
         damping = DAMPING if sensitive else 0.0
-        for _ in range(MOST_STEPS):
+        for _ in range(most):
             assert self.best is not None
             if sensitive:
                 self.sensitivities(self.best)
@@ -315,7 +321,7 @@ class Fitting:
                 why = "a further step changes nothing" if over else "no step lowers the misfit any further"
                 self.record.stop_reason = f"The misfit is least: {why}."
                 return
-        self.record.stop_reason = f"After {MOST_STEPS} steps the misfit still falls."
+        self.record.stop_reason = f"After {most} steps the misfit still falls."
         self.record.outcome = Ending.STALLED
 
     def _told(self) -> str:
@@ -371,4 +377,18 @@ class Fitting:
         model = np.concatenate([m.values for m in self.problem.measured]) + np.concatenate(self.best.gaps)
         known = all(m.sigma is not None for m in self.problem.measured)
         size = float(np.linalg.norm(weights * model))
-        return found_numbers(self.problem, self.best.z, weights[:, None] * self.J, r, size, known)
+        found = found_numbers(self.problem, self.best.z, weights[:, None] * self.J, r, size, known)
+        if not self._indifferent(r, weights[:, None] * self.J):
+            return found
+        said = "the start fits the data almost as well, though it is far away: they hardly determine what is sought"
+        return replace(found, warnings=(*found.warnings, said), free=True)
+
+    def _indifferent(self, r: Vector, J: Vector) -> bool:
+        """Whether the start is many standard errors away and chance alone explains that its misfit is larger."""
+        if self.first is None or self.best is None:
+            return False
+        noise = max(float(r @ r) / max(len(r) - self.count, 1), 1e-300)
+        first = self.residuals(self.first)
+        gained = (float(first @ first) - float(r @ r)) / noise
+        away = float(np.sum((J @ (self.best.z - self.first.z)) ** 2)) / noise
+        return bool(gained < scipy.stats.chi2.isf(UNLIKELY, self.count) < away / FAR)

@@ -22,6 +22,7 @@ FAR_OFF = (
     0.3  # ‖model − value‖/‖value‖ at the start above which a nonlinear fit begins with the beginning of time
 )
 ELSEWHERE, FOLLOWED = 12, 4  # starts for each number where the first led nowhere, and how many are followed
+FOLLOWED_STEPS = 10  # of each of these
 SCATTER = 2.0  # in z: they are up to seven times as large, or as small, as a number above 0
 BEGINNINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of time
 STRENGTHS = 10.0 ** np.arange(-14, 4.01, 0.25)  # of regularisation, relative to tr JᵀJ/tr K

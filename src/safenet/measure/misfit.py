@@ -93,8 +93,9 @@ def _noise(gap: np.ndarray) -> np.ndarray:
 def _units(measured: Measured, gap: np.ndarray) -> list[str]:
     """Where the model explains less than half of the values, and is of quite another size."""
     model = measured.values + gap
-    if float(gap @ gap) < float(measured.values @ measured.values) / 2:
-        return []
+    noise = 0.0 if measured.sigma is None else float(np.sum(np.square(measured.sigma) * np.ones(len(gap))))
+    if float(gap @ gap) < max(float(measured.values @ measured.values) / 2, 2 * noise):
+        return []  # most is explained, or all of it is noise
     if not np.any(np.abs(model) > ROUNDED**2 * np.abs(measured.values).max()):
         return [f"the solution is zero wherever {measured.name} was measured, and the values are not"]
     sizes = [(np.median(np.abs(a)), np.sqrt(np.mean(a**2))) for a in (measured.values, model)]
