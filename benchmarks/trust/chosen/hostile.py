@@ -39,8 +39,11 @@ def one(
     answer: Answer | None,
     why: str = "",
     unknowns: str = "u",
+    **more: Any,
 ) -> Trial:
-    return Trial(family, equations.split("; "), conditions.split("; "), domain, answer, tuple(unknowns), why)
+    return Trial(
+        family, equations.split("; "), conditions.split("; "), domain, answer, tuple(unknowns), why, **more
+    )
 
 
 TRIALS = [

@@ -7,28 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_bvp, solve_ivp
 
-from ..problems import Answer, Trial
+from .hostile import ENDS, LINE, SIDES, SQUARE, STRIP, one
 
-LINE, SQUARE, STRIP = {"x": (0, 1)}, {"x": (0, 1), "y": (0, 1)}, {"x": (0, 1), "t": (0, 1)}
 RING = {"x": (0, "2*pi"), "t": (0, 1)}
-ENDS = "u(0) = 0; u(1) = 0"
-SIDES = "u(0, t) = 0; u(1, t) = 0"
 ZERO = "u(0, y) = 0; u(1, y) = 0; u(x, 0) = 0; u(x, 1) = 0"
-
-
-def one(
-    family: str,
-    equations: str,
-    conditions: str,
-    domain: dict[str, tuple[Any, Any]],
-    answer: Answer | None,
-    why: str = "",
-    unknowns: str = "u",
-    **more: Any,
-) -> Trial:
-    return Trial(
-        family, equations.split("; "), conditions.split("; "), domain, answer, tuple(unknowns), why, **more
-    )
 
 
 def pulse(s: Any, center: float = 0.3137, width: float = 0.003) -> Any:

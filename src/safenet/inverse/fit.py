@@ -227,12 +227,12 @@ class Fitting:
 
     def _search(self) -> None:
         self._lead_in()
-        self._settle()
+        self._minimise()
         if self._unexplained():
             self._begin_elsewhere()
-            self._settle()
+            self._minimise()
 
-    def _settle(self) -> None:
+    def _minimise(self) -> None:
         """Down to a minimum, with the noise that the residuals show."""
         self._descend(self.rough)
         for _ in range(MOST_WEIGHTS):

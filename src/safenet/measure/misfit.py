@@ -93,7 +93,7 @@ def _noise(gap: np.ndarray) -> np.ndarray:
 def _units(measured: Measured, gap: np.ndarray) -> list[str]:
     """Where the model explains less than half of the values, and is of quite another size."""
     model = measured.values + gap
-    noise = 0.0 if measured.sigma is None else float(np.sum(np.square(measured.sigma) * np.ones(len(gap))))
+    noise = 0.0 if measured.sigma is None else float(np.sum(measured.sigma**2))
     if float(gap @ gap) < max(float(measured.values @ measured.values) / 2, 2 * noise):
         return []  # most is explained, or all of it is noise
     if not np.any(np.abs(model) > ROUNDED**2 * np.abs(measured.values).max()):

@@ -94,7 +94,7 @@ class TensorRows:
         self.coordinates = {a.symbol: m for a, m in zip(problem.axes, mesh, strict=True)}
         self._rates, vectors = np.linalg.eig(self.rate)
         self._stages, self._unstaged = vectors, np.linalg.inv(vectors)
-        self._owner = self._owners()
+        self._owner, self._constant = self._owners(), self._has_constant_coefficients()
         found = [
             [line.eigenvectors(self._terms(f, axis)) for axis, line in enumerate(self.lines[f])]
             for f in fields
@@ -303,8 +303,7 @@ class TensorRows:
         orders = {self.jets[symbol].orders: float(slope) for symbol, slope in formula.slopes.items()}
         return tuple(sorted((alpha[axis], c) for alpha, c in orders.items() if alpha[axis]))
 
-    @property
-    def _constant(self) -> bool:
+    def _has_constant_coefficients(self) -> bool:
         """Whether it is one equation Σ_i Σ_k c_ik ∂_i^k u = g with numbers c: the preconditioner is the inverse."""
         return len(self.equations) == 1 and all(
             slope.is_number and sum(map(bool, self.jets[symbol].orders)) <= 1

@@ -83,11 +83,7 @@ class Line:
 
     def diagonal(self, terms: Terms) -> bool:
         """Whether the eigenvectors of Σ c_k ∂^k are independent enough to solve with."""
-        order = max((k for k, _ in terms), default=0)
-        if self.basis.kind == "periodic" or order < 2:
-            return self.basis.kind == "periodic" or order == 0
-        vectors, inverse = _eigenvectors(self, terms)
-        return float(np.linalg.norm(vectors, 2) * np.linalg.norm(inverse, 2)) < DEPENDENT
+        return _diagonal(self, terms)
 
 
 # The same lines serve slab after slab.
@@ -117,6 +113,15 @@ def _eigenvectors(line: Line, terms: Terms) -> tuple[np.ndarray, np.ndarray]:
         return np.eye(line.count), np.eye(line.count)
     vectors = np.linalg.eig(sum(c * line.derivative(k) for k, c in terms))[1]
     return vectors, np.linalg.inv(vectors)
+
+
+@lru_cache(maxsize=64)
+def _diagonal(line: Line, terms: Terms) -> bool:
+    order = max((k for k, _ in terms), default=0)
+    if line.basis.kind == "periodic" or order < 2:
+        return line.basis.kind == "periodic" or order == 0
+    vectors, inverse = _eigenvectors(line, terms)
+    return float(np.linalg.norm(vectors, 2) * np.linalg.norm(inverse, 2)) < DEPENDENT
 
 
 def along(matrix: np.ndarray, array: np.ndarray, axis: int) -> np.ndarray:
