@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import jv
 
-from ..problems import Answer, Trial
+from ..problems import ENDS, LINE, SIDES, SQUARE, STRIP, one
 from .hostile_answers import (
     K,
     barenblatt,
@@ -25,26 +23,6 @@ from .hostile_answers import (
     van_der_pol,
     warmed,
 )
-
-LINE, SQUARE, STRIP = {"x": (0, 1)}, {"x": (0, 1), "y": (0, 1)}, {"x": (0, 1), "t": (0, 1)}
-ENDS = "u(0) = 0; u(1) = 0"
-SIDES = "u(0, t) = 0; u(1, t) = 0"
-
-
-def one(
-    family: str,
-    equations: str,
-    conditions: str,
-    domain: dict[str, tuple[Any, Any]],
-    answer: Answer | None,
-    why: str = "",
-    unknowns: str = "u",
-    **more: Any,
-) -> Trial:
-    return Trial(
-        family, equations.split("; "), conditions.split("; "), domain, answer, tuple(unknowns), why, **more
-    )
-
 
 TRIALS = [
     # ---- conditions on the wrong side, or too few in a way that no count shows

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy
 from scipy.optimize import least_squares
 
 from ..errors import SafeNetError, SafeNetWarning
 from ..measure.misfit import complaints, misfit, scales
-from ..measure.thresholds import UNLIKELY
 from ..problem import Problem
 from ..problem.data import Data, measured_of
 from ..problem.facts.posedness import twice
 from ..problem.relation import Axis
 from ..run.found import FoundNumber
-from .statistics import combination
-from .thresholds import EDGE, NOTHING, OWN, SAME, STARTS, STEP
+from .statistics import Seen, combination, seen_by, spread
+from .thresholds import EDGE, NOTHING, OWN, STARTS, STEP
 
 
 def read_off(problem: Problem, field: Any, data: Any, solved: float | None) -> dict[str, FoundNumber]:
@@ -61,10 +59,12 @@ class _Reading:
             [m.values / s for m, s in zip(self.twin.measured, self.sigma, strict=True)]
         )
         size = float(np.linalg.norm(model))
-        seen = _seen(J, max(NOTHING, self.solved) * size)
+        seen = seen_by(J, max(NOTHING, self.solved) * size)
         few = len(r) <= len(share) and not self.known
         errors = (
-            self.width * seen.per_sigma * np.hypot(_spread(r, len(share), self.known), self.solved * size)
+            self.width
+            * seen.per_sigma
+            * np.hypot(spread(r, max(len(r) - len(share), 1), self.known), self.solved * size)
         )
         values = np.clip(self.low + self.width * share, self.low, self.low + self.width)
         numbers = {
@@ -112,9 +112,7 @@ class _Reading:
             columns.append((above - below) / (ends[1, i] - ends[0, i]))
         return np.stack(columns, axis=1)
 
-    def _untold(
-        self, seen: _Seen, values: np.ndarray, errors: np.ndarray, few: bool, count: int
-    ) -> list[str]:
+    def _untold(self, seen: Seen, values: np.ndarray, errors: np.ndarray, few: bool, count: int) -> list[str]:
         """What the data do not tell about the parameters."""
         said = [
             f"the data do not depend on {name}, or less than the solution is wrong: its value is arbitrary, and it has "
@@ -182,38 +180,3 @@ def _sought(problem: Problem, data: list[Data]) -> list[Axis]:
             "leave out the column of the parameter that is to be found",
         )
     return missing
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What the sensitivities J show: one standard error of each share for σ = 1; which the data do not depend on
-    (`blind`); directions that they do not tell apart (`open_ones`); and `unseen`, all that have no error."""
-
-    per_sigma: np.ndarray
-    blind: np.ndarray
-    open_ones: list[np.ndarray]
-    unseen: np.ndarray
-
-
-def _seen(J: np.ndarray, nothing: float) -> _Seen:
-    """`nothing`: the length of a column of J that is no dependence."""
-    lengths = np.linalg.norm(J, axis=0)
-    blind = lengths <= nothing
-    scale = np.where(blind, np.inf, lengths)
-    _, singular, directions = np.linalg.svd(J / scale, full_matrices=len(J) < len(lengths))
-    kept = np.zeros(len(lengths), bool)
-    kept[: len(singular)] = singular > SAME
-    C = (directions[kept].T / singular[kept[: len(singular)]] ** 2) @ directions[kept]
-    hidden = [d for d in directions[~kept] if np.linalg.norm(d[~blind]) > 0.1]
-    unseen = blind | np.any([np.abs(d) > 0.1 for d in hidden], axis=0) if hidden else blind
-    per_sigma = np.sqrt(np.maximum(np.diag(C), 0)) / np.where(blind, 1, lengths)
-    return _Seen(per_sigma, blind, [d / scale for d in hidden], unseen)
-
-
-def _spread(r: np.ndarray, count: int, known: bool) -> float:
-    """σ of a residual: 1 where the noise is known, unless the residuals are larger than chance allows."""
-    freedom = max(len(r) - count, 1)
-    chi2 = float(r @ r)
-    if known and scipy.stats.chi2.sf(chi2, freedom) >= UNLIKELY:
-        return 1.0
-    return float(np.sqrt(chi2 / freedom))

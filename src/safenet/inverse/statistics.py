@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +14,36 @@ from ..measure.thresholds import UNLIKELY
 from ..problem import Problem
 from ..problem.numbers import Curve, Number
 from ..run.found import Found
-from .thresholds import AT_BOUND, ILL_POSED, LOOSE, NOTHING, SAME
+from .thresholds import AT_BOUND, ILL_POSED, INVOLVED, LOOSE, NOTHING, SAME
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the sensitivities J show: one standard error of each number for σ = 1; which the data do not depend on
+    (`blind`); directions that they do not tell apart (`open_ones`); and `unseen`, all that have no error. `C` is the
+    covariance of columns of length 1, without those directions."""
+
+    per_sigma: np.ndarray
+    blind: np.ndarray
+    open_ones: list[np.ndarray]
+    unseen: np.ndarray
+    C: np.ndarray
+
+
+def seen_by(J: np.ndarray, nothing: float) -> Seen:
+    """`nothing`: the length of a column of J that is no dependence."""
+    lengths = np.linalg.norm(J, axis=0)
+    blind = lengths <= nothing
+    scale = np.where(blind, np.inf, lengths)
+    columns = np.zeros((max(J.shape), len(lengths)))  # fewer values than numbers leave directions open, too
+    columns[: len(J)] = J / scale
+    _, singular, directions = np.linalg.svd(columns, full_matrices=False)
+    kept = singular > SAME
+    C = (directions[kept].T / singular[kept] ** 2) @ directions[kept]
+    hidden = [d for d in directions[~kept] if np.linalg.norm(d[~blind]) > INVOLVED]
+    unseen = blind | np.any([np.abs(d) > INVOLVED for d in hidden], axis=0) if hidden else blind
+    per_sigma = np.sqrt(np.maximum(np.diag(C), 0)) / np.where(blind, 1, lengths)
+    return Seen(per_sigma, blind, [d / scale for d in hidden], unseen, C)
 
 
 def found_numbers(
@@ -31,23 +61,15 @@ def found_numbers(
     names = tuple(problem.unknown)
     numbers = list(problem.unknown.values())
     values = {name: float(n.at(x, np)) for name, n, x in zip(names, numbers, z, strict=True)}
-    lengths = np.linalg.norm(J, axis=0)
-    blind = lengths <= NOTHING * size
-    columns = np.zeros((max(J.shape), len(z)))  # fewer values than numbers leave directions open, too
-    columns[: len(J)] = J / np.where(blind, np.inf, lengths)
-    _, singular, directions = np.linalg.svd(columns, full_matrices=False)
-    kept = singular > SAME
-    # C of the columns at length 1, without the directions that the data do not see.
-    C = (directions[kept].T / singular[kept] ** 2) @ directions[kept]
-    per_sigma = np.sqrt(np.maximum(np.diag(C), 0)) / np.where(blind, 1, lengths)
-    sd = per_sigma * _spread(r, len(z), known)
-    open_ones = [d for d, keep in zip(directions, kept, strict=True) if not keep and _weight(d, blind) > 0.1]
-    unseen = blind | np.any([np.abs(d) > 0.1 for d in open_ones], axis=0) if open_ones else blind
+    seen = seen_by(J, NOTHING * size)
+    sd = seen.per_sigma * spread(r, len(r) - len(z), known)
     few = len(r) <= len(z) and not known
     slopes = [float(abs(n.slope(x))) for n, x in zip(numbers, z, strict=True)]
-    errors = {name: None if unseen[i] or few else slopes[i] * float(sd[i]) for i, name in enumerate(names)}
+    errors = {
+        name: None if seen.unseen[i] or few else slopes[i] * float(sd[i]) for i, name in enumerate(names)
+    }
     # An error of the solution is the same at all points, as far as one knows: it does not average out.
-    shifts = {name: slopes[i] * float(per_sigma[i]) * size for i, name in enumerate(names)}
+    shifts = {name: slopes[i] * float(seen.per_sigma[i]) * size for i, name in enumerate(names)}
     bounded = {name: bound for name, n in problem.unknown.items() if (bound := _at_bound(n, values[name]))}
     said = [
         f"{name} is at its bound {bound}: the data ask for a value beyond it"
@@ -55,27 +77,30 @@ def found_numbers(
     ]
     said += [
         f"near {name} = {values[name]:.4g} the data do not depend on it; if they should, begin with another start"
-        for name, b in zip(names, blind, strict=True)
+        for name, b in zip(names, seen.blind, strict=True)
         if b and name not in bounded
     ]
     relative = [n.slope(x) / (v or 1.0) for n, x, v in zip(numbers, z, values.values(), strict=True)]
-    said += [combination(names, d / np.where(blind, np.inf, lengths) * relative) for d in open_ones]
+    said += [combination(names, d * relative) for d in seen.open_ones]
     said += [
         f"the data hardly determine {name}: its standard error is as large as its value"
         for i, name in enumerate(names)
-        if not unseen[i] and name not in bounded and sd[i] > LOOSE and sd[i] * slopes[i] > abs(values[name])
+        if not seen.unseen[i]
+        and name not in bounded
+        and sd[i] > LOOSE
+        and sd[i] * slopes[i] > abs(values[name])
     ]
-    if few and not unseen.any():
+    if few and not seen.unseen.any():
         said.append(
             f"{len(r)} values for {len(z)} unknown numbers: no standard errors; give sigma, or more data"
         )
-    scale = np.sqrt(np.maximum(np.diag(C), 1e-300))
+    scale = np.sqrt(np.maximum(np.diag(seen.C), 1e-300))
     correlations = {
-        f"{names[i]}, {names[j]}": float(C[i, j] / (scale[i] * scale[j]))
+        f"{names[i]}, {names[j]}": float(seen.C[i, j] / (scale[i] * scale[j]))
         for i, j in combinations(range(len(names)), 2)
-        if not (unseen[i] or unseen[j])
+        if not (seen.unseen[i] or seen.unseen[j])
     }
-    return Found(values, errors, correlations, tuple(said), bool(unseen.any() or bounded), shifts=shifts)
+    return Found(values, errors, correlations, tuple(said), bool(seen.unseen.any() or bounded), shifts=shifts)
 
 
 def _at_bound(number: Number, value: float) -> str:
@@ -155,20 +180,12 @@ def _recoverable(problem: Problem, name: str, curve: Curve, count: float, singul
     ]
 
 
-def _weight(direction: np.ndarray, blind: np.ndarray) -> float:
-    """How much of a direction is in numbers that the data do see."""
-    return float(np.linalg.norm(direction[~blind]))
-
-
-def _spread(r: np.ndarray, numbers: int, known: bool) -> float:
-    freedom = len(r) - numbers
+def spread(r: np.ndarray, freedom: int, known: bool) -> float:
+    """σ of a residual: 1 where the noise is known, unless the residuals are larger than chance allows."""
     chi2 = float(r @ r)
-    if freedom <= 0:
+    if freedom <= 0 or (known and scipy.stats.chi2.sf(chi2, freedom) >= UNLIKELY):
         return 1.0
-    inflated = float(np.sqrt(chi2 / freedom))
-    if known:
-        return inflated if scipy.stats.chi2.sf(chi2, freedom) < UNLIKELY else 1.0
-    return inflated
+    return float(np.sqrt(chi2 / freedom))
 
 
 def combination(names: tuple[str, ...], direction: np.ndarray) -> str:

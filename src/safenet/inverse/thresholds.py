@@ -10,6 +10,7 @@ BELOW_NOISE = 1e-3  # a step that changes the model by less than this share of t
 MOST_STEPS = 40
 MOST_TRIALS = 8  # shorter and shorter steps before a fit ends
 SAME = 1e-4  # singular value, of columns of length 1, below which the data do not tell directions apart
+INVOLVED = 0.1  # of a direction of length 1: a number with a larger share is in it
 NOTHING = 1e-6  # a sensitivity, relative to the model, that is the forward solver's own error
 AT_BOUND = 0.01  # of the start's distance from a bound: nearer, a number is at it
 FEW = 10  # values of one kind: fewer do not tell their own noise

@@ -16,8 +16,7 @@ from ..measure.points import on_condition
 from ..problem import Condition, Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.numbers import Curve
-from .statistics import combination
-from .thresholds import SAME
+from .statistics import combination, seen_by
 
 PLACES = 256  # at which ∂F/∂c is compared
 
@@ -31,10 +30,7 @@ def untold(problem: Problem, field: Any) -> list[str]:
     J = np.concatenate([_slopes(problem, field, relation, names) for relation in relations])
     if not np.isfinite(J).all():
         return []
-    lengths = np.linalg.norm(J, axis=0)
-    _, singular, directions = np.linalg.svd(J / np.where(lengths > 0, lengths, np.inf), full_matrices=False)
-    scale = np.where(lengths > 0, lengths, 1.0)
-    return [combination(names, d / scale) for s, d in zip(singular, directions, strict=True) if s < SAME]
+    return [combination(names, direction) for direction in seen_by(J, 0.0).open_ones]
 
 
 def _slopes(problem: Problem, field: Any, relation: Relation, names: tuple[str, ...]) -> np.ndarray:
