@@ -331,24 +331,3 @@ def kinked(rng: np.random.Generator) -> Trial:
         return bend(x) - (1 - x) * bend(0.0) - x * bend(1.0)
 
     return Trial("kinked", [f"u_xx = sign(x - {c!r})"], ["u(0) = 0", "u(1) = 0"], {"x": (0, 1)}, u)
-
-
-LINE, SQUARE, STRIP = {"x": (0, 1)}, {"x": (0, 1), "y": (0, 1)}, {"x": (0, 1), "t": (0, 1)}
-ENDS = "u(0) = 0; u(1) = 0"
-SIDES = "u(0, t) = 0; u(1, t) = 0"
-
-
-def one(
-    family: str,
-    equations: str,
-    conditions: str,
-    domain: dict[str, tuple[Any, Any]],
-    answer: Answer | None,
-    why: str = "",
-    unknowns: str = "u",
-    **more: Any,
-) -> Trial:
-    """A trial from equations and conditions that are separated by semicolons."""
-    return Trial(
-        family, equations.split("; "), conditions.split("; "), domain, answer, tuple(unknowns), why, **more
-    )

@@ -1,24 +1,10 @@
 """The page in a browser: it draws, sorts, filters, and asks for nothing from elsewhere."""
 
-import shutil
-
 import pytest
 from pages import page  # noqa: F401
 
+from browsing import browser  # noqa: F401
 from safenet.paper.judges import PROBLEMS
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed")
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`safenet ui` in a browser: type an equation, solve it, move the slider, download; bad input; two tabs; a phone."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import safenet as sn
+from browsing import CHROMIUM, browser  # noqa: F401
 from safenet.errors import SafeNetError
 from safenet.ui.statement import Statement, read, script
 
 SOURCE = Path(sn.__file__).parents[1]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HEAT = Statement(
     "heat", "u_t = u_xx/10", "u(0, t) = 0\nu(1, t) = 0\nu(x, 0) = sin(pi*x)", "x = [0, 1]\nt = [0, 1]"
 )
@@ -137,17 +136,6 @@ def served(tmp_path_factory):
     yield address, place
     server.terminate()
     server.wait(10)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed")
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 def opened(browser, address, width=1280):

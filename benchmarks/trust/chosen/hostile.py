@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import jv
 
-from ..problems import ENDS, LINE, SIDES, SQUARE, STRIP, one
 from .hostile_answers import (
     K,
     barenblatt,
@@ -23,6 +22,7 @@ from .hostile_answers import (
     van_der_pol,
     warmed,
 )
+from .stated import ENDS, LINE, SIDES, SQUARE, STRIP, one
 
 TRIALS = [
     # ---- conditions on the wrong side, or too few in a way that no count shows

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_bvp, solve_ivp
 
-from ..problems import ENDS, LINE, SIDES, SQUARE, STRIP, one
+from .stated import ENDS, LINE, SIDES, SQUARE, STRIP, one
 
 RING = {"x": (0, "2*pi"), "t": (0, 1)}
 ZERO = "u(0, y) = 0; u(1, y) = 0; u(x, 0) = 0; u(x, 1) = 0"
