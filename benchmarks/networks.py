@@ -3,13 +3,15 @@
 python -m benchmarks.networks STUDY OUT.jsonl [--workers 6] [--seconds 580] [--done ROWS.jsonl] [--cores 8-15]
 
     default     `sn.Train(seed=n)`, nothing else given: five seeds, the paper's nine problems and five others
-    methods     every method by the default schedule at a quarter of its steps, one seed; two of them on five others
+    methods     every method by the default schedule at a quarter of its steps; SAFE-NET and PINN on five others, too
     ablations   SAFE-NET without one of its parts, likewise
+    variants    SAFE-NET in other sizes, likewise: from these the default was chosen
     two-cores   `default`, one seed, on two cores of a CPU for each run
 
-Runs share a GPU (start `nvidia-cuda-mps-control -d` first); a plan has no clock in it, so sharing changes times and no
-errors. A run is a line of OUT with its error along the way, its own estimate, its residual on unseen points and its
-times. Runs that are in ROWS already are not done again; none is begun that would probably not end in time.
+Seeds of a case are one program. Cases share a GPU (start `nvidia-cuda-mps-control -d` first); a plan has no clock in it,
+so sharing changes times and no errors. A run is a line of OUT with its error along the way, its own estimate, its residual
+on unseen points and its times. Runs that are in ROWS already are not done again; none is begun that would probably not end
+in time.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ NINE = (
 OTHERS = ("convection-50", "wave-hard", "burgers-two", "cavity", "helmholtz")
 QUARTER = 0.25
 TWO_CORES_SECONDS = 270
-COMPARED = ("methods", "ablations")
+COMPARED = "compared"  # the study of all that run a quarter of the steps: a run belongs to several tables
 # Those of the paper and ours. RBA-PINN is narrower than in the paper's table (50), so that its dense matrix fits.
 METHODS: dict[str, dict[str, Any]] = {
     **{
@@ -44,56 +46,80 @@ METHODS: dict[str, dict[str, Any]] = {
     },
     **{"rba-pinn": {"width": 40}, "w-pinn": {}},
 }
+# Of three layers, which the default had when most of these were run.
+THREE = {"depth": 3}
 ABLATIONS: dict[str, dict[str, Any]] = {
-    "no features of the conditions": {"domain": False, "carriers": False, "seams": False},
-    "frozen frequencies": {"train_features": False},
-    "unit amplitudes": {"amplitudes": "unit"},
+    "all of it": THREE,
+    "no features of the conditions": {**THREE, "domain": False, "carriers": False, "seams": False},
+    "frozen frequencies": {**THREE, "train_features": False},
+    "unit amplitudes": {**THREE, "amplitudes": "unit"},
     "one layer": {"depth": 1},
-    "no normalisation": {"normalise": "none"},
-    "16 features": {"features": 16},
-    "256 features": {"features": 256},
-    "no Fourier products": {"features": 0, "degree": 0},
-    "no linear form": {"skip": False},
-    "the paper's frequencies": {"frequencies": "harmonic", "k": "L"},
+    "no normalisation": {**THREE, "normalise": "none"},
+    "16 features": {**THREE, "features": 16},
+    "256 features": {**THREE, "features": 256},
+    "no Fourier products": {**THREE, "features": 0, "degree": 0},
+    "no linear form": {**THREE, "skip": False},
+    "the paper's frequencies": {**THREE, "frequencies": "harmonic", "k": "L"},
 }
+VARIANTS: dict[str, dict[str, Any]] = {
+    "three layers of 32, 64 features": THREE,
+    "amplitudes 1/l instead of 1/l²": {**THREE, "amplitudes": "slow"},
+    "width 40": {**THREE, "width": 40},
+    "four layers: the default": {},
+    "four layers of 40, 32 features": {"features": 32, "width": 40, "depth": 4},
+}
+CHOSEN_ON = {"burgers": 3, "reaction": 3, "wave": 1, "heat2d": 1}  # problems and seeds
 
 
 def tasks(study: str) -> list[dict[str, Any]]:
-    """One for each run, in the order of what they tell."""
+    """One for each case, in the order of what they tell."""
+    runs: list[dict[str, Any]]
     if study == "default":
-        runs = [{"problem": p, "seed": s} for s in range(5) for p in (*NINE, *OTHERS)]
-        runs.sort(key=lambda run: (run["problem"] in OTHERS, run["seed"]))
+        runs = [{"problem": p, "seeds": range(5)} for p in (*NINE, *OTHERS)]
     elif study == "methods":
         runs = [
-            {"problem": p, "method": m, "options": METHODS[m], "scale": QUARTER}
+            {"problem": p, "method": m, "options": METHODS[m]}
             for m in METHODS
             for p in (NINE + OTHERS if m in ("safe-net", "pinn") else NINE)
         ]
     elif study == "ablations":
+        runs = [{"problem": p, "options": options} for options in ABLATIONS.values() for p in NINE]
+    elif study == "variants":
+        both = [("safe-net", options) for options in VARIANTS.values()] + [("pinn", {})]
         runs = [
-            {"problem": p, "options": options, "variant": name, "scale": QUARTER}
-            for name, options in ABLATIONS.items()
-            for p in NINE
+            {"problem": p, "method": m, "options": options, "seeds": range(seeds)}
+            for p, seeds in CHOSEN_ON.items()
+            for m, options in both
         ]
     elif study == "two-cores":
         runs = [{"problem": p, "budget": TWO_CORES_SECONDS} for p in reversed(NINE)]
     else:
-        raise SystemExit(f"there is no study {study!r}: default, methods, ablations, two-cores")
+        raise SystemExit(f"there is no study {study!r}: default, methods, ablations, variants, two-cores")
+    whole = study in ("default", "two-cores")
+    usual = {"study": study, "scale": 1.0} if whole else {"study": COMPARED, "scale": QUARTER}
     return [
-        {"study": study, "method": "safe-net", "seed": 0, "scale": 1.0, "options": {}, **run} for run in runs
+        {"method": "safe-net", "seeds": (0,), "options": {}, **usual, **run}
+        for run in runs
     ]
 
 
-def key(task: dict[str, Any]) -> str:
+def key(row: dict[str, Any]) -> str:
     """What makes a run another one."""
     names = ("study", "problem", "method", "seed", "scale", "options")
-    return json.dumps({name: task[name] for name in names}, sort_keys=True)
+    return json.dumps({name: row[name] for name in names}, sort_keys=True)
 
 
-def train(task: dict[str, Any]) -> dict[str, Any]:
-    """The row of one run."""
+def left(task: dict[str, Any], done: set[str], most: int) -> dict[str, Any]:
+    """The task with those of its seeds that are not done, of the first `most`."""
+    seeds = [seed for seed in task["seeds"] if seed < most and key(task | {"seed": seed}) not in done]
+    return task | {"seeds": seeds}
+
+
+def train(task: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each seed."""
     import safenet as sn
     from safenet.measure.scores import errors
+    from safenet.run.budget import Budget
     from safenet.run.progress import Monitor
     from safenet.solving import door
 
@@ -118,12 +144,22 @@ def train(task: dict[str, Any]) -> dict[str, Any]:
             if not self.rows or (done >= 1.3 * self.rows[-1][0] and now > self.rows[-1][1] + 4):
                 self.rows.append((done, round(now, 1), float(errors(problem, current()).l2re or -1)))
 
-    curve = Curve()
-    training = sn.Train(task["method"], seed=task["seed"], scale=task["scale"], **task["options"])
-    if task["study"] in COMPARED:  # by their errors: no time for estimates
-        solution = door.carry_out([door.Job(problem, training.plan(problem))], curve, estimate=False)[0]
-    else:
-        solution = sn.solve(problem, training, monitor=curve, budget=task.get("budget"))
+    seeds = task["seeds"]
+    plans = [
+        sn.Train(task["method"], seed=seed, scale=task["scale"], **task["options"]).plan(problem)
+        for seed in seeds
+    ]
+    jobs = [door.Job(problem, plan, watcher=Curve()) for plan in plans]
+    clock = Budget(task["budget"]) if "budget" in task else None
+    # Those of a comparison are told apart by their errors: no time for estimates.
+    solutions = door.carry_out(jobs, clock=clock, estimate=task["study"] != COMPARED)
+    return [
+        _row(task, problem, job, solution) | {"seed": seed, "together": len(seeds)}
+        for seed, job, solution in zip(seeds, jobs, solutions, strict=True)
+    ]
+
+
+def _row(task: dict[str, Any], problem: Any, job: Any, solution: Any) -> dict[str, Any]:
     result = solution.result.to_json()
     kept = (
         "l2re",
@@ -136,7 +172,8 @@ def train(task: dict[str, Any]) -> dict[str, Any]:
         "seconds",
     )
     more = ("wall_seconds", "outcome", "stop_reason", "reasons", "warnings", "device")
-    row = task | {name: result.get(name) for name in (*kept, *more)} | {"curve": curve.rows}
+    told = {name: value for name, value in task.items() if name != "seeds"}
+    row = told | {name: result.get(name) for name in (*kept, *more)} | {"curve": job.watcher.rows}
     row["phases"] = [[p.name, p.iterations, round(p.seconds, 1)] for p in solution.result.phases]
     if task["problem"] == "allen-cahn":
         row["l2re_after_start"] = _after_start(problem, solution)
@@ -168,14 +205,18 @@ def work(queue: Any, out: str, deadline: float, cores: list[int]) -> None:
         if deadline - began < longest:
             continue
         try:
-            row = train(task)
+            rows = train(task)
         except Exception as error:  # a failure is a row, too
-            row = task | {"outcome": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
-        row["process_seconds"] = round(time.monotonic() - began, 1)
-        longest = max(0.9 * longest, time.monotonic() - began)
-        with open(out, "a") as stream:
-            stream.write(json.dumps(row) + "\n")
-        print(row["problem"], row["method"], row.get("variant", ""), row["seed"], row.get("l2re"), flush=True)
+            failed = {"outcome": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
+            rows = [{**task, "seeds": None, "seed": seed, **failed} for seed in task["seeds"]]
+        spent = time.monotonic() - began
+        longest = max(0.9 * longest, spent)
+        about = {"process_seconds": round(spent, 1), "commit": os.environ.get("SAFENET_COMMIT", "")}
+        about["date"] = time.strftime("%Y-%m-%d")
+        for row in rows:
+            with open(out, "a") as stream:
+                stream.write(json.dumps(row | about) + "\n")
+            print(*(row.get(name) for name in ("problem", "method", "options", "seed", "l2re")), flush=True)
 
 
 def main() -> None:
@@ -198,9 +239,9 @@ def main() -> None:
     context = mp.get_context("spawn")
     queue: Any = context.Queue()
     asked = [t for study in given.studies.split(",") for t in tasks(study)]
-    left = [t for t in asked if key(t) not in done and t["seed"] < given.seeds]
+    open_ = [task for each in asked if (task := left(each, done, given.seeds))["seeds"]]
     part, parts = map(int, given.part.split("/"))
-    for task in left[part - 1 :: parts]:
+    for task in open_[part - 1 :: parts]:
         queue.put(task)
     pairs = [
         [first + 2 * i, first + 2 * i + 1] if last >= first + 2 * i + 1 else [] for i in range(given.workers)

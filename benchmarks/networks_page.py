@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .networks import ABLATIONS, METHODS, NINE, OTHERS
+from .networks import ABLATIONS, CHOSEN_ON, COMPARED, METHODS, NINE, OTHERS, VARIANTS
 
 ROOT = Path(__file__).parents[1]
 PAGE, ROWS = ROOT / "docs" / "networks.md", ROOT / "results" / "networks.jsonl"
@@ -75,9 +75,14 @@ def two_cores() -> str:
     return "\n".join(lines)
 
 
-def _line(label: str, mine: dict[str, dict[str, Any]], problems: tuple[str, ...]) -> str:
-    errors = [_said(error(mine[p])) if p in mine else "–" for p in problems]
-    return f"| {label} | {' | '.join(errors)} |"
+def _line(label: str, mine: list[dict[str, Any]], problems: tuple[str, ...]) -> str:
+    """The medians over seeds, with their number where that is more than one."""
+    cells = []
+    for problem in problems:
+        errors = [e for row in mine if row["problem"] == problem and (e := error(row)) is not None]
+        many = f" ({len(errors)})" if len(errors) > 1 else ""
+        cells.append(_said(median(errors) if errors else None) + many)
+    return f"| {label} | {' | '.join(cells)} |"
 
 
 def _head(label: str, problems: tuple[str, ...]) -> list[str]:
@@ -85,38 +90,38 @@ def _head(label: str, problems: tuple[str, ...]) -> list[str]:
     return [f"| {label} | " + " | ".join(NAMES.get(p, p) for p in problems) + " |", "|---" * columns + "|"]
 
 
+def _compared(method: str, options: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in rows(COMPARED) if row["method"] == method and row["options"] == options]
+
+
 def methods() -> str:
-    own = [row for row in rows("methods") if row["problem"] in NINE]
     lines = _head("method | parameters | optimiser", NINE)
-    for name in METHODS:
-        mine = {
-            row["problem"]: row for row in own if row["method"] == name and row["options"] == METHODS[name]
-        }
+    for name, options in METHODS.items():
+        mine = [row for row in _compared(name, options) if row["problem"] in NINE]
         if not mine:
             continue
-        sizes = [row["parameters"] for row in mine.values()]
-        dense = all("too many" not in row["reasons"][0] for row in mine.values())
+        sizes = [row["parameters"] for row in mine]
+        dense = all("too many" not in row["reasons"][0] for row in mine)
         label = f"{name} | {min(sizes):,} … {max(sizes):,} | {'SSBroyden' if dense else 'L-BFGS'}"
         lines.append(_line(label, mine, NINE))
     return "\n".join(lines)
 
 
 def others() -> str:
-    lines = _head("method", OTHERS)
-    for name in ("safe-net", "pinn"):
-        mine = {row["problem"]: row for row in rows("methods") if row["method"] == name}
-        lines.append(_line(name, mine, OTHERS))
-    return "\n".join(lines)
+    both = [_line(name, _compared(name, {}), OTHERS) for name in ("safe-net", "pinn")]
+    return "\n".join([*_head("method", OTHERS), *both])
+
+
+def variants() -> str:
+    problems = tuple(CHOSEN_ON)
+    lines = [_line(name, _compared("safe-net", options), problems) for name, options in VARIANTS.items()]
+    return "\n".join([*_head("SAFE-NET", problems), *lines, _line("plain network", _compared("pinn", {}), problems)])
 
 
 def ablations() -> str:
-    whole = {row["problem"]: row for row in rows("methods") if row["method"] == "safe-net"}
-    lines = [*_head("SAFE-NET with", NINE), _line("all of it", whole, NINE)]
-    for name in ABLATIONS:
-        mine = {row["problem"]: row for row in rows("ablations") if row["variant"] == name}
-        if mine:
-            lines.append(_line(name, mine, NINE))
-    return "\n".join(lines)
+    found = {name: _compared("safe-net", options) for name, options in ABLATIONS.items()}
+    lines = [_line(name, mine, NINE) for name, mine in found.items() if mine]
+    return "\n".join([*_head("SAFE-NET with", NINE), *lines])
 
 
 TABLES = {
@@ -124,6 +129,7 @@ TABLES = {
     "two-cores": two_cores,
     "methods": methods,
     "others": others,
+    "variants": variants,
     "ablations": ablations,
 }
 

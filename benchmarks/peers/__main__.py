@@ -75,7 +75,7 @@ class Study:
 
     def measure_floor(self) -> None:
         """The lowest floors seen: whatever else the machine does can only raise them."""
-        command = [sys.executable, str(HERE.parent / "floor.py")]
+        command = [sys.executable, str(HERE.parent / "loop" / "floor.py")]
         new = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
         old = self.found.get("floors", {})
         self.found["floors"] = {

@@ -28,7 +28,7 @@ from .sincos import sin_cos
 
 MOST = 3  # axes: with more, products of all of them would be 2^d for each frequency set
 FREQUENCIES = ("harmonic", "gaussian", "uniform", "box")
-AMPLITUDES = ("unit", "gaussian", "uniform", "xavier", "decay")
+AMPLITUDES = ("unit", "gaussian", "uniform", "xavier", "decay", "slow")
 LENGTHS = ("auto", "1", "L", "axis")
 
 
@@ -255,8 +255,8 @@ def _products(
     elif amplitudes == "xavier":  # U(−√(6/n), √(6/n)), n inputs
         bound = math.sqrt(6 / axes)
         amplitude = jax.random.uniform(amplitude_key, shape, dtype, -bound, bound)
-    else:  # ℓ⁻²: the spectrum of a smooth function, so that no high mode dominates the first residual
-        decay = np.max(index, axis=1) ** -2.0
+    else:  # ℓ⁻²: the spectrum of a smooth function, so that no high mode dominates the first residual; `slow` is ℓ⁻¹
+        decay = np.max(index, axis=1) ** (-1.0 if amplitudes == "slow" else -2.0)
         amplitude = jnp.asarray(np.repeat(decay[:, None], shape[1], axis=1), dtype)
     return FourierProducts(jnp.asarray(omega, dtype), amplitude, origin)
 

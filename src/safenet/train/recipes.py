@@ -102,7 +102,7 @@ SMALL = replace(
     RECIPES["default"],
     phases=(Adam(1_000), SSBroyden(20_000, resample=500)),
     sparing=(Adam(1_000), LBFGS(20_000)),
-    network={**TRAINED_DENSELY, "features": 32, "width": 20},
+    network={**TRAINED_DENSELY, "features": 32, "width": 20, "depth": 3},
     interior=4_000,
     condition=200,
 )

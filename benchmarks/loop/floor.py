@@ -1,6 +1,6 @@
 """What the hardware needs for one Adam iteration at least: products, transcendental functions, bytes.
 
-    python benchmarks/floor.py
+    python benchmarks/loop/floor.py
 
 The wave equation on 20,000 points and 2,000 for each of its four conditions. A layer's jets (u, u_x, u_t, u_tt − 4u_xx
 inside, fewer on the conditions) are multiplied by its matrix, and twice more on the way back; its values pass through
