@@ -8,10 +8,10 @@ python -m benchmarks.networks STUDY OUT.jsonl [--workers 6] [--seconds 580] [--d
     variants    SAFE-NET in other sizes, likewise: from these the default was chosen
     two-cores   `default`, one seed, on two cores of a CPU for each run
 
-Seeds of a case are one program. Cases share a GPU (start `nvidia-cuda-mps-control -d` first); a plan has no clock in it,
-so sharing changes times and no errors. A run is a line of OUT with its error along the way, its own estimate, its residual
-on unseen points and its times. Runs that are in ROWS already are not done again; none is begun that would probably not end
-in time.
+Seeds of a case are one program. Cases share a GPU (start `nvidia-cuda-mps-control -d` first); a plan has no clock in
+it, so sharing changes times and no errors. A run is a line of OUT with its error along the way, its own estimate, its
+residual on unseen points and its times. Runs that are in ROWS already are not done again; none is begun that would
+probably not end in time.
 """
 
 from __future__ import annotations
@@ -97,10 +97,7 @@ def tasks(study: str) -> list[dict[str, Any]]:
         raise SystemExit(f"there is no study {study!r}: default, methods, ablations, variants, two-cores")
     whole = study in ("default", "two-cores")
     usual = {"study": study, "scale": 1.0} if whole else {"study": COMPARED, "scale": QUARTER}
-    return [
-        {"method": "safe-net", "seeds": (0,), "options": {}, **usual, **run}
-        for run in runs
-    ]
+    return [{"method": "safe-net", "seeds": (0,), "options": {}, **usual, **run} for run in runs]
 
 
 def key(row: dict[str, Any]) -> str:
@@ -230,6 +227,7 @@ def main() -> None:
     parser.add_argument("--done", default="")
     parser.add_argument("--cores", default="", help="e.g. 8-15: two for each worker")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--problems", default="", help="e.g. wave,burgers: these alone, in this order")
     parser.add_argument("--part", default="1/1", help="e.g. 2/3: the second third of the runs")
     given = parser.parse_args()
     deadline = time.monotonic() + given.seconds
@@ -239,6 +237,9 @@ def main() -> None:
     context = mp.get_context("spawn")
     queue: Any = context.Queue()
     asked = [t for study in given.studies.split(",") for t in tasks(study)]
+    if given.problems:
+        names = given.problems.split(",")
+        asked = sorted((t for t in asked if t["problem"] in names), key=lambda t: names.index(t["problem"]))
     open_ = [task for each in asked if (task := left(each, done, given.seeds))["seeds"]]
     part, parts = map(int, given.part.split("/"))
     for task in open_[part - 1 :: parts]:

@@ -115,7 +115,9 @@ def others() -> str:
 def variants() -> str:
     problems = tuple(CHOSEN_ON)
     lines = [_line(name, _compared("safe-net", options), problems) for name, options in VARIANTS.items()]
-    return "\n".join([*_head("SAFE-NET", problems), *lines, _line("plain network", _compared("pinn", {}), problems)])
+    return "\n".join(
+        [*_head("SAFE-NET", problems), *lines, _line("plain network", _compared("pinn", {}), problems)]
+    )
 
 
 def ablations() -> str:
