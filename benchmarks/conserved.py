@@ -6,7 +6,7 @@ The same plan with and without, so that the difference is the term's. Integrals 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -83,10 +83,9 @@ def cases() -> dict[str, list[Balance]]:
     }
 
 
-def study() -> dict[str, Any]:
-    found = {}
+def study() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, balances in cases().items():
-        found[f"{name}: of the direct solution"] = {"missed": max(one.missed() for one in balances)}
+        yield f"{name}: of the direct solution", {"missed": max(one.missed() for one in balances)}
         for kind, terms in (("without", []), ("with", [(WEIGHT, one) for one in balances])):
             results = [
                 sn.solve(
@@ -96,10 +95,11 @@ def study() -> dict[str, Any]:
                 ).result
                 for seed in SEEDS
             ]
-            found[f"{name}: {kind}"] = {
-                "l2re": statistics.median(result.l2re for result in results),
-                "seeds": len(SEEDS),
-                "seconds": round(statistics.median(result.seconds for result in results), 1),
-            }
-            print(name, kind, found, flush=True)
-    return found
+            yield (
+                f"{name}: {kind}",
+                {
+                    "l2re": statistics.median(result.l2re for result in results),
+                    "seeds": len(SEEDS),
+                    "steps": max(result.iterations for result in results),
+                },
+            )
