@@ -22,7 +22,7 @@ def _kept(entries: Sequence[Entry]) -> str:
         "The paper proposes SAFE-NET, a small neural network that is given sines and cosines of the coordinates, and "
         "says that it solves differential equations more accurately, with fewer parameters and in less time than "
         f"seven other networks. We repeated its experiments at full size. Of its {len(entries)} claims, {len(kept)} "
-        f"{_are(kept)} reproduced{_named(kept)}, and {len(partly)} in part{_named(partly)}."
+        f"{_are(kept)} reproduced{_named(kept)}, and {len(partly)} in part{_named(partly, 1)}."
     )
 
 
@@ -45,11 +45,11 @@ def _reading(entries: Sequence[Entry]) -> str:
     if entry is None or not (entry.finding.ours or entry.otherwise.ours):
         return ""
     return (
-        "These verdicts are for one reading of the paper, which leaves open at which frequencies the sines and cosines "
-        "start; the errors depend on them. We take multiples of π/L, where L is the length of the domain (k = L). We "
-        "compared SAFE-NET's error on each problem with the printed one, by the paper's main training schedule: "
-        f"{entry.finding.ours or 'not measured'}, where as printed means within a factor of {SAME:g}. With multiples "
-        f"of π on problems whose boundary values are not zero (k = 1): {entry.otherwise.ours or 'the same'}."
+        "The verdicts hold for one reading of the paper. It leaves open at which frequencies the sines and cosines "
+        "start, and the errors depend on that. SAFE-NET's errors by the main training schedule, as printed if within a "
+        f"factor of {SAME:g}: with multiples of π/L, where L is the length of the domain (k = L, our reading), "
+        f"{entry.finding.ours or 'not measured'}; with multiples of π on problems whose boundary values are not zero "
+        f"(k = 1), {entry.otherwise.ours or 'the same'}."
     )
 
 
@@ -61,9 +61,9 @@ def _are(entries: Sequence[Entry]) -> str:
     return "is" if len(entries) == 1 else "are"
 
 
-def _named(entries: Sequence[Entry]) -> str:
+def _named(entries: Sequence[Entry], count: int = NAMED) -> str:
     """(for example that this; that that)"""
     if not entries:
         return ""
-    names = "; ".join(f"that {entry.short}" for entry in entries[:NAMED])
-    return f" (for example {names})" if len(entries) > NAMED else f" ({names})"
+    names = "; ".join(f"that {entry.short}" for entry in entries[:count])
+    return f" (for example {names})" if len(entries) > count else f" ({names})"
