@@ -12,6 +12,7 @@ from safenet.paper import Evidence, ledger, read
 from safenet.paper.ablations import lambda_max
 from safenet.paper.evidence import PAPER, PRINTED_K, Look, View, staged
 from safenet.paper.judges import BASELINES, OURS, PROBLEMS
+from safenet.paper.panels import figures
 from safenet.paper.text import said
 from safenet.paper.verdicts import NOT, PARTLY, REPRODUCED, TOO_FEW, UNMEASURED, Finding
 from safenet.report.results import Scale
@@ -264,10 +265,15 @@ def test_stores_exports_and_spectra_are_read_together(tmp_path):
         b.add([first, second])
         export(b, tmp_path / "b.jsonl")
     run = {"problem": "wave", "method": "pinn", "iterations": 3000, "hessian": {"lambda_max": 7.0}}
+    run["gauss-newton"] = {"decades": {"0": [3, 0], "2": [1, 0]}}
     (tmp_path / "spectra.json").write_text(json.dumps({"runs": {"x": run}}))
     results = read([tmp_path / "a", tmp_path / "b.jsonl", tmp_path / "spectra.json"])
     assert sorted(found.method for found in results.rows) == ["pinn", "rff"]
     assert results.looks == (Look("wave", "pinn", staged(PAPER, 0.03), 7.0),)
+    (density,) = (figure for figure in figures(results) if figure.name == "density")
+    assert density.panels[0].title == "Wave, after 3,000 iterations of Adam, JᵀJ"
+    (trace,) = density.panels[0].data  # none is negative
+    assert trace["y"] == [0.75, 0.25]
     (tmp_path / "wrong.json").write_text("{}")
     with pytest.raises(SafeNetError, match="holds no spectra"):
         read([tmp_path / "wrong.json"])

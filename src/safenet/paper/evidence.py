@@ -39,7 +39,10 @@ EARLY = 0.03  # of them
 
 @dataclass(frozen=True)
 class Look:
-    """λ_max of the loss's Hessian after Adam at some scale; `density`: log₁₀|λ|, ρ₊, ρ₋ where it is known."""
+    """λ_max of the loss's Hessian after Adam at some scale; `density`: log₁₀|λ|, ρ₊, ρ₋ where it is known.
+
+    `squares` is that of JᵀJ, the part of the Hessian that remains where the residuals vanish, above rounding.
+    """
 
     problem: str
     method: str
@@ -47,6 +50,7 @@ class Look:
     lambda_max: float
     density: np.ndarray | None = field(default=None, compare=False)
     k: str = ""  # the rule of its frequencies, where it is not today's
+    squares: np.ndarray | None = field(default=None, compare=False)
 
     @property
     def near_one(self) -> float | None:
@@ -235,9 +239,9 @@ def read(sources: Sequence[str | Path]) -> Evidence:
     return Evidence(rows, folders, looks)
 
 
-def _decades(hessian: Mapping[str, Any]) -> np.ndarray | None:
+def _decades(spectrum: Mapping[str, Any]) -> np.ndarray | None:
     """Eigenvalues counted by decades, {decade: [positive, negative]}, as a density at the middle of each."""
-    counts = {int(decade): both for decade, both in hessian.get("decades", {}).items()}
+    counts = {int(decade): both for decade, both in spectrum.get("decades", {}).items()}
     if not counts:
         return None
     table = np.array([[decade + 0.5, *counts[decade]] for decade in sorted(counts)])
@@ -257,6 +261,7 @@ def _looks(path: Path) -> list[Look]:
                 float(run["hessian"]["lambda_max"]),
                 _decades(run["hessian"]),
                 run.get("k", ""),
+                _decades(run.get("gauss-newton", {})),
             )
             for run in runs
         ]
