@@ -21,7 +21,7 @@ def _kept(entries: Sequence[Entry]) -> str:
     return (
         "The paper proposes SAFE-NET, a small neural network that is given sines and cosines of the coordinates, and "
         "says that it solves differential equations more accurately, with fewer parameters and in less time than "
-        f"seven other networks. We repeated its experiments at full size. Of its {len(entries)} claims, {len(kept)} "
+        f"seven other networks. We repeat its experiments at full size. Of its {len(entries)} claims, {len(kept)} "
         f"{_are(kept)} reproduced{_named(kept)}, and {len(partly)} in part{_named(partly, 1)}."
     )
 

@@ -30,7 +30,7 @@ def said(entry: Entry) -> str:
 
 
 def _alone(finding: Finding) -> str:
-    """Where single seeds say otherwise: ; seed by seed: not reproduced 3 times, partly 2 times"""
+    """; by single seeds not reproduced 3 of 5, partly 2 of 5"""
     counts = Counter(finding.alone)
     if set(counts) <= {finding.verdict}:
         return ""
