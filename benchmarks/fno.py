@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import equinox as eqx
@@ -140,32 +141,25 @@ def trained(u: Array, end: Array, epochs: int, key: Array) -> Operator:
     return operator
 
 
-def study() -> dict[str, Any]:
+def study() -> Iterator[tuple[str, dict[str, Any]]]:
     """Trained at each resolution, tested at it; the one trained on the coarsest also on the finest grid."""
     began = time.monotonic()
     start = initial(TRAINED + TESTED, jax.random.key(0))
     end = solved(start, STEPS)
     finer = solved(start[:8], 2 * STEPS)
-    found: dict[str, Any] = {
-        "data": {
-            "seconds": round(time.monotonic() - began, 1),
-            "error": float(jnp.linalg.norm(finer - end[:8]) / jnp.linalg.norm(finer)),
-            "epochs": EPOCHS,
-        }
-    }
+    error = float(jnp.linalg.norm(finer - end[:8]) / jnp.linalg.norm(finer))
+    yield (
+        "FNO, its data",
+        {"samples": len(start), "error": error, "seconds": round(time.monotonic() - began, 1)},
+    )
     for size in RESOLUTIONS if jax.default_backend() != "cpu" else RESOLUTIONS[:1]:
         u, v = (jnp.asarray(values[:, :: GRID // size], jnp.float32) for values in (start, end))
         began = time.monotonic()
         operator = trained(u[:TRAINED], v[:TRAINED], EPOCHS, jax.random.key(1))
         error = float(relative(operator, u[TRAINED:], v[TRAINED:]))
         count = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(operator, eqx.is_array)))
-        found[f"s = {size}"] = {
-            "error": error,
-            "parameters": count,
-            "seconds": round(time.monotonic() - began, 1),
-        }
+        told = {"error": error, "epochs": EPOCHS, "parameters": count}
+        yield f"FNO, s = {size}", {**told, "seconds": round(time.monotonic() - began, 1)}
         if size == RESOLUTIONS[0]:
             fine = (jnp.asarray(values[TRAINED:], jnp.float32) for values in (start, end))
-            found[f"trained on {size}, tested on {GRID}"] = {"error": float(relative(operator, *fine))}
-        print(found, flush=True)
-    return found
+            yield f"FNO, trained on {size}, tested on {GRID}", {"error": float(relative(operator, *fine))}

@@ -50,14 +50,15 @@ def named() -> str:
     lines = []
     for study in json.loads(NAMED.read_text("utf-8")).values():
         for case, numbers in study["lines"].items():
-            told = "; ".join(
-                f"{key} {value:.1e}"
-                if isinstance(value, float) and "seconds" not in key
-                else f"{key} {value}"
-                for key, value in numbers.items()
-            )
+            told = "; ".join(f"{key} {_number(key, value)}" for key, value in numbers.items())
             lines.append((case, told.replace("_", " "), f"`{study['command']}`, {study['device']}"))
     return pipes(("case", "measured", "by"), lines) + "\n"
+
+
+def _number(key: str, value: float | str) -> str:
+    if isinstance(value, float) and "seconds" not in key:
+        return short(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def readme(entries: list[Entry]) -> str:

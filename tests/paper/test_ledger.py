@@ -171,7 +171,7 @@ def test_the_printed_ablations_reproduce_what_is_said_about_them():
         found = judged(list(printed(label)), name)
         assert found.verdict == REPRODUCED, (name, found.ours)
     said = judged(list(printed("activation_ablation")), "tanh").ours
-    assert said == "tanh is best on 8 of 8; ReLU diverges on 4, sine on 2"
+    assert said == "tanh is best on 8 of 8; ReLU fails on 4, sine on 2"
 
 
 # ---- rows that are made for one claim

@@ -42,6 +42,17 @@ def test_the_energy_of_waves_is_conserved_and_that_of_damped_ones_is_not():
     assert lost[-1] == pytest.approx(np.exp(-1.0) - 1, abs=0.02)
 
 
+def test_what_is_dissipated_is_integrated_to_rounding():
+    """u = e^(−νπt) sin πx loses ∫∫ (ν/π) u_x² of its energy."""
+    (energy,) = conserved.cases()["burgers nu=0.1, energy"]
+
+    def decaying(point):
+        x, t = point
+        return jnp.array([jnp.exp(-0.1 * jnp.pi * t) * jnp.sin(jnp.pi * x)])
+
+    assert np.abs(energy(decaying)).max() < 1e-12
+
+
 @pytest.mark.slow
 def test_the_operator_learns_and_is_the_same_on_every_grid():
     u = fno.initial(40, jax.random.key(2))[:, ::16]

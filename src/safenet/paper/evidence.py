@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import library
-from ..bench.store import Row
+from ..bench.store import FAILED, Row
 from ..errors import SafeNetError
 from ..networks.methods import METHODS, settled
 from ..report.results import (
@@ -39,7 +39,10 @@ EARLY = 0.03  # of them
 
 @dataclass(frozen=True)
 class Look:
-    """λ_max of the loss's Hessian after Adam at some scale; `density`: log₁₀|λ|, ρ₊, ρ₋ where it is known."""
+    """λ_max of the loss's Hessian after Adam at some scale; `density`: log₁₀|λ|, ρ₊, ρ₋ where it is known.
+
+    `squares` is that of JᵀJ, the part of the Hessian that remains where the residuals vanish, above rounding.
+    """
 
     problem: str
     method: str
@@ -47,6 +50,7 @@ class Look:
     lambda_max: float
     density: np.ndarray | None = field(default=None, compare=False)
     k: str = ""  # the rule of its frequencies, where it is not today's
+    squares: np.ndarray | None = field(default=None, compare=False)
 
     @property
     def near_one(self) -> float | None:
@@ -143,13 +147,17 @@ class View:
     results: Evidence
     scale: Scale
     k: str = ""  # another reading of the printed network's frequencies
+    seed: int | None = None  # this one alone, in cells that have it
     seeds: list[int] = field(default_factory=list, compare=False)  # of each cell that was asked for
 
     def rows(self, problem: str, method: str, recipe: str, **options: Any) -> list[Row]:
         if k := self._k_of(problem, method):
             options = {"k": k, **options}
         key = (*configuration_key(problem, method, recipe, options), self.scale)
-        return sorted(self.results.groups.get(key, ()), key=lambda row: row.seed)
+        rows = sorted(self.results.groups.get(key, ()), key=lambda row: row.seed)
+        if counted := sum(row.outcome != FAILED for row in rows):
+            self.seeds.append(counted)
+        return [row for row in rows if row.seed == self.seed] or rows
 
     def _k_of(self, problem: str, method: str) -> str:
         """This view's k, where it makes another network."""
@@ -158,11 +166,13 @@ class View:
     def looks(self, problem: str, share: float = 1.0) -> list[Look]:
         """At the Hessian after this share of schedule 4."""
         scale = staged(self.scale, share)
-        return [
+        found = [
             look
             for look in self.results.looks
             if (look.problem, look.scale, look.k) == (problem, scale, self._k_of(problem, look.method))
         ]
+        self.seeds.extend(Counter(look.method for look in found).values())
+        return found
 
     def all(self) -> list[Row]:
         """Every row at this scale, whatever its options."""
@@ -170,9 +180,7 @@ class View:
 
     def error(self, problem: str, method: str, recipe: str, **options: Any) -> Summary | None:
         """Relative L² errors of the seeds; None without a row that gave one."""
-        found = errors(self.rows(problem, method, recipe, **options))
-        self.seeds.extend([] if found is None else [found.seeds])
-        return found
+        return errors(self.rows(problem, method, recipe, **options))
 
     def median(self, problem: str, method: str, recipe: str, **options: Any) -> float | None:
         summary = self.error(problem, method, recipe, **options)
@@ -231,9 +239,9 @@ def read(sources: Sequence[str | Path]) -> Evidence:
     return Evidence(rows, folders, looks)
 
 
-def _decades(hessian: Mapping[str, Any]) -> np.ndarray | None:
+def _decades(spectrum: Mapping[str, Any]) -> np.ndarray | None:
     """Eigenvalues counted by decades, {decade: [positive, negative]}, as a density at the middle of each."""
-    counts = {int(decade): both for decade, both in hessian.get("decades", {}).items()}
+    counts = {int(decade): both for decade, both in spectrum.get("decades", {}).items()}
     if not counts:
         return None
     table = np.array([[decade + 0.5, *counts[decade]] for decade in sorted(counts)])
@@ -253,6 +261,7 @@ def _looks(path: Path) -> list[Look]:
                 float(run["hessian"]["lambda_max"]),
                 _decades(run["hessian"]),
                 run.get("k", ""),
+                _decades(run.get("gauss-newton", {})),
             )
             for run in runs
         ]

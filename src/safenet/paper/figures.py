@@ -119,16 +119,17 @@ TOP_THREE = (
 
 
 def top_three(results: Evidence) -> Figure:
+    """Of those measured, ours among them; with fewer than three there is no such panel."""
     name, title = "top-three", "The three best"
     view = results.best([(p, m, r, {}) for p, r in TOP_THREE for m in EVERYONE])
     panels = []
     for problem, recipe in TOP_THREE if view else ():
         assert view is not None
-        found = {m: view.median(problem, m, recipe) for m in EVERYONE}
-        best = sorted((m for m, error in found.items() if error is not None), key=lambda m: found[m] or 0)[:3]
-        data = _curves(view, problem, recipe, best)
+        found = {m: e for m in EVERYONE if (e := view.median(problem, m, recipe)) is not None}
+        data = _curves(view, problem, recipe, sorted(found, key=lambda m: found[m])[:3])
         if len(data) == 3:
             heading = f"{names.problem(problem)}, {names.schedule(recipe).lower()}"
+            heading += f", of {len(found)} methods" if len(found) < len(EVERYONE) else ""
             panels.append(Panel(heading, data, axes(ITERATION, ERROR, log_y=True)))
     if view is None or not panels:
         return Figure(name, title, "", missing=f"{bench('paper-schedule-2')} && {bench('paper-schedule-3')}")

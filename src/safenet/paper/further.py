@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from .. import library
+from ..report.words import factor
 from .evidence import EARLY, OURS, View
 from .judges import BASELINES, PLAIN, PROBLEMS, judge, medians, rank
 from .names import method as named
@@ -231,7 +232,7 @@ def _rff(claim: Claim, view: View) -> Finding:
     nearest = min(PLAIN, key=lambda name: abs(math.log(known.get(name, math.inf) / known["rff"])))
     over, behind = known["rff"] / known[nearest], known["rff"] / known["rbf"]
     verdict = of_all([1 / SAME <= over <= SAME, behind >= claim.value["behind"]])
-    return Finding(f"{over:.3g} times {named(nearest)}'s error, {behind:.3g} times RBF's", verdict)
+    return Finding(f"{factor(over)} {named(nearest)}'s error, {factor(behind)} RBF's", verdict)
 
 
 @judge(

@@ -20,6 +20,7 @@ PLAIN = ("pinn", "fls-pinn", "w-pinn")
 # «Competing feature engineering methods»: with these the printed 53% comes out.
 FEATURED = ("rff", "rbf", "rbf-p")
 BASELINES = (*PLAIN, "rba-pinn", *FEATURED)
+METHODS = (OURS, *BASELINES)
 PROBLEMS = ("wave", "reaction", "diffusion", "heat2d", "convection", "allen-cahn", "burgers", "backstep")
 CLOSE = 1.5  # a runtime «close to» another: at most this many times as long
 
@@ -56,7 +57,7 @@ RANK = (
 def medians(view: View, problem: str, recipes: tuple[str, ...]) -> dict[str, float] | None:
     """Every baseline's smallest median over the recipes, SAFE-NET's by the last; None while any is missing."""
     found: dict[str, float] = {}
-    for method in (OURS, *BASELINES):
+    for method in METHODS:
         wanted = recipes[-1:] if method == OURS else recipes
         known = [value for recipe in wanted if (value := view.median(problem, method, recipe)) is not None]
         if len(known) < len(wanted):
@@ -111,7 +112,7 @@ def _parameters(claim: Claim, view: View) -> Finding:
 
 def crossing(view: View, problem: str, recipe: str = "paper-1") -> tuple[float, float] | None:
     """(share of the iterations, error): where SAFE-NET is first at the median baseline's final error; ∞ if never."""
-    curves = {method: view.curve(problem, method, recipe) for method in (OURS, *BASELINES)}
+    curves = {method: view.curve(problem, method, recipe) for method in METHODS}
     found = medians(view, problem, (recipe,))
     if found is None or any(len(curve) == 0 for curve in curves.values()):
         return None
@@ -225,26 +226,37 @@ def _gain(claim: Claim, view: View) -> Finding:
     return Finding(ours, verdict, len(found), len(PROBLEMS))
 
 
-@judge("schedule-2-others", "Only SAFE-NET gains everywhere: reproduced; it does, and others too: partly.")
+@judge(
+    "schedule-2-others",
+    "Only SAFE-NET gains everywhere: reproduced; it does, and others too: partly. A method counts once half of its "
+    "problems are measured, or as soon as it does not gain on one.",
+)
 def _others(claim: Claim, view: View) -> Finding:
-    found = {method: gains(view, method) for method in (OURS, *BASELINES)}
-    measured = {method: values for method, values in found.items() if values}
+    found = {method: gains(view, method) for method in METHODS}
+    everywhere = [method for method, values in found.items() if all(gain > 0 for gain in values.values())]
+    # One problem is enough for a no.
+    measured = [m for m, values in found.items() if m not in everywhere or 2 * len(values) >= len(PROBLEMS)]
+    everywhere = [method for method in everywhere if method in measured]
     if OURS not in measured or len(measured) < 2:
         return NOTHING
-    everywhere = [method for method, values in measured.items() if all(gain > 0 for gain in values.values())]
     verdict = NOT if OURS not in everywhere else REPRODUCED if len(everywhere) == 1 else PARTLY
     ours = f"{len(everywhere)} of {len(measured)} methods gain on every problem"
     ours += f", SAFE-NET {'among them' if OURS in everywhere else 'not among them'}"
     return Finding(ours, verdict, len(measured), 1 + len(BASELINES), "methods")
 
 
-@judge("stalls", f"Runs whose first L-BFGS stopped by itself after 8,000 to 12,000 iterations. {SHARES}")
+@judge(
+    "stalls",
+    "Runs whose first L-BFGS stopped by itself after 8,000 to 12,000 iterations. One of ours is one step; in the code "
+    f"that the paper follows, up to 20. {SHARES}",
+)
 def _stalls(claim: Claim, view: View) -> Finding:
     stops: list[tuple[str, int]] = []
     for row in view.all():
         allowed = [phase for phase in row.configuration["plan"]["phases"] if phase["phase"] == "LBFGS"]
         done = [phase for phase in row.result.get("phases", ()) if phase["name"] == "lbfgs"]
-        if allowed and done and allowed[0]["iterations"] >= claim.value["from"]:
+        long = allowed and allowed[0]["iterations"] >= claim.value["from"]
+        if row.method in METHODS and long and done:
             stops.append((done[0]["outcome"], done[0]["iterations"]))
     if not stops:
         return NOTHING
@@ -263,7 +275,8 @@ def _rate(claim: Claim, view: View) -> Finding:
     chosen = Counter(
         candidate["rate"]
         for row in view.all()
-        if row.recipe == "paper-2" and row.seed == SCOUT  # the others repeat what it chose
+        # The other seeds repeat what the first one chose.
+        if row.method in METHODS and row.recipe == "paper-2" and row.seed == SCOUT
         for candidate in row.result.get("candidates", ())
         if candidate.get("chosen") and "rate" in candidate
     )

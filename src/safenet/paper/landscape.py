@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
+
+import numpy as np
 
 from .. import library
 from ..report.figures import ITERATION, SERIES, Figure, Panel, axes, bar, line, thinned
@@ -110,25 +112,34 @@ def spectral_density(results: Evidence) -> Figure:
     panels, methods = [], set[str]()
     for problem, share in product(PROBLEMS, (EARLY, 1.0)) if view else ():
         assert view is not None
-        found = {look.method: look for look in view.looks(problem, share) if look.density is not None}
-        data = [trace for m in reversed(EVERYONE) if m in found for trace in _density(found[m])]
+        found, squares = _densities(view.looks(problem, share))
+        data = [trace for m in reversed(EVERYONE) if m in found for trace in _density(m, found[m], squares)]
         if data:
             layout = axes("|λ|", "share per decade", log_x=True)
-            panels.append(Panel(f"{names.problem(problem)}, after {_steps(view, share)}", data, layout))
+            heading = f"{names.problem(problem)}, after {_steps(view, share)}{', JᵀJ' if squares else ''}"
+            panels.append(Panel(heading, data, layout))
         methods |= set(found)
     if view is None or not panels:
         return Figure(name, title, "", missing=bench("paper-spectrum"))
-    caption = "The share of eigenvalues in a decade, positive ones solid, negative ones dotted." + _points(
-        view
+    caption = (
+        "The share of eigenvalues in a decade, positive ones solid, negative ones dotted. Where more networks have "
+        "that of JᵀJ, the Hessian's part that has no negative ones, it is drawn: of those above rounding."
+        + _points(view)
     )
     return Figure(name, title, caption, panels, legend(methods))
 
 
-def _density(look: Look) -> Iterator[dict[str, Any]]:
-    assert look.density is not None
-    decades, above, below = look.density.T
-    for share, dash in ((above, "solid"), (below, "dot")):
-        trace = line(names.method(look.method), 10**decades, share, COLOURS[look.method])
+def _densities(looks: Sequence[Look]) -> tuple[dict[str, np.ndarray], bool]:
+    """Those of the Hessian, or of JᵀJ where more have them: networks compare by the same one only."""
+    whole = {look.method: look.density for look in looks if look.density is not None}
+    squares = {look.method: look.squares for look in looks if look.squares is not None}
+    return (squares, True) if len(squares) > len(whole) else (whole, False)
+
+
+def _density(method: str, density: np.ndarray, squares: bool) -> Iterator[dict[str, Any]]:
+    decades, above, below = density.T
+    for share, dash in ((above, "solid"), (below, "dot"))[: 1 if squares else 2]:
+        trace = line(names.method(method), 10**decades, share, COLOURS[method])
         yield trace | {"line": trace["line"] | {"dash": dash}}
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..report.figures import ERROR, SERIES, Figure, Panel, axes, bar, line
 from . import names
-from .ablations import domain
+from .ablations import domain, domain_recipe
 from .evidence import OURS, PAPER, Evidence, View
 from .figures import (
     COLOURS,
@@ -93,7 +94,7 @@ def _swept(
         assert view is not None
         found = _medians(view, problem, name, values)
         known = [(x, y) for x, y in zip(values, found, strict=True) if y is not None and math.isfinite(y)]
-        if not known:
+        if len(known) < 2:
             continue
         xs, ys = zip(*known, strict=True)
         data = [line("ours", xs, ys, MEASURED, 2.2, mode="lines+markers")]
@@ -120,10 +121,16 @@ def depth(results: Evidence) -> Figure:
 
 
 def _grouped(
-    name: str, title: str, view: View, rows: dict[str, list[float | None]], tones: Sequence[str] = SERIES
+    name: str,
+    title: str,
+    view: View,
+    rows: dict[str, list[float | None]],
+    usual: Sequence[str],
+    tones: Sequence[str] = SERIES,
 ) -> Figure:
-    """Bars of every series on every problem that has any; what diverged has none."""
-    shown = [i for i in range(len(PROBLEMS)) if any(values[i] is not None for values in rows.values())]
+    """Bars of every series on problems that have more than the `usual` ones; what diverged has none."""
+    changed = [values for key, values in rows.items() if key not in usual]
+    shown = [i for i in range(len(PROBLEMS)) if any(values[i] is not None for values in changed)]
     labels = [names.problem(PROBLEMS[i]) for i in shown]
     colours = dict(zip(rows, tones, strict=False))
     data = [bar(key, labels, [values[i] for i in shown], colours[key]) for key, values in rows.items()]
@@ -140,7 +147,7 @@ def activations(results: Evidence) -> Figure:
     rows = {
         kind: [view.median(p, OURS, "paper-1", activation=kind) for p in PROBLEMS] for kind in ACTIVATIONS
     }
-    return _grouped(name, title, view, rows)
+    return _grouped(name, title, view, rows, ["tanh"])
 
 
 def normalisation(results: Evidence) -> Figure:
@@ -153,21 +160,27 @@ def normalisation(results: Evidence) -> Figure:
         label: [view.median(p, OURS, "paper-1", normalise=kind) for p in PROBLEMS]
         for label, kind in kinds.items()
     }
-    return _grouped(name, title, view, rows)
+    return _grouped(name, title, view, rows, ["normalised"])
 
 
 def domain_features(results: Evidence) -> Figure:
     name, title = "domain", "Features of the conditions"
+    recipe = domain_recipe(results.at(PAPER))
     changed = (("pinn", True), (OURS, False))
-    view = results.best([(p, m, "paper-2", {"domain": d}) for p in PROBLEMS for m, d in changed])
+    view = results.best([(p, m, recipe, {"domain": d}) for p in PROBLEMS for m, d in changed])
     if view is None:
         return Figure(name, title, "", missing=bench("paper-domain"))
     rows = {
-        f"{names.method(method)} {'with' if on else 'without'}": list(domain(view, method, on).values())
+        f"{names.method(method)} {'with' if on else 'without'}": list(
+            domain(view, method, on, recipe).values()
+        )
         for method in ("pinn", OURS)
         for on in (False, True)
     }
-    return _grouped(name, title, view, rows, ("#c5cad1", COLOURS["pinn"], "#a9c2f2", COLOURS[OURS]))
+    usual = [f"{names.method('pinn')} without", f"{names.method(OURS)} with"]
+    tones = ("#c5cad1", COLOURS["pinn"], "#a9c2f2", COLOURS[OURS])
+    found = _grouped(name, title, view, rows, usual, tones)
+    return replace(found, caption=f"{names.schedule(recipe)}. {found.caption}")
 
 
 def runtime(results: Evidence) -> Figure:
@@ -193,5 +206,6 @@ def runtime(results: Evidence) -> Figure:
         for method in reversed(methods)
     ]
     layout = axes("samples", "milliseconds per iteration", log_x=True, log_y=True)
+    layout["xaxis"]["tickvals"] = [*found]
     caption = f"Adam on wave, compiling excluded; {view.scale.condition:,} points on each condition."
     return Figure(name, title, caption, [Panel("", data, layout, wide=True)], legend(methods))

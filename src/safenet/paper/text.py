@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..report import text
@@ -9,7 +10,7 @@ from ..report.sheets import Sheet
 from ..report.text import code, escaped, long_table, pipes
 from .judging import Entry
 from .summary import sentences
-from .verdicts import SEEDS
+from .verdicts import SEEDS, TOO_FEW, UNMEASURED, Finding
 
 TITLE = "The paper's claims, measured"
 LEDGER = ("claim", "ours", "verdict", "made by")
@@ -18,18 +19,29 @@ SCALE = "At another scale than the paper's, {scale}: "
 
 def said(entry: Entry) -> str:
     """Our measurement; of another scale, or with fewer seeds than the paper's, with that said."""
-    seeds = entry.finding.seeds
-    few = f"; some cells have {seeds} seed{'s' if seeds > 1 else ''}" if seeds < SEEDS else ""
+    finding = entry.finding
+    few = f"; some cells have {finding.seeds} seed{'s' if finding.seeds > 1 else ''}"
     return (
         (SCALE.format(scale=entry.scale) if entry.scale else "")
         + entry.ours
-        + (few if entry.finding.ours else "")
+        + (few if finding.ours and finding.seeds < SEEDS else "")
+        + _alone(finding)
     )
 
 
+def _alone(finding: Finding) -> str:
+    """; by single seeds not reproduced 3 of 5, partly 2 of 5"""
+    counts = Counter(finding.alone)
+    if set(counts) <= {finding.verdict}:
+        return ""
+    told = (f"{verdict} {count} of {len(finding.alone)}" for verdict, count in counts.most_common())
+    return f"; by single seeds {', '.join(told)}"
+
+
 def otherwise(entry: Entry) -> str:
-    """By the printed rule, where that makes a difference."""
-    return f"With k = 1: {entry.otherwise.ours} ({entry.otherwise.verdict})" if entry.otherwise.ours else ""
+    """By the printed rule, where that has a verdict and makes a difference."""
+    other = entry.otherwise
+    return f"With k = 1: {other.ours} ({other.verdict})" if other.verdict not in (TOO_FEW, UNMEASURED) else ""
 
 
 def _lines(entries: Sequence[Entry]) -> list[tuple[str, str, str, str]]:

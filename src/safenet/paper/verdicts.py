@@ -1,6 +1,7 @@
 """measured against claimed → reproduced, partly, not reproduced, too few runs, or not measured yet. All thresholds.
 
-With rows for only some of a claim's problems the best verdict is «partly»; for fewer than half, «too few runs».
+With rows for only some of a claim's problems the best verdict is «partly»; for fewer than half, «too few runs». So it
+is where fewer than half of the seeds, each taken alone, give the verdict of the medians.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Finding:
     wanted: int = 1
     unit: str = "problems"
     seeds: int = field(default=SEEDS, compare=False)  # of the cell with fewest
+    alone: tuple[str, ...] = field(default=(), compare=False)  # the verdict by each seed alone
 
     @property
     def limited(self) -> Finding:
@@ -43,6 +45,11 @@ class Finding:
         if 2 * self.covered < self.wanted:
             return replace(self, ours=ours, verdict=TOO_FEW if ours else UNMEASURED)
         return replace(self, ours=ours, verdict=PARTLY if self.verdict == REPRODUCED else self.verdict)
+
+    def steady(self, alone: Sequence[str]) -> Finding:
+        """A verdict that fewer than half of the seeds give, each taken alone, is a matter of chance."""
+        chance = 2 * alone.count(self.verdict) < len(alone)
+        return replace(self, verdict=TOO_FEW if chance else self.verdict, alone=tuple(alone))
 
 
 NOTHING = Finding("", UNMEASURED, 0, 1)

@@ -55,7 +55,8 @@ def count(value: float | None) -> str:
 
 
 def percent(value: float) -> str:
-    return f"{value:.3g}%"
+    """15.6%, 1,260%"""
+    return f"{value:.3g}%" if abs(value) < 999.5 else f"{value:,.0f}%"
 
 
 def factor(value: float | None) -> str:
