@@ -30,6 +30,7 @@ from .thresholds import (
     HEAD_START,
     HOPELESS,
     INSIDE,
+    KINK,
     LONGER,
     MARCH_SHARE,
     QUARTER,
@@ -186,7 +187,7 @@ class SlabMarch(ABC):
             if found.late > 1 and found.length > least:
                 tried = [*tried, (found.length, found.late)] if slab.newton.converged else []
                 if t > axis.lo or self.insist or not self.kinked(tried):
-                    h = found.ideal
+                    h = max(self._shorter(found, tried), min(found.ideal, least))
                     continue
             return self._behind(problem, monitor, spent, found, grid, work)
         return replace(state, stopped=True)
@@ -209,6 +210,15 @@ class SlabMarch(ABC):
         late = float(slab.tails[:, -1].max()) / self.tail
         change = np.clip((AIM / max(late, 1e-300)) ** (1 / self.time), SHORTER, LONGER)
         return Attempt(slab, span, rough, late, h * float(change))
+
+    def _shorter(self, found: Attempt, tried: Sequence[tuple[float, float]]) -> float:
+        """The next length to try: by how fast the tail fell with the last two, where that is slower than of a smooth
+        solution, as behind a corner whose data disagree."""
+        if len(tried) < 2:
+            return found.ideal
+        (long, before), (short, after) = tried[-2:]
+        rate = np.clip(math.log(before / after) / math.log(long / short), KINK, self.time)
+        return found.length * float(np.clip((AIM / after) ** (1 / rate), SHORTER, 1.0))
 
     def _behind(
         self, problem: Problem, monitor: Monitor, state: Direct, found: Attempt, grid: Grid, work: float
