@@ -20,10 +20,11 @@ class Trail:
 
     steps: list[tuple[float, float]]  # beginning and length
     waves: Waves
+    grids: list[Waves] = field(default_factory=list)  # the modes of each step
     form: Any = None
     snapshots: dict[int, tuple[Waves, np.ndarray]] = field(default_factory=dict)
     represented: np.ndarray = field(default_factory=lambda: np.zeros(1))
-    tail: float = 0.0
+    tail: np.ndarray = field(default_factory=lambda: np.zeros(1))  # at the end: of each unknown, and the largest
     local: float = 0.0  # the errors of all steps, added
     ended: str = ""  # why it did not reach the end: "stopped", "cost", "modes", "failed"
     t: float = 0.0
