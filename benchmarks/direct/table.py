@@ -8,8 +8,10 @@ from typing import Any
 TITLES = {
     "lorenz": "Lorenz to t = 20",
     "robertson": "Robertson to t = 1e4",
+    "robertson-long": "Robertson to t = 1e11",
     "hires": "HIRES, eight stiff reactions",
     "kuramoto-sivashinsky": "Kuramoto–Sivashinsky, 32π, t = 50",
+    "kuramoto-sivashinsky-long": "Kuramoto–Sivashinsky, 32π, t = 200",
     "kdv": "Korteweg–de Vries, two solitons",
     "schroedinger": "nonlinear Schrödinger, collision",
     "allen-cahn": "Allen–Cahn",

@@ -44,7 +44,6 @@ from ..thresholds import (
     MORE_DIGITS,
     OVERHEAD,
     ROUGH_FIRST,
-    SNAPSHOTS,
     WIDEST,
 )
 from .adams import VALUES, Adams
@@ -227,7 +226,7 @@ class _March:
         y, unit, place = evolution.start(), 2**LAST_LEVEL_OF_STEPS, 0
         trail, recorder = Trail([], waves, t=self.axis.lo), self.recorder
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
-        level, sizes, stride = FIRST_LEVEL_OF_STEPS, np.zeros(len(y)), 1
+        level, sizes = FIRST_LEVEL_OF_STEPS, np.zeros(len(y))
         calm, patience = (
             0,
             VALUES,
@@ -271,11 +270,7 @@ class _March:
             trail.local += error
             state = evolution.unknowns(t + h, y)
             recorder.add(t + h, state, waves)
-            if len(trail.steps) % stride == 0:
-                trail.snapshots[len(trail.steps)] = waves, state
-                if len(trail.snapshots) > SNAPSHOTS:
-                    stride *= 2
-                    trail.snapshots = {n: one for n, one in trail.snapshots.items() if n % stride == 0}
+            trail.keep(state)
             if stop := self._over(evolution, (t + h - self.axis.lo) / self.axis.length):
                 return self._ended(trail, recorder, stop, t + h)
             longer = level > FIRST_LEVEL_OF_STEPS and place % (unit // 2 ** (level - 1)) == 0
