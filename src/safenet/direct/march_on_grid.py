@@ -17,6 +17,7 @@ from ..fields.series import Piecewise, appended
 from ..measure.rows.grid import TensorRows, beginning, continued
 from ..measure.rows.grid_conditions import tensor_obstacle
 from ..measure.rows.newton import newton
+from ..measure.thresholds import FORCING, LINEAR_FORCING
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
 from ..run.budget import Budget
@@ -63,7 +64,11 @@ class MarchOnGrid(SlabMarch):
     ) -> Slab:
         start = beginning(problem) if form is None else continued(form.pieces[-1], span[0])
         rows = TensorRows(problem, grid, self.time, span, start)
-        result = newton(rows, rows.guess(), linear=rows.separable, report=monitor.step, stop=budget.over)
+        rows.forcing = LINEAR_FORCING if problem.linear else FORCING
+        result = newton(rows, rows.guess(), problem.linear, report=monitor.step, stop=budget.over)
+        if rows.unfinished and result.converged:
+            rows.forcing = FORCING
+            result = newton(rows, result.coefficients, False, report=monitor.step, stop=budget.over)
         solved = rows.form(result.coefficients)
         found = np.array(solved.tails())
         full = FINER * rows.unknowns > self.most

@@ -83,6 +83,8 @@ class TensorRows:
         self, problem: Problem, counts: Sequence[int], stages: int, span: tuple[float, float], start: Start
     ) -> None:
         self.problem, self.counts, self.span, self.products = problem, tuple(counts), span, 0
+        self.forcing = FORCING
+        self.unfinished = False  # whether the last step leaves more than that
         fields = range(len(problem.unknowns))
         self.lines = [[self._line(f, axis, count) for axis, count in enumerate(counts)] for f in fields]
         t0, length = span[0], span[1] - span[0]
@@ -289,8 +291,9 @@ class TensorRows:
             (self.unknowns, self.unknowns), matvec=jacobian.__matmul__, dtype=float
         )
         step, unfinished = scipy.sparse.linalg.gmres(
-            operator, -residual, rtol=FORCING, restart=KRYLOV, maxiter=RESTARTS
+            operator, -residual, rtol=self.forcing, restart=KRYLOV, maxiter=RESTARTS
         )
+        self.unfinished = bool(unfinished)
         if unfinished and np.linalg.norm(jacobian @ step + residual) > ENOUGH * np.linalg.norm(residual):
             return np.full_like(step, np.nan), 0.0
         return step, 0.0
