@@ -64,7 +64,7 @@ RUNS: dict[str, dict[str, list[Settings]]] = {
         "exponax": [(256, 200), (512, 1000), (512, 4000)],
         "Dedalus": [(256, 1000), (512, 4000)],
     },
-    "kuramoto-sivashinsky-long": {"NumPy": [(512, 4000), (512, 16000)]},
+    "kuramoto-sivashinsky-long": {"NumPy": [(512, 16000), (512, 64000)]},
     "kdv": {"NumPy": [(256, 2000), (512, 10000)], "Dedalus": [(256, 2000), (512, 10000)]},
     "schroedinger": {"split steps": [(256, 500), (512, 2000), (512, 10000)]},
     "allen-cahn": {
@@ -99,7 +99,7 @@ FINEST: dict[str, tuple[str, Settings]] = {
     "robertson-long": ("SciPy", ("Radau", 1e-12, 1e-22)),
     "hires": ("SciPy", ("Radau", 1e-12, 1e-16)),
     "kuramoto-sivashinsky": ("NumPy", (1024, 20000)),
-    "kuramoto-sivashinsky-long": ("NumPy", (1024, 80000)),
+    "kuramoto-sivashinsky-long": ("NumPy", (512, 320000)),
     "kdv": ("NumPy", (1024, 40000)),
     "burgers": ("NumPy", (8192, 20000)),
     "allen-cahn": ("NumPy", (2048, 10000)),

@@ -149,7 +149,8 @@ def test_what_is_no_explicit_system_is_left_to_others(equation, why):
 def test_derivatives_along_a_solution_are_those_of_the_solution():
     """u″ = −t u²: each derivative from the lower ones, against the equation differentiated by hand."""
     problem = loads(
-        'unknowns = ["u"]\nequations = ["u_tt = -t*u**2"]\nconditions = ["u(0) = 1", "u_t(0) = 2"]\n[domain]\nt = [0, 1]'
+        'unknowns = ["u"]\nequations = ["u_tt = -t*u**2"]\nconditions = ["u(0) = 1", "u_t(0) = 2"]'
+        "\n[domain]\nt = [0, 1]"
     )
     at, u, slope = 0.3, 1.7, -0.4
     found = System.of(problem)._derivatives(np.array([at]), np.array([[u, slope]]))

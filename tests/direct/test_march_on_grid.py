@@ -312,7 +312,7 @@ def test_what_blows_up_is_said_to():
 
 
 def test_a_start_that_disagrees_with_its_sides_takes_few_tries():
-    """u_x is not zero on the sides, where u_t is: the tail of a slab falls like its length, not like its eighth power."""
+    """u_x is not zero on the sides, where u_t is: a slab's tail falls like its length, not like its eighth power."""
     problem = loads(
         'unknowns = ["u"]\nequations = ["u_t + u_x + u_y/2 = (u_xx + u_yy)/20"]\nconditions = ['
         '"u(x, y, 0) = sin(pi*x)*sin(pi*y)", "u(0, y, t) = 0", "u(1, y, t) = 0", "u(x, 0, t) = 0", "u(x, 1, t) = 0"]'
@@ -320,4 +320,6 @@ def test_a_start_that_disagrees_with_its_sides_takes_few_tries():
     )
     states = list(MarchOnGrid(tail=1e-6, insist=True).run(problem, Monitor(), Budget()))
     assert states[-1].done
-    assert states[-1].iterations - len(states) < 12  # tried again; 16 of them with shares of a smooth solution's rate
+    assert (
+        states[-1].iterations - len(states) < 12
+    )  # tried again; 16 of them with shares of a smooth solution's rate

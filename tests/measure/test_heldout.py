@@ -162,7 +162,8 @@ def test_the_grid_runs_over_the_box_with_its_faces():
 
 def test_derivatives_at_the_points_are_asked_for_once():
     problem = loads(
-        'unknowns = ["u"]\nequations = ["u_t = u_xx"]\nconditions = ["u(x, 0) = sin(x)", "u(0, t) = 0", "u_x(pi, t) = -exp(-t)"]'
+        'unknowns = ["u"]\nequations = ["u_t = u_xx"]\n'
+        'conditions = ["u(x, 0) = sin(x)", "u(0, t) = 0", "u_x(pi, t) = -exp(-t)"]'
         '\n[domain]\nx = [0, "pi"]\nt = [0, 1]'
     )
     asked = []
@@ -172,6 +173,8 @@ def test_derivatives_at_the_points_are_asked_for_once():
             asked.append(np.ptp(points, axis=0).min() > 0)
             return super().jets(points, orders)
 
-    found = held_out(problem, Watched(problem, [sp.exp(-problem.axes[1].symbol) * sp.sin(problem.axes[0].symbol)]))
+    found = held_out(
+        problem, Watched(problem, [sp.exp(-problem.axes[1].symbol) * sp.sin(problem.axes[0].symbol)])
+    )
     assert found.worst < 1e-13
     assert sum(asked) == 1

@@ -103,6 +103,21 @@ class AxisBasis:
             n: np.concatenate([turned[n % 4][0], turned[n % 4][1][:, 1:]], axis=1) * omega**n for n in orders
         }
 
+    @property
+    def closed(self) -> bool:
+        """Whether derivatives are sums of the same functions."""
+        return self.kind == "periodic" and not self.parity
+
+    def differentiated(self, coefficients: np.ndarray, order: int) -> np.ndarray:
+        """Of ∂^order Σ_k a_k φ_k, along the first axis of the coefficients: (a cos + b sin)′ = ω (b cos − a sin)."""
+        count = len(self.cosines)
+        omega = (2 * math.pi / self.length * self.sines).reshape(-1, *[1] * (coefficients.ndim - 1))
+        for _ in range(order):
+            cosine, sine = coefficients[1:count], coefficients[count:]
+            constant = np.zeros_like(coefficients[:1])
+            coefficients = np.concatenate([constant, omega * sine, -omega * cosine])
+        return coefficients
+
     def _derivatives(self, x: Any, highest: int, xp: ModuleType = np) -> list[Any]:
         """T_{k+1}^(m) = 2z T_k^(m) + 2m T_k^(m−1) − T_{k−1}^(m), m ≤ highest, with dz/dx = 2/length."""
         z = (2.0 * x - (self.lower + self.upper)) / self.length
