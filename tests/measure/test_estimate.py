@@ -132,7 +132,7 @@ def test_where_the_data_clash_it_holds_after_the_jump(monkeypatch):
                 problem, Monitor(), Budget()
             )
         )[-1]
-        for least in (3e-3, 1e-5)
+        for least in (1e-3, 1e-5)
     )
     found = estimated(problem, short.field)
     assert found.since == 0.01

@@ -30,7 +30,6 @@ from .thresholds import (
     HEAD_START,
     HOPELESS,
     INSIDE,
-    KINK,
     LONGER,
     MARCH_SHARE,
     QUARTER,
@@ -187,7 +186,7 @@ class SlabMarch(ABC):
             if found.late > 1 and found.length > least:
                 tried = [*tried, (found.length, found.late)] if slab.newton.converged else []
                 if t > axis.lo or self.insist or not self.kinked(tried):
-                    h = max(self._shorter(found, tried), min(found.ideal, least))
+                    h = self.shorter(found, tried, least)
                     continue
             return self._behind(problem, monitor, spent, found, grid, work)
         return replace(state, stopped=True)
@@ -211,14 +210,9 @@ class SlabMarch(ABC):
         change = np.clip((AIM / max(late, 1e-300)) ** (1 / self.time), SHORTER, LONGER)
         return Attempt(slab, span, rough, late, h * float(change))
 
-    def _shorter(self, found: Attempt, tried: Sequence[tuple[float, float]]) -> float:
-        """The next length to try: by how fast the tail fell with the last two, where that is slower than of a smooth
-        solution, as behind a corner whose data disagree."""
-        if len(tried) < 2:
-            return found.ideal
-        (long, before), (short, after) = tried[-2:]
-        rate = np.clip(math.log(before / after) / math.log(long / short), KINK, self.time)
-        return found.length * float(np.clip((AIM / after) ** (1 / rate), SHORTER, 1.0))
+    def shorter(self, found: Attempt, tried: Sequence[tuple[float, float]], least: float) -> float:
+        """The next length to try of a slab that does not resolve time."""
+        return found.ideal
 
     def _behind(
         self, problem: Problem, monitor: Monitor, state: Direct, found: Attempt, grid: Grid, work: float

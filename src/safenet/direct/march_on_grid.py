@@ -23,8 +23,8 @@ from ..problem.facts.evolution import time_obstacle
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .bases import first_modes
-from .march import Grid, Slab, SlabMarch, Span
-from .thresholds import AIM, COARSER, FINER, KINK, KINK_BELOW, KINK_TRIES, SPACE
+from .march import Attempt, Grid, Slab, SlabMarch, Span
+from .thresholds import AIM, COARSER, FINER, KINK, KINK_BELOW, KINK_TRIES, SHORTER, SPACE
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,16 @@ class MarchOnGrid(SlabMarch):
 
     def joined(self, form: Piecewise | None, slab: Slab, span: Span) -> Piecewise:
         return appended(form, slab.form, span)
+
+    def shorter(self, found: Attempt, tried: Sequence[tuple[float, float]], least: float) -> float:
+        """By how fast the tail fell with the last two lengths, where that is slower than of a smooth solution, as
+        behind a corner whose data disagree."""
+        if len(tried) < 2:
+            return found.ideal
+        (long, before), (short, after) = tried[-2:]
+        rate = np.clip(math.log(before / after) / math.log(long / short), KINK, self.time)
+        share = float(np.clip((AIM / after) ** (1 / rate), SHORTER, 1.0))
+        return max(share * found.length, min(found.ideal, least / 2))
 
     def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
         """Tails that are small already hardly fall with the slab's length, as of √t: data disagree at a corner.
