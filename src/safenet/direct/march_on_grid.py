@@ -66,7 +66,7 @@ class MarchOnGrid(SlabMarch):
         rows = TensorRows(problem, grid, self.time, span, start)
         rows.forcing = LINEAR_FORCING if problem.linear else FORCING
         result = newton(rows, rows.guess(), problem.linear, report=monitor.step, stop=budget.over)
-        if rows.unfinished and result.converged:
+        if problem.linear and rows.unfinished and result.converged:
             rows.forcing = FORCING
             result = newton(rows, result.coefficients, False, report=monitor.step, stop=budget.over)
         solved = rows.form(result.coefficients)
