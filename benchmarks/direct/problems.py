@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 STEADY = ("l-shape", "helmholtz", "helmholtz-impedance", "cavity")
-ORDINARY = ("lorenz", "robertson", "hires")
+ORDINARY = ("lorenz", "robertson", "robertson-long", "hires")
 MOMENTS = 5  # times at which a run is compared: T/5, 2T/5, …, T
 MANY = 200  # the same of systems without space, much of whose error may be in a short beginning
 
@@ -51,12 +51,27 @@ PROBLEMS: dict[str, str] = {
         {},
         1e4,
     ),
+    "robertson-long": toml(
+        ["a", "b", "c"],
+        ["a_t = -0.04*a + 1e4*b*c", "b_t = 0.04*a - 1e4*b*c - 3e7*b**2", "c_t = 3e7*b**2"],
+        ["a(0) = 1", "b(0) = 0", "c(0) = 0"],
+        {},
+        1e11,
+    ),
     "kuramoto-sivashinsky": toml(
         ["u"],
         ["u_t + u*u_x + u_xx + u_xxxx = 0"],
         ["u(x, 0) = cos(x/16)*(1 + sin(x/16))"],
         {"x": ("0", "32*pi")},
         50,
+        4,
+    ),
+    "kuramoto-sivashinsky-long": toml(
+        ["u"],
+        ["u_t + u*u_x + u_xx + u_xxxx = 0"],
+        ["u(x, 0) = cos(x/16)*(1 + sin(x/16))"],
+        {"x": ("0", "32*pi")},
+        200,
         4,
     ),
     "kdv": toml(["u"], ["u_t + 6*u*u_x + u_xxx = 0"], ["u(x, 0) = 6*sech(x)**2"], {"x": ("-20", "20")}, 1, 3),
@@ -224,6 +239,7 @@ domain = { x = [0, 1], y = [0, 1] }
 BOXES: dict[str, tuple[int, float, float]] = {
     # axes of space, where they begin, their length; others are a line from −1 to 1
     "kuramoto-sivashinsky": (1, 0.0, 32 * np.pi),
+    "kuramoto-sivashinsky-long": (1, 0.0, 32 * np.pi),
     "kdv": (1, -20.0, 40.0),
     "schroedinger": (1, -30.0, 60.0),
     "heat-plane": (2, -1.0, 2.0),
@@ -256,6 +272,7 @@ def compared(name: str) -> tuple[str, ...]:
     return {
         "lorenz": ("x", "y", "z"),
         "robertson": ("a", "b", "c"),
+        "robertson-long": ("a", "b", "c"),
         "hires": tuple(f"y{i}" for i in range(1, 9)),
         "schroedinger": ("u", "v"),
         "gray-scott": ("u", "v"),

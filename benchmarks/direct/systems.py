@@ -29,8 +29,12 @@ def ours(name: str, tol: float) -> dict[str, Any]:
     else:
         axis = problem.axes[-1]
         count = MANY if name in ORDINARY else MOMENTS
-        moments = [axis.lo + axis.length * k / count for k in range(1, count)]
-        found = [sol(**at, t=t) for t in (*moments, axis.hi)]
+        moments = np.array([*(axis.lo + axis.length * k / count for k in range(1, count)), axis.hi])
+        spread = {name: np.tile(ticks, count) for name, ticks in at.items()}
+        every = sol(**spread, t=np.repeat(moments, len(places(name)[0]) if at else 1))
+        fields = every if isinstance(every, dict) else {problem.unknowns[0]: every}
+        rows = {each: np.reshape(values, (count, -1)) for each, values in fields.items()}
+        found = [{each: values[k] for each, values in rows.items()} for k in range(count)]
     whole = [one if isinstance(one, dict) else {problem.unknowns[0]: one} for one in found]
     estimate, names = sol.result.estimate, compared(name)
     own = estimate if isinstance(estimate, dict) else {names[0]: estimate}
@@ -70,6 +74,7 @@ def scipy_ivp(name: str, method: str, rtol: float, atol: float) -> dict[str, Any
     rates, start, end = {
         "lorenz": (lorenz, [1.0, 1.0, 1.0], 20.0),
         "robertson": (robertson, [1.0, 0.0, 0.0], 1e4),
+        "robertson-long": (robertson, [1.0, 0.0, 0.0], 1e11),
         "hires": (hires, [1.0, *[0.0] * 6, 0.0057], 321.8122),
     }[name]
     sol = solve_ivp(rates, (0, end), start, method=method, rtol=rtol, atol=atol, dense_output=True)
@@ -91,6 +96,14 @@ LINES: dict[
         lambda x: np.cos(x / 16) * (1 + np.sin(x / 16)),
         "advection",
         50.0,
+    ),
+    "kuramoto-sivashinsky-long": (
+        0.0,
+        32 * np.pi,
+        lambda k: k**2 - k**4,
+        lambda x: np.cos(x / 16) * (1 + np.sin(x / 16)),
+        "advection",
+        200.0,
     ),
     "kdv": (-20.0, 40.0, lambda k: 1j * k**3, lambda x: 6 / np.cosh(x) ** 2, "kdv", 1.0),
     "burgers": (-1.0, 2.0, lambda k: -(k**2) / (100 * np.pi), lambda x: -np.sin(np.pi * x), "advection", 1.0),

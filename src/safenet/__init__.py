@@ -90,7 +90,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-uncollected("sympy")  # a quarter of the time that its import takes
+for _large in ("sympy", "scipy.integrate"):
+    uncollected(_large)  # a quarter of the time that its import takes
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {

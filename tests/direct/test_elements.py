@@ -8,6 +8,7 @@ import pytest
 import safenet as sn
 from safenet.direct import Elements
 from safenet.direct.elements.galerkin import reference
+from safenet.direct.elements.solver import _error
 from safenet.fields.saved import field_skeleton
 from safenet.problem.facts.elliptic import elliptic
 from safenet.run.checkpoint import fill, leaves
@@ -128,3 +129,23 @@ def test_the_digits_of_a_small_system_are_taken_beyond_the_tolerance():
     assert found.error().l2re < 1e-13
     assert found.result.estimate < 1e-12
     assert found.result.parameters < 1000
+
+
+@pytest.mark.parametrize("tol", [1e-5, 1e-8])
+def test_the_estimate_of_short_waves_is_within_ten_times(tol):
+    """Degree 14: a level gains digits by the dozen, and the estimate follows."""
+    problem = stated(
+        ["u_xx + u_yy + 900*u = (900 - 400*(x**2 + y**2))*cos(20*x*y)"],
+        ["u(0, y) = 1", "u(1, y) = cos(20*y)", "u(x, 0) = 1", "u(x, 1) = cos(20*x)"],
+    )
+    solution = sn.solve(problem, Elements(tolerance=tol), monitor=sn.Monitor())
+    true = at_points(solution, lambda x, y: np.cos(20 * x * y))
+    assert true < tol
+    assert true / 3 < solution.result.estimate < 10 * true
+
+
+def test_an_error_falls_by_the_order_that_levels_show():
+    """Errors ∝ n^−6 on 2, 3, 4 parts: the differences of three levels give that of the last."""
+    errors = [np.array([float(n) ** -6]) for n in (2, 3, 4)]
+    found = _error([errors[0], errors[1]], 1e-9, [1.0, 2.0, 1.5, 4 / 3])
+    assert np.isclose(found[0], errors[2][0])

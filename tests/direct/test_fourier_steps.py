@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 import safenet as sn
-from safenet.direct.steps.fourier import Fourier
+from safenet.direct.steps.fourier import Fourier, _March
 from safenet.direct.steps.phi import phi, phi_matrices
 from safenet.direct.steps.recorder import Recorder
 from safenet.direct.steps.waves import Waves
@@ -222,3 +222,32 @@ def test_a_front_that_becomes_a_jump_is_given_up_and_is_for_finite_volumes():
     assert last.given_up
     assert "too steep" in last.reason or "cost" in last.reason
     assert [solver.name for solver in sn.Auto().choice(problem)[0]] == ["conserve"]
+
+
+def test_a_second_run_has_more_modes_at_every_time_than_the_first():
+    """Both runs are refined alike, so that their difference is an error; the beginning of the first has one grid."""
+    problem = boxed(["u"], ["u_t + u*u_x = u_xx/(20*pi)"], ["u(x, 0) = -sin(pi*x)"], {"x": ("-1", "1")}, 1)
+    march = _March(Fourier(tolerance=1e-6), problem, sn.Monitor(), Budget())
+    rough = march.explore()
+    finer = march.repeat(rough, 1.5)
+    places = [t for t, _ in rough.steps]
+    assert rough.grids[0].modes == rough.grids[np.searchsorted(places, 1 / 8) - 1].modes
+    assert rough.grids[0].modes < rough.grids[-1].modes
+    for (t, _), grid in zip(finer.steps, finer.grids, strict=True):
+        other = rough.grids[np.searchsorted(places, t + 1e-12) - 1]
+        assert other.modes < grid.modes <= tuple(math.ceil(1.3 * m) for m in rough.grids[-1].modes)
+
+
+def test_the_tail_is_of_each_unknown_by_itself():
+    """v is a thousandth of u and rough: its tail says nothing about u."""
+    problem = boxed(
+        ["u", "v"],
+        ["u_t = u_xx/100 - u**3", "v_t = v_xx/100 - v**3"],
+        ["u(x, 0) = cos(pi*x)", "v(x, 0) = exp(-30*(1 - cos(pi*x)))/1000"],
+        {"x": ("-1", "1")},
+        1 / 10,
+    )
+    march = _March(Fourier(tolerance=1e-4), problem, sn.Monitor(), Budget())
+    u, v, both = march.repeat(march.explore(), 1.25).tail
+    assert u < 1e-6 * v
+    assert both == v

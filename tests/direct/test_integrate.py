@@ -144,3 +144,17 @@ def test_a_field_of_pieces_is_saved_to_the_bit_and_knows_its_error(tmp_path):
 def test_what_is_no_explicit_system_is_left_to_others(equation, why):
     conditions = ["u(0) = 1", *(["u_t(0) = 0"] if "tt" in equation else [])]
     assert why in Integrate().obstacle(ordinary(equation, *conditions))
+
+
+def test_derivatives_along_a_solution_are_those_of_the_solution():
+    """u″ = −t u²: each derivative from the lower ones, against the equation differentiated by hand."""
+    problem = loads(
+        'unknowns = ["u"]\nequations = ["u_tt = -t*u**2"]\nconditions = ["u(0) = 1", "u_t(0) = 2"]'
+        "\n[domain]\nt = [0, 1]"
+    )
+    at, u, slope = 0.3, 1.7, -0.4
+    found = System.of(problem)._derivatives(np.array([at]), np.array([[u, slope]]))
+    second = -at * u**2
+    third = -(u**2) - 2 * at * u * slope
+    fourth = -4 * u * slope - 2 * at * (slope**2 + u * second)
+    np.testing.assert_allclose(found[0, 0], [u, slope, second, third, fourth], rtol=1e-14)

@@ -97,3 +97,13 @@ def test_tail_is_the_share_of_the_highest_quarter_of_the_frequencies(kind, fille
     for place, value in filled.items():
         values[1, place, 2] = value
     assert basis.tail(values, 1) == pytest.approx(tail, abs=1e-15)
+
+
+@pytest.mark.parametrize("order", range(5))
+def test_a_derivative_of_a_period_is_one_of_its_coefficients(order):
+    basis, rng = AxisBasis("periodic", 7, -1.0, 2.5), np.random.default_rng(0)
+    x, coefficients = rng.uniform(-1, 2.5, 40), rng.normal(size=(basis.size, 3))
+    expected = basis(x, order) @ coefficients
+    np.testing.assert_allclose(
+        basis(x) @ basis.differentiated(coefficients, order), expected, atol=1e-13 * np.abs(expected).max()
+    )

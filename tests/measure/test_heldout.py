@@ -158,3 +158,23 @@ def test_the_grid_runs_over_the_box_with_its_faces():
     assert (x.min(), x.max(), t.min(), t.max()) == (0, 2 * math.pi, 0, 1)
     assert len(set(zip(x, t, strict=True))) == 15
     np.testing.assert_array_equal(t[:3], [0, 0.5, 1])
+
+
+def test_derivatives_at_the_points_are_asked_for_once():
+    problem = loads(
+        'unknowns = ["u"]\nequations = ["u_t = u_xx"]\n'
+        'conditions = ["u(x, 0) = sin(x)", "u(0, t) = 0", "u_x(pi, t) = -exp(-t)"]'
+        '\n[domain]\nx = [0, "pi"]\nt = [0, 1]'
+    )
+    asked = []
+
+    class Watched(Formula):
+        def jets(self, points, orders):
+            asked.append(np.ptp(points, axis=0).min() > 0)
+            return super().jets(points, orders)
+
+    found = held_out(
+        problem, Watched(problem, [sp.exp(-problem.axes[1].symbol) * sp.sin(problem.axes[0].symbol)])
+    )
+    assert found.worst < 1e-13
+    assert sum(asked) == 1

@@ -186,7 +186,7 @@ class SlabMarch(ABC):
             if found.late > 1 and found.length > least:
                 tried = [*tried, (found.length, found.late)] if slab.newton.converged else []
                 if t > axis.lo or self.insist or not self.kinked(tried):
-                    h = found.ideal
+                    h = self.shorter(found, tried, least)
                     continue
             return self._behind(problem, monitor, spent, found, grid, work)
         return replace(state, stopped=True)
@@ -209,6 +209,10 @@ class SlabMarch(ABC):
         late = float(slab.tails[:, -1].max()) / self.tail
         change = np.clip((AIM / max(late, 1e-300)) ** (1 / self.time), SHORTER, LONGER)
         return Attempt(slab, span, rough, late, h * float(change))
+
+    def shorter(self, found: Attempt, tried: Sequence[tuple[float, float]], least: float) -> float:
+        """The next length to try of a slab that does not resolve time."""
+        return found.ideal
 
     def _behind(
         self, problem: Problem, monitor: Monitor, state: Direct, found: Attempt, grid: Grid, work: float

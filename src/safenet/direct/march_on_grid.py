@@ -17,13 +17,14 @@ from ..fields.series import Piecewise, appended
 from ..measure.rows.grid import TensorRows, beginning, continued
 from ..measure.rows.grid_conditions import tensor_obstacle
 from ..measure.rows.newton import newton
+from ..measure.thresholds import FORCING, LINEAR_FORCING
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .bases import first_modes
-from .march import Grid, Slab, SlabMarch, Span
-from .thresholds import AIM, COARSER, FINER, KINK, KINK_BELOW, KINK_TRIES, SPACE
+from .march import Attempt, Grid, Slab, SlabMarch, Span
+from .thresholds import AIM, COARSER, FINER, KINK, KINK_BELOW, KINK_TRIES, SHORTER, SPACE
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,11 @@ class MarchOnGrid(SlabMarch):
     ) -> Slab:
         start = beginning(problem) if form is None else continued(form.pieces[-1], span[0])
         rows = TensorRows(problem, grid, self.time, span, start)
-        result = newton(rows, rows.guess(), linear=rows.separable, report=monitor.step, stop=budget.over)
+        rows.forcing = LINEAR_FORCING if problem.linear else FORCING
+        result = newton(rows, rows.guess(), problem.linear, report=monitor.step, stop=budget.over)
+        if problem.linear and rows.unfinished and result.converged:
+            rows.forcing = FORCING
+            result = newton(rows, result.coefficients, False, report=monitor.step, stop=budget.over)
         solved = rows.form(result.coefficients)
         found = np.array(solved.tails())
         full = FINER * rows.unknowns > self.most
@@ -89,6 +94,16 @@ class MarchOnGrid(SlabMarch):
 
     def joined(self, form: Piecewise | None, slab: Slab, span: Span) -> Piecewise:
         return appended(form, slab.form, span)
+
+    def shorter(self, found: Attempt, tried: Sequence[tuple[float, float]], least: float) -> float:
+        """By how fast the tail fell with the last two lengths, where that is slower than of a smooth solution, as
+        behind a corner whose data disagree."""
+        if len(tried) < 2:
+            return found.ideal
+        (long, before), (short, after) = tried[-2:]
+        rate = np.clip(math.log(before / after) / math.log(long / short), KINK, self.time)
+        share = float(np.clip((AIM / after) ** (1 / rate), SHORTER, 1.0))
+        return max(share * found.length, min(found.ideal, least / 2))
 
     def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
         """Tails that are small already hardly fall with the slab's length, as of √t: data disagree at a corner.

@@ -134,6 +134,7 @@ FOURIER_LOOSE = (
     8.0  # times the tolerance: the error of a step of the first run, which the second divides by 64
 )
 FOURIER_SAFER = 128.0  # a step twice as long has 64 times the error
+FOURIER_BEGINNING = 1 / 8  # of the time: where that asks for more modes, the first steps get them, too
 FOURIER_LOOK = 8  # every so many steps stability is looked after
 FOURIER_PATIENCE = 80  # steps without an error too large, at most, before a longer one is tried
 FOURIER_SPLITS = 3  # how often steps are shortened until the estimated error is below the tolerance

@@ -71,7 +71,7 @@ class AxisBasis:
     def __call__(self, x: Any, order: int = 0, xp: ModuleType = np) -> Any:
         """∂^order φ at x: an array of shape (*x.shape, size)."""
         if self.kind == "chebyshev":
-            return self._chebyshev(x, order, xp)[..., self.cosines]
+            return self._derivatives(x, order, xp)[order]
         period = self.length if self.kind == "periodic" else 2 * self.length
         omega = 2 * math.pi / period * self.frequencies
         # Measured from the face, the phase is small where sin must vanish: within a rounding of zero there.
@@ -86,6 +86,9 @@ class AxisBasis:
         """{order: ∂^order φ at x}, (points, size): one row for all where x is the same at all of them."""
         if len(x) and (x == x[0]).all():
             return {k: np.broadcast_to(self(x[:1], k), (len(x), self.size)) for k in orders}
+        if self.kind == "chebyshev":
+            derivatives = self._derivatives(x, max(orders := list(orders), default=0))
+            return {k: derivatives[k] for k in orders}
         if self.kind != "periodic" or self.parity:
             return {k: self(x, k) for k in orders}
         # Derivatives of all orders are made of the same cosines and sines: those of k = pm + q as e^{ipmθ} e^{iqθ}.
@@ -100,11 +103,26 @@ class AxisBasis:
             n: np.concatenate([turned[n % 4][0], turned[n % 4][1][:, 1:]], axis=1) * omega**n for n in orders
         }
 
-    def _chebyshev(self, x: Any, order: int, xp: ModuleType) -> Any:
-        """T_{k+1}^(m) = 2z T_k^(m) + 2m T_k^(m−1) − T_{k−1}^(m), with dz/dx = 2/length."""
+    @property
+    def closed(self) -> bool:
+        """Whether derivatives are sums of the same functions."""
+        return self.kind == "periodic" and not self.parity
+
+    def differentiated(self, coefficients: np.ndarray, order: int) -> np.ndarray:
+        """Of ∂^order Σ_k a_k φ_k, along the first axis of the coefficients: (a cos + b sin)′ = ω (b cos − a sin)."""
+        count = len(self.cosines)
+        omega = (2 * math.pi / self.length * self.sines).reshape(-1, *[1] * (coefficients.ndim - 1))
+        for _ in range(order):
+            cosine, sine = coefficients[1:count], coefficients[count:]
+            constant = np.zeros_like(coefficients[:1])
+            coefficients = np.concatenate([constant, omega * sine, -omega * cosine])
+        return coefficients
+
+    def _derivatives(self, x: Any, highest: int, xp: ModuleType = np) -> list[Any]:
+        """T_{k+1}^(m) = 2z T_k^(m) + 2m T_k^(m−1) − T_{k−1}^(m), m ≤ highest, with dz/dx = 2/length."""
         z = (2.0 * x - (self.lower + self.upper)) / self.length
-        lower_order = None
-        for m in range(order + 1):
+        lower_order, found = None, []
+        for m in range(highest + 1):
             rows = [xp.ones_like(z) if m == 0 else xp.zeros_like(z)]
             if self.modes >= 1:
                 rows.append(z if m == 0 else (xp.ones_like(z) if m == 1 else xp.zeros_like(z)))
@@ -114,8 +132,9 @@ class AxisBasis:
                     following = following + 2.0 * m * lower_order[k]
                 rows.append(following)
             lower_order = rows
-        assert lower_order is not None
-        return xp.stack(lower_order, axis=-1) * (2.0 / self.length) ** order
+            kept = rows if len(self.cosines) == len(rows) else [rows[k] for k in self.cosines]
+            found.append(xp.moveaxis(xp.stack(kept), 0, -1) * (2.0 / self.length) ** m)
+        return found
 
     def nodes(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Quadrature nodes and weights (summing to 1) that suit the basis: equispaced, or Gauss–Legendre.

@@ -70,7 +70,9 @@ class TimePieces(Tree):
             }
             unknown = block[:, -1] > breaks[-1]
             tables = {
-                (i, basis): basis.tables(block[:, i], {order[i] for order in orders})
+                (i, basis): basis.tables(
+                    block[:, i], {0 if i == 0 and basis.closed else order[i] for order in orders}
+                )
                 for i, basis in {pair for bases in self.space for pair in enumerate(bases)}
             }
             for f in range(len(self.space)):
@@ -95,9 +97,17 @@ class TimePieces(Tree):
         tables = {(i, k): table for i, basis in enumerate(bases) for k, table in of[i, basis].items()}
         for piece in np.unique(which):
             here = np.flatnonzero(which == piece)
-            first = {
-                k: np.tensordot(table[here], own[piece], axes=1) for (i, k), table in tables.items() if i == 0
-            }
+            if bases[0].closed:
+                # One large table, of the values, and derivatives of the coefficients, which are fewer.
+                table = tables[0, 0][here]
+                first = {
+                    k: np.tensordot(table, bases[0].differentiated(own[piece], k), axes=1)
+                    for k in {order[0] for order in orders}
+                }
+            else:
+                first = {
+                    k: np.tensordot(one[here], own[piece], axes=1) for (i, k), one in tables.items() if i == 0
+                }
             for order in orders:
                 value = first[order[0]]
                 for i in range(1, len(bases)):

@@ -49,9 +49,15 @@ class LinearForm(Tree):
         for start in range(0, len(points), BLOCK):
             block = points[start : start + BLOCK]
             for index, (coefficient, bases) in enumerate(zip(self.coefficients, self.bases, strict=True)):
+                tables = [
+                    basis.tables(block[:, i], {order[i] for order in orders}) for i, basis in enumerate(bases)
+                ]
+                first = {
+                    k: np.tensordot(table, np.asarray(coefficient), axes=1) for k, table in tables[0].items()
+                }
                 for order in orders:
-                    tables = [basis(block[:, i], order[i]) for i, basis in enumerate(bases)]
-                    found[order][start : start + BLOCK, index] = contract(np.asarray(coefficient), tables)
+                    behind = [table[k] for table, k in zip(tables[1:], order[1:], strict=True)]
+                    found[order][start : start + BLOCK, index] = contracted(first[order[0]], behind)
         return found
 
     def tails(self) -> list[float]:
@@ -70,8 +76,12 @@ class LinearForm(Tree):
 
 def contract(coefficient: np.ndarray, tables: Sequence[np.ndarray]) -> np.ndarray:
     """Σ_k a_k Π_i T_i[p, k_i] for every point p."""
-    value = np.tensordot(tables[0], coefficient, axes=1)
-    for table in tables[1:]:
+    return contracted(np.tensordot(tables[0], coefficient, axes=1), tables[1:])
+
+
+def contracted(value: np.ndarray, tables: Sequence[np.ndarray]) -> np.ndarray:
+    """The same from the first axis on: value has the points, and the coefficients of the other axes."""
+    for table in tables:
         value = np.einsum("pk,pk...->p...", table, value)
     return value
 

@@ -6,7 +6,7 @@ terms and of the field it fixes, so that 1 means «not at all» and 1e-6 «to si
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,18 +85,39 @@ def held_out(
         times = features[:, problem.time]
         features = features[(span[0] <= times) & (times <= span[1])]
     points = np.concatenate([points, features])
-    sizes, scales = _sizes(problem, field, points), _scales(problem, field, points)
-    if getattr(field, "balanced", False):
+    balanced = getattr(field, "balanced", False)
+    seen = _Seen.at(points, field, problem, [*problem.conditions, *(() if balanced else problem.equations)])
+    sizes, scales = _sizes(problem, seen, points), _scales(problem, seen, points)
+    if balanced:
         equations = box_balances(problem, field)
     else:
-        equations = tuple(_relative(problem, field, one, points, sizes) for one in problem.equations)
+        equations = tuple(_relative(problem, seen, one, points, sizes) for one in problem.equations)
     conditions = []
     for condition in problem.conditions:
         if not started and condition.initial:
             continue
         at = on_condition(problem, condition, len(points), scattered) if condition.piece else points
-        conditions.append(_relative(problem, field, condition, at, sizes, scales))
-    return HeldOut(equations, tuple(conditions), jumps(problem, field, points, sizes))
+        conditions.append(_relative(problem, seen, condition, at, sizes, scales))
+    return HeldOut(equations, tuple(conditions), jumps(problem, field, points, sizes, seen))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A field with the derivatives at some points that all relations ask for, computed together."""
+
+    field: Any
+    points: np.ndarray
+    known: Mapping[Orders, Any]
+
+    @staticmethod
+    def at(points: np.ndarray, field: Any, problem: Problem, relations: Sequence[Relation]) -> _Seen:
+        orders = {jet.orders for relation in relations for jet in relation.jets.values()}
+        return _Seen(field, points, jets(field, points, list(orders | {(0,) * len(problem.axes)})))
+
+    def jets(self, points: np.ndarray, orders: Sequence[Orders]) -> Mapping[Orders, Any]:
+        if points is self.points and all(order in self.known for order in orders):
+            return self.known
+        return jets(self.field, points, orders)
 
 
 def _sizes(problem: Problem, field: Any, points: np.ndarray) -> np.ndarray:
@@ -180,7 +201,9 @@ def scattered(points: int, columns: int) -> np.ndarray:
     return np.asarray(scipy.stats.qmc.Sobol(columns, rng=random).random(count))
 
 
-def jumps(problem: Problem, field: Any, points: np.ndarray, sizes: np.ndarray) -> float:
+def jumps(
+    problem: Problem, field: Any, points: np.ndarray, sizes: np.ndarray, seen: _Seen | None = None
+) -> float:
     """max over fields, axes and k of ∫ |[∂^k u]| dS / ∫ |∂^(k+1) u| dV, k below the order of u along the axis.
 
     A function in pieces has two kinds of derivative: those inside, which the equations see, and jumps between them,
@@ -196,7 +219,7 @@ def jumps(problem: Problem, field: Any, points: np.ndarray, sizes: np.ndarray) -
             continue
         for k in range(max(orders)):
             slope = tuple(k + 1 if j == i else 0 for j in range(len(problem.axes)))
-            inside = np.mean(np.abs(values(field, points, slope)), axis=0)
+            inside = np.mean(np.abs(values(seen or field, points, slope)), axis=0)
             expected = SMOOTH * sizes / axis.length ** (k + 1)
             shares = totals[k] / np.maximum(size * np.maximum(inside, expected), 1e-300)
             worst = max(
@@ -246,6 +269,8 @@ def jet_at(problem: Problem, field: Any, jet: Jet, points: np.ndarray) -> np.nda
 
 
 def _moved(problem: Problem, points: np.ndarray, place: Place) -> np.ndarray:
+    if all(fixed is None for fixed in place):
+        return points if points.shape[1] == len(place) else points[:, : len(place)]
     at = points[:, : len(problem.axes)].copy()
     for i, fixed in enumerate(place):
         if fixed is not None:

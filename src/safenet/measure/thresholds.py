@@ -72,6 +72,7 @@ RIDGE_MORE, RIDGE_MOST = 100.0, 1e-4  # raised by this while rounding makes a pi
 # ---- grids
 KRYLOV, RESTARTS = 40, 3  # vectors of GMRES, and how often it restarts: a slab that needs more is too long
 FORCING, ENOUGH = 1e-5, 0.1  # by how much GMRES is to lower the residual of a Newton step, and has to
+LINEAR_FORCING = 1e-10  # the same where the first step is the last, as the problem is linear
 DEPENDENT = 1e6  # condition of eigenvectors from which on those of the highest derivative serve better
 DEGENERATE = 1e-12  # a mode that no equation sees, as the mean of a pressure: it stays where it is
 

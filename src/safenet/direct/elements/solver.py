@@ -6,7 +6,8 @@ differences between levels fall is the estimate of the error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -82,6 +83,7 @@ class Elements:
         degree, parts, poor = 1 if torn else ELEMENTS_DEGREES[0], 1, 0
         before: np.ndarray | None = None
         gaps: list[np.ndarray] = []
+        divided = [1.0]  # how many times as many parts along a side each level has
         best, cut, levels = Direct(), False, Parts(budget, LEVELS_GROW)
         levels.over()
         while True:
@@ -102,7 +104,7 @@ class Elements:
             values = np.asarray(form.jets(points, [(0, 0)])[0, 0])
             if before is not None:
                 gaps.append(np.maximum(relative(values - before, values), ELEMENTS_ROUNDING))
-            before, error = values, _error(gaps, ELEMENTS_FALL[int(cut)])
+            before, error = values, _error(gaps, ELEMENTS_FALL[int(cut)], divided)
             found = replace(form, error=np.full(values.shape[1] + 1, np.nan) if error is None else error)
             worst = float(error.max()) if error is not None else np.inf
             monitor.level(galerkin.size, worst)
@@ -125,7 +127,9 @@ class Elements:
             ):  # singular at every corner of the table: cells of a table are small, and their degree rises
                 degree += 1
             else:
+                coarse = parts
                 layers, degree, parts = _finer(form, grid, layers, degree, parts)
+                divided.append(parts / coarse)
             cut = any(layers.values())
 
     def _ended(self, best: Direct, reason: str) -> Direct:
@@ -133,19 +137,24 @@ class Elements:
         return replace(best, done=True, final=solved, reason=reason)
 
 
-def _error(gaps: list[np.ndarray], fall: float) -> np.ndarray | None:
-    """d₂²/d₁, of each unknown and of all: the error of the last level, if it falls as the differences do."""
+def _error(gaps: list[np.ndarray], fall: float, divided: Sequence[float] = ()) -> np.ndarray | None:
+    """d₂ (d₂/d₁)^s, of each unknown and of all: the error of the last level, if it falls as the differences do.
+
+    s = log r₂ / log r₁ where the last two levels have r₁ and r₂ times as many parts: d ∝ r^−q; otherwise 1.
+    """
     if len(gaps) < 2:
         return None
     last, former = gaps[-1], gaps[-2]
-    return np.asarray(np.maximum(last * np.clip(last / former, fall, 1.0), ELEMENTS_ROUNDING))
+    *_, before, now = map(math.log, (1.0, 1.0, *divided))
+    share = now / before if now and before else 1.0
+    return np.asarray(np.maximum(last * np.clip((last / former) ** share, fall, 1.0), ELEMENTS_ROUNDING))
 
 
 def _finer(
     form: ElementForm, grid: Mesh, layers: dict[Corner, int], degree: int, parts: int
 ) -> tuple[dict[Corner, int], int, int]:
     """The next level: cut at corners where the highest coefficients are far larger than elsewhere; if nowhere, a higher
-    degree, and then more parts."""
+    degree, and then more parts: 2, 3, 4, 6, 8, …"""
     coefficients = np.asarray(form.coefficients)
     box = np.array(form.cells)
     high = np.concatenate(
@@ -164,4 +173,6 @@ def _finer(
     if not at_corners.all() and rest < ELEMENTS_NEAR * largest:
         near = ELEMENTS_NEAR * largest
         return {corner: count + 2 * (worst[corner] > near) for corner, count in layers.items()}, degree, parts
-    return (layers, degree + 2, parts) if degree < ELEMENTS_DEGREES[1] else (layers, degree, 2 * parts)
+    if degree < ELEMENTS_DEGREES[1]:
+        return layers, degree + 2, parts
+    return layers, degree, max(2, parts * 4 // 3 if parts % 3 == 0 else parts * 3 // 2)

@@ -30,6 +30,7 @@ from ..thresholds import (
     ASKED_FOR,
     EARLY_COST,
     FIRST_LEVEL_OF_STEPS,
+    FOURIER_BEGINNING,
     FOURIER_LOOK,
     FOURIER_LOOSE,
     FOURIER_MORE,
@@ -43,7 +44,6 @@ from ..thresholds import (
     MORE_DIGITS,
     OVERHEAD,
     ROUGH_FIRST,
-    SNAPSHOTS,
     WIDEST,
 )
 from .adams import VALUES, Adams
@@ -208,15 +208,25 @@ class _March:
         self.recorder = Recorder(solver.tolerance)
 
     def explore(self) -> Trail:
-        """The first run: steps T/2^j, longer or shorter as their errors say; more modes where the tail is large."""
+        """The first run, once more from the start where the beginning asks for more modes than the initial values.
+
+        What the first steps lose stays to the end, and no difference of runs would be about the steps.
+        """
         waves = first_waves(self.problem, self.solver.tolerance, self.solver.points)
         assert waves is not None
+        while not isinstance(found := self._explored(waves), Trail):
+            waves, self.recorder = found, Recorder(self.solver.tolerance)
+        return found
+
+    def _explored(self, waves: Waves) -> Trail | Waves:
+        """Steps T/2^j, longer or shorter as their errors say; more modes where the tail is large, which are returned if
+        that is at the beginning."""
         evolution = Evolution(self.problem, waves)
         adams, allowed = Adams(evolution), FOURIER_LOOSE * self.solver.tolerance
         y, unit, place = evolution.start(), 2**LAST_LEVEL_OF_STEPS, 0
         trail, recorder = Trail([], waves, t=self.axis.lo), self.recorder
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
-        level, sizes, stride = FIRST_LEVEL_OF_STEPS, np.zeros(len(y)), 1
+        level, sizes = FIRST_LEVEL_OF_STEPS, np.zeros(len(y))
         calm, patience = (
             0,
             VALUES,
@@ -243,6 +253,9 @@ class _March:
                 wider = self._wider(waves, tails)
                 if wider.points > self.solver.points or max(wider.shape) > WIDEST:
                     return self._ended(trail, recorder, "modes", t)
+                if place < FOURIER_BEGINNING * unit:
+                    self.evaluations += evolution.evaluations
+                    return wider
                 y, waves, self.evaluations = (
                     waves.onto(wider, y),
                     wider,
@@ -253,14 +266,11 @@ class _March:
                 continue
             y, place, calm = after, place + unit // 2**level, calm + 1
             trail.steps.append((t, h))
+            trail.grids.append(waves)
             trail.local += error
             state = evolution.unknowns(t + h, y)
             recorder.add(t + h, state, waves)
-            if len(trail.steps) % stride == 0:
-                trail.snapshots[len(trail.steps)] = waves, state
-                if len(trail.snapshots) > SNAPSHOTS:
-                    stride *= 2
-                    trail.snapshots = {n: one for n, one in trail.snapshots.items() if n % stride == 0}
+            trail.keep(state)
             if stop := self._over(evolution, (t + h - self.axis.lo) / self.axis.length):
                 return self._ended(trail, recorder, stop, t + h)
             longer = level > FIRST_LEVEL_OF_STEPS and place % (unit // 2 ** (level - 1)) == 0
@@ -285,19 +295,24 @@ class _March:
         return replace(waves, modes=tuple(modes))
 
     def repeat(self, rough: Trail, ratio: float) -> Trail:
-        """The steps of another run, shorter by this ratio, with more modes from the beginning.
+        """The steps of another run, shorter by this ratio, with more modes at every time.
 
         Each by the method of the first run: its difference says how errors fall only where both are of one kind.
         """
         # A spectrum that falls like e^{−ck}: so many more modes that the tail, too, falls by ratio^5.
         more = 1 + ORDER * math.log(ratio) / -math.log(FOURIER_TAIL * self.solver.tolerance)
-        waves = replace(rough.waves, modes=tuple(math.ceil(more * m) for m in rough.waves.modes))
+        grids = [replace(one, modes=tuple(math.ceil(more * m) for m in one.modes)) for one in rough.grids]
+        waves, self.last = grids[0], 0.0
         evolution = Evolution(self.problem, waves)
         y, adams = evolution.start(), Adams(evolution)
         trail = Trail([], waves, t=self.axis.lo, single=rough.starting)
         recorder = Recorder(0.1 * self.solver.tolerance)
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
         for number, steps in rough.refined(ratio):
+            if (wider := grids[number - 1]).modes != waves.modes:
+                self._spent(evolution)
+                y, waves, evolution = waves.onto(wider, y), wider, Evolution(self.problem, wider)
+                adams = adams.moved(evolution)
             self._show(steps[0][0], waves)
             for t, h in steps:
                 with np.errstate(all="ignore"):
@@ -305,18 +320,24 @@ class _March:
                 state = evolution.unknowns(t + h, y)
                 recorder.add(t + h, state, waves)
             trail.steps += steps
+            trail.grids += [waves] * len(steps)
             if number in rough.snapshots:
                 trail.snapshots[len(trail.steps)] = waves, state
             if not np.isfinite(y).all():
                 return self._ended(trail, recorder, "failed", t)
             if self.budget.over():
                 return self._ended(trail, recorder, "stopped", t + h)
-        self.evaluations += evolution.evaluations
-        self.last = _cost(evolution)
+        self._spent(evolution)
         self.cost += self.last
+        trail.waves = waves
         trail.form, trail.represented = recorder.form(), recorder.represented
-        trail.tail = float(waves.tails(y).max())
+        tails = [float(waves.tails(state[f : f + 1]).max()) for f in range(len(state))]
+        trail.tail = np.array([*tails, max(tails)])
         return trail
+
+    def _spent(self, evolution: Evolution) -> None:
+        self.evaluations += evolution.evaluations
+        self.last += _cost(evolution)
 
     def _show(self, t: float, waves: Waves) -> None:
         share = (t - self.axis.lo) / self.axis.length

@@ -354,18 +354,19 @@ class System:
 
 def _derivatives(system: FirstOrder) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """(times, states) → u, u′, …, u^(m) of each field at every node, (nodes, fields, m + 1)."""
-    fields = [[system.state[place]] for place in system.places]
-    while len(fields[0]) <= HERMITE_MOST:
-        further = [system.derivative(known[-1]) for known in fields]
-        if sum(expression.count_ops() for expression in further) > HERMITE_OPERATIONS and len(fields[0]) > 2:
+    rules, names = [], [system.time, *system.state]
+    for k, (expressions, known) in enumerate(system.derivatives(HERMITE_MOST)):
+        if k > 1 and sum(expression.count_ops() for expression in expressions) > HERMITE_OPERATIONS:
             break
-        fields = [[*known, expression] for known, expression in zip(fields, further, strict=True)]
-    function = compiled([e for known in fields for e in known], (system.time, *system.state))
-    shape = (len(fields), len(fields[0]))
+        rules.append(compiled(expressions, names))
+        names = [*names, *known]
 
     def derivatives(times: np.ndarray, values: np.ndarray) -> np.ndarray:
-        found = function(times, *values.T)
-        return np.stack([np.broadcast_to(one, times.shape) for one in found], axis=-1).reshape(-1, *shape)
+        found = [*values.T]
+        for rule in rules:
+            found += [np.broadcast_to(one, times.shape) for one in rule(times, *found)]
+        table = np.stack(found, axis=-1).reshape(len(times), len(rules) + 1, -1)
+        return np.swapaxes(table[:, :, list(system.places)], 1, 2)
 
     return derivatives
 

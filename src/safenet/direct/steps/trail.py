@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...measure.relative import TINY, shares
+from ..thresholds import SNAPSHOTS
 from .adams import VALUES
 from .waves import Waves
 
@@ -20,14 +21,27 @@ class Trail:
 
     steps: list[tuple[float, float]]  # beginning and length
     waves: Waves
+    grids: list[Waves] = field(default_factory=list)  # the modes of each step
     form: Any = None
     snapshots: dict[int, tuple[Waves, np.ndarray]] = field(default_factory=dict)
+    stride: int = 1  # between snapshots
     represented: np.ndarray = field(default_factory=lambda: np.zeros(1))
-    tail: float = 0.0
+    tail: np.ndarray = field(
+        default_factory=lambda: np.zeros(1)
+    )  # at the end: of each unknown, and the largest
     local: float = 0.0  # the errors of all steps, added
     ended: str = ""  # why it did not reach the end: "stopped", "cost", "modes", "failed"
     t: float = 0.0
     single: float | None = None  # until when its steps were single ones, where another run decided that
+
+    def keep(self, state: np.ndarray) -> None:
+        """A state behind the last step as a snapshot, one in so many: every second goes where they become too many."""
+        if len(self.steps) % self.stride:
+            return
+        self.snapshots[len(self.steps)] = self.grids[-1], state
+        if len(self.snapshots) > SNAPSHOTS:
+            self.stride *= 2
+            self.snapshots = {n: one for n, one in self.snapshots.items() if n % self.stride == 0}
 
     @property
     def starting(self) -> float:

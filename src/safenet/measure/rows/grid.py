@@ -13,6 +13,7 @@ for a small matrix over the fields.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -65,6 +66,16 @@ def continued(before: LinearForm, t: float) -> Start:
     return start
 
 
+@dataclass(frozen=True)
+class Product:
+    """v → J v as J @ v."""
+
+    of: Callable[[np.ndarray], np.ndarray]
+
+    def __matmul__(self, direction: np.ndarray) -> np.ndarray:
+        return self.of(direction)
+
+
 class TensorRows:
     """The rows of a problem on `counts` nodes of each space axis and `stages` of time in `span`."""
 
@@ -72,6 +83,8 @@ class TensorRows:
         self, problem: Problem, counts: Sequence[int], stages: int, span: tuple[float, float], start: Start
     ) -> None:
         self.problem, self.counts, self.span, self.products = problem, tuple(counts), span, 0
+        self.forcing = FORCING
+        self.unfinished = False  # whether the last step leaves more than that
         fields = range(len(problem.unknowns))
         self.lines = [[self._line(f, axis, count) for axis, count in enumerate(counts)] for f in fields]
         t0, length = span[0], span[1] - span[0]
@@ -143,8 +156,11 @@ class TensorRows:
         lines, problem = self.lines[field], self.problem
         total = np.zeros((*(line.basis.size for line in lines), len(times)))
         for axis in reversed(range(len(lines))):
-            conditions = on_faces(problem, axis, problem.unknowns[field])
-            if not conditions:
+            sources = [problem.value(c.source) for c in on_faces(problem, axis, problem.unknowns[field])]
+            sources = (
+                [source.diff(problem.axes[-1].symbol, order) for source in sources] if order else sources
+            )
+            if all(source == 0 for source in sources):
                 continue
             # Before this axis: values, to be extended; behind it: coefficients, by as many nodes.
             whole = [line.whole() for line in lines]
@@ -152,11 +168,7 @@ class TensorRows:
             nodes[axis] = np.zeros(1)
             mesh = np.meshgrid(*nodes, times, indexing="ij")
             at = {a.symbol: m for a, m in zip(problem.axes, mesh, strict=True)}
-            data = []
-            for condition in conditions:
-                source = problem.value(condition.source)
-                source = source.diff(problem.axes[-1].symbol, order) if order else source
-                data.append(np.broadcast_to(evaluate(source, at, np), mesh[0].shape))
+            data = [np.broadcast_to(evaluate(source, at, np), mesh[0].shape) for source in sources]
             matrices: list[np.ndarray | None] = [
                 line.extension if i < axis else whole[i].extension for i, line in enumerate(lines)
             ]
@@ -259,10 +271,7 @@ class TensorRows:
             rows = [reduce(np.add, (c * moved[s] for s, c in row.items())) for row in slopes]
             return self._preconditioned(np.stack(rows))
 
-        operator = scipy.sparse.linalg.LinearOperator(
-            (self.unknowns, self.unknowns), matvec=product, dtype=float
-        )
-        return operator, self._preconditioned(self._residual(at))
+        return Product(product), self._preconditioned(self._residual(at))
 
     def _moved(self, jet: Jet, fields: np.ndarray) -> np.ndarray:
         """∂^α at the nodes of a change of the values."""
@@ -278,9 +287,13 @@ class TensorRows:
         """δ of Newton's step. It promises no minimum: the next step is taken unless this one was small."""
         if self.separable:
             return -residual - (residual - jacobian @ residual), 0.0
-        step, unfinished = scipy.sparse.linalg.gmres(
-            jacobian, -residual, rtol=FORCING, restart=KRYLOV, maxiter=RESTARTS
+        operator = scipy.sparse.linalg.LinearOperator(
+            (self.unknowns, self.unknowns), matvec=jacobian.__matmul__, dtype=float
         )
+        step, unfinished = scipy.sparse.linalg.gmres(
+            operator, -residual, rtol=self.forcing, restart=KRYLOV, maxiter=RESTARTS
+        )
+        self.unfinished = bool(unfinished)
         if unfinished and np.linalg.norm(jacobian @ step + residual) > ENOUGH * np.linalg.norm(residual):
             return np.full_like(step, np.nan), 0.0
         return step, 0.0
@@ -288,6 +301,8 @@ class TensorRows:
     def _owners(self) -> list[int]:
         """For each equation the unknown in whose eigenvectors its rows are taken: whose derivatives it is about."""
         unknowns = self.problem.unknowns
+        if len(unknowns) == 1:
+            return [0]
         score = np.zeros((len(unknowns), len(unknowns)))
         for e, equation in enumerate(self.problem.equations):
             for jet in equation.jets.values():

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-import scipy
 
 from ...fields.basis import AxisBasis, gauss_legendre
 from ..thresholds import DEPENDENT
@@ -136,7 +135,13 @@ def each(matrices: Sequence[np.ndarray | None], array: np.ndarray) -> np.ndarray
     return array
 
 
+@lru_cache(maxsize=64)
 def radau(count: int) -> np.ndarray:
-    """The nodes of Radau's right quadrature on [0, 1]: the zeros of P^(1,0) and the end."""
-    inner = scipy.special.roots_jacobi(count - 1, 1, 0)[0] if count > 1 else np.zeros(0)
-    return np.append((inner + 1) / 2, 1.0)
+    """The nodes of Radau's right quadrature on [0, 1]: the zeros of P^(1,0), as eigenvalues of the matrix of its
+    recurrence, and the end."""
+    k = np.arange(count - 1.0)
+    middle, beside = -1 / ((2 * k + 1) * (2 * k + 3)), np.sqrt(k * (k + 1))[1:] / (2 * k[1:] + 1)
+    inner = np.linalg.eigvalsh(np.diag(middle) + np.diag(beside, 1) + np.diag(beside, -1))
+    nodes = np.append((inner + 1) / 2, 1.0)
+    nodes.flags.writeable = False
+    return nodes

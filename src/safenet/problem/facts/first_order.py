@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import sympy as sp
@@ -27,11 +29,23 @@ class FirstOrder:
     start: np.ndarray
     places: tuple[int, ...]
 
-    def derivative(self, expression: sp.Expr) -> sp.Expr:
-        """d/dt of an expression along a solution: ∂_t g + Σ ∂g/∂y · f, on either side of a jump."""
-        along = zip(self.state, self.rates, strict=True)
-        found = expression.diff(self.time) + sp.Add(*(expression.diff(y) * rate for y, rate in along))
-        return found.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
+    def derivatives(self, most: int) -> Iterator[tuple[list[sp.Expr], list[sp.Symbol]]]:
+        """y′, y″, … along a solution, each as formulas in t and all lower ones, and the symbols that stand for it.
+
+        d/dt g = ∂_t g + Σ_k Σ_i ∂g/∂y_i^(k) · y_i^(k+1), on either side of a jump. With y′ in place of f these formulas
+        stay short.
+        """
+        known, found = [list(self.state)], list(self.rates)
+        for k in range(1, most + 1):
+            known.append([sp.Symbol(f"{y.name}^({k})", real=True) for y in self.state])
+            yield found, known[-1]
+            pairs = [pair for lower, higher in pairwise(known) for pair in zip(lower, higher, strict=True)]
+            found = [_along(g, self.time, pairs) for g in found]
+
+
+def _along(g: sp.Expr, time: sp.Symbol, pairs: list[tuple[sp.Symbol, sp.Symbol]]) -> sp.Expr:
+    slopes = [g.diff(y) * rate for y, rate in pairs if y in g.free_symbols]
+    return sp.Add(g.diff(time), *slopes).replace(sp.DiracDelta, lambda *_: sp.Integer(0))
 
 
 @fact
