@@ -31,7 +31,7 @@ from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
 from .branching import branching
-from .growth import followed
+from .growth import departed, followed
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
 from .hidden import hidden
 from .relative import ratio, relative
@@ -200,7 +200,9 @@ def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | N
         return _stepped_over(residual)
     noise = _moved(field, points, own) if together < MOVED_BELOW else 0.0
     grown = None
-    if isinstance(field, TimePieces) and not any(field.space):
+    if isinstance(field, TimePieces) and any(field.space):
+        noise = max(noise, AMPLE * departed(problem, field))
+    elif isinstance(field, TimePieces):
         if others := branching(problem, field):
             return Estimate(np.nan, 1.0, lost=others)
         grown, unmoved = followed(problem, field), hidden(problem, field)

@@ -26,6 +26,7 @@ from .thresholds import OFF
 EPS = float(np.finfo(float).eps)
 STEEPEST = 700.0  # e^700 is the largest number there is
 PLACES = -1 / np.sqrt(3), 1 / np.sqrt(3)  # of a piece from −1 to 1, where its slopes are taken: Gauss's
+TIMES, PLACES_IN_SPACE = 64, 32  # at which a solution in space is looked at
 NODES = 6  # of Gauss's rule in every piece
 JOINED = 1e-10  # of the largest slope: pieces whose slopes differ by less where they meet are joined
 
@@ -61,6 +62,39 @@ def followed(problem: Problem, field: TimePieces) -> Grown | None:
         if not largest.any():
             rounding, defect, ends = np.ones_like(y), np.zeros_like(y), np.ones_like(y)
         return _grown(powers, lengths, ends.T, EPS * rounding.T, defect.T, system.places)
+
+
+def departed(problem: Problem, field: TimePieces) -> float:
+    """max ε ‖u(s)‖ · ‖u_t(t)‖/‖u_t(s)‖ over s < t, relative to u: what rounding at the time s has grown to at t.
+
+    u_t solves the linearised equations if they know no clock: by what it grows, an error along it grows. A solution that
+    leaves a place of rest after a long time has let its errors grow, too.
+    """
+    t = problem.axes[-1]
+    relations = *problem.equations, *problem.conditions
+    if any(t.symbol in problem.value(relation.residual).free_symbols for relation in relations):
+        return 0.0
+    times = np.linspace(t.lo, t.hi, TIMES + 1)[:-1] + t.length / (2 * TIMES)
+    places = np.random.default_rng(0).random((PLACES_IN_SPACE, len(problem.axes) - 1))
+    low, length = (np.array([getattr(axis, end) for axis in problem.axes[:-1]]) for end in ("lo", "length"))
+    points = np.column_stack(
+        [np.tile(low + length * places, (TIMES, 1)), np.repeat(times, PLACES_IN_SPACE)]
+    )
+    still, moving = np.zeros(TIMES), np.zeros(TIMES)
+    orders = max(problem.time_order(name) for name in problem.unknowns)
+    jets = field.jets(points, [(*(0,) * len(low), k) for k in range(orders + 1)])
+    for f, name in enumerate(problem.unknowns):
+        for k in range(problem.time_order(name)):
+            value, rate = (
+                np.linalg.norm(jets[*(0,) * len(low), k + more][:, f].reshape(TIMES, -1), axis=1) for more in (0, 1)
+            )
+            size = float(value.max()) or 1.0
+            still, moving = still + (value / size) ** 2, moving + (rate / size) ** 2
+    still, moving = np.sqrt(still), np.sqrt(moving)
+    with np.errstate(all="ignore"):
+        slowest = np.maximum.accumulate(np.nan_to_num(still / moving, posinf=0.0))
+    steps = (len(field.breaks) - 1) * field.degree  # at least
+    return float(steps * EPS * np.max(slowest * moving) / max(float(still.max()), 1e-300))
 
 
 def _powers(first: np.ndarray, second: np.ndarray, lengths: np.ndarray) -> np.ndarray:
