@@ -54,6 +54,7 @@ ROWS_BEYOND = 1.3  # the same for three axes and more, and in a slab of time
 CONDITION_WEIGHT = 10.0  # the paper's λ = 100 for conditions against 1 for the equation, as row scales
 DROWNS = 1e4  # a factor of an equation: its square beside the conditions' leaves JᵀJ half of its digits
 STEEPNESS = 10.0  # a jump of the k-th derivative between cells counts as (h/10)^k of a jump of the value
+THINNEST = 1e-3  # of an axis: thinner cells do not lessen a jump any further, or a narrow source would become jumps
 CUT_ENOUGH = 0.7  # of a whole cell's nodes: a cell that the boundary cuts needs so many inside
 CUT_MORE, CUT_MOST = 1.5, 3.0  # nodes along an axis are multiplied by this until there are enough, up to that
 CLOSE = 1e-9  # of a length: two places this near are one

@@ -17,9 +17,10 @@ from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.misfit import unfitted
 from ..measure.others import another
 from ..measure.scores import field_errors_json
-from ..measure.thresholds import HARDLY, ROUGH, UNSEEN, UNSEEN_ON_SHAPES
+from ..measure.thresholds import HARDLY, ROUGH, ROUNDING, UNSEEN, UNSEEN_ON_SHAPES
 from ..problem import Problem
 from ..problem.facts.conservation import carriers
+from ..problem.facts.elliptic import infinite_corners
 from ..problem.facts.posedness import left_free
 from ..problem.facts.undecided import undecided
 from ..run.budget import Budget, SpentError
@@ -236,6 +237,8 @@ def estimate(
         elif found:
             result.estimate = field_errors_json(problem.unknowns, found.error, found.fields)
             result.estimate_left, result.estimate_since = found.left, found.since
+            if result.residual > ROUNDING and not known and infinite_corners(problem):
+                result.estimate_left = max(found.left, 1.0)
             result.warnings += _others(solution, clock)
         decided = _weighed(solution) and decided
     except SpentError:

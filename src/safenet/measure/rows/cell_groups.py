@@ -22,7 +22,7 @@ from ...fields.cells import Cell, shared_faces
 from ...fields.field import values
 from ...problem import Condition, Problem, Relation
 from ...problem.jets import Orders, coordinate
-from ..thresholds import CLOSE, CUT_ENOUGH, CUT_MORE, CUT_MOST, DROWNS, INWARD, STEEPNESS
+from ..thresholds import CLOSE, CUT_ENOUGH, CUT_MORE, CUT_MOST, DROWNS, INWARD, STEEPNESS, THINNEST
 from .relation import Formula, Handover, Rows, Values
 
 
@@ -337,7 +337,8 @@ class CellGroups:
         seams = []
         for a, b, face in shared_faces(self.cells, axis):
             points, weights = self._nodes(face, free, [face[axis][0]] * self.axes)
-            thickness = float(np.min(np.diff(self.box[[a, b], axis])))
+            # A jump of the slope moves u along the whole axis: beside thinner cells it must not become cheap.
+            thickness = max(float(np.min(np.diff(self.box[[a, b], axis]))), THINNEST * self.lengths[axis])
             seams.append(((a, b), points, np.sqrt(weights / measure), thickness / STEEPNESS))
         here, there = sp.symbols("here there")
         for index, name in enumerate(self.problem.unknowns):
