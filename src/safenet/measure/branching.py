@@ -34,9 +34,13 @@ def branching(problem: Problem, field: TimePieces) -> str:
     with np.errstate(all="ignore"):
         found = (_left(system, field, g) for g in sorted(_roots(system), key=str))
         at = next((time for time in found if time is not None), None)
-    return "" if at is None else (
-        f"at {system.time} = {at:.4g} the solution is at rest where others leave at any time (the rates have no finite "
-        "slope there): it is one of many, and no error is estimated"
+    return (
+        ""
+        if at is None
+        else (
+            f"at {system.time} = {at:.4g} the solution is at rest where others leave at any time (the rates have no "
+            "finite slope there): it is one of many, and no error is estimated"
+        )
     )
 
 
@@ -52,31 +56,36 @@ def _roots(system: FirstOrder) -> set[sp.Expr]:
 
 def _left(system: FirstOrder, field: TimePieces, g: sp.Expr) -> float | None:
     slopes = [sp.diff(g, y) for y in system.state]
-    height, speed, *ways = (
-        lambda t, y, f=compiled([each], (system.time, *system.state)): np.broadcast_to(f(t, *y)[0], t.shape)
-        for each in (g, system.derivative(g), *slopes)
-    )
+    parts = compiled([g, system.derivative(g), *slopes], (system.time, *system.state))
+
+    def at(t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """g, g′ and ∂g/∂y."""
+        return np.stack([np.broadcast_to(part, t.shape) for part in parts(t, *y)])
+
     ends = np.asarray(field.breaks)
-    times = np.append((ends[:-1, None] + np.diff(ends)[:, None] * np.arange(SAMPLES) / SAMPLES).ravel(), ends[-1])
-    size = float(np.nanmax(np.abs(height(times, orbit(system, field, times)))))
+    times = np.append(
+        (ends[:-1, None] + np.diff(ends)[:, None] * np.arange(SAMPLES) / SAMPLES).ravel(), ends[-1]
+    )
+    size = float(np.nanmax(np.abs(at(times, orbit(system, field, times))[0])))
     for _ in range(CLOSER):
-        heights = height(times, orbit(system, field, times))
-        least = int(np.nanargmin(np.abs(heights)))
+        least = int(np.nanargmin(np.abs(at(times, orbit(system, field, times))[0])))
         low, high = times[max(least - 1, 0)], times[min(least + 1, len(times) - 1)]
         times = np.linspace(low, high, AROUND)
     time = times[[AROUND // 2]]
     y = orbit(system, field, time)
-    if not abs(float(height(time, y)[0])) < BESIDE[0] * size:
+    height, _, *ways = at(time, y)
+    if not abs(height[0]) < BESIDE[0] * size:
         return None
-    way = np.stack([each(time, y) for each in ways])
-    steep = float(np.sum(way**2))
-    y = y - height(time, y) * way / steep  # right there
-    moves = abs(float(speed(time, y)[0])) * (ends[-1] - ends[0])
-    if not (moves < AT_REST * size and abs(float(height(time, y)[0])) < BESIDE[-1] * size):
+    way = np.array(ways)
+    way = way / np.sum(way**2)
+    y = y - height * way  # right there
+    height, speed, *_ = at(time, y)
+    resting = abs(speed[0]) * (ends[-1] - ends[0]) < AT_REST * size
+    if not (resting and abs(height[0]) < BESIDE[-1] * size):
         return None
     for side in (1.0, -1.0):
         aside = side * BESIDE * size
-        rise = speed(np.repeat(time, len(aside)), y + aside * way / steep) / aside
+        rise = at(np.repeat(time, len(aside)), y + aside * way)[1] / aside
         if rise[0] > 0 and rise[1] > STEEPER * rise[0] and rise[2] > STEEPER * rise[1]:
             return float(time[0])
     return None

@@ -52,7 +52,8 @@ def followed(problem: Problem, field: TimePieces) -> Grown | None:
         y = states.at(0.0)
         still, largest = states.rates(middles, y), np.abs(y).max(axis=1)
         size = np.where(largest > 0, largest, largest.max() if largest.any() else 1.0)
-        powers = _powers(*(states.slopes(middles + z * lengths / 2, z, OFF * size) for z in PLACES), lengths)
+        first, second = (states.slopes(middles + z * lengths / 2, z, OFF * size) for z in PLACES)
+        powers = _powers(first, second, lengths)
         # Of y, of its rate, and of the time at which the rate changes, as far as it does so by the clock: along an
         # orbit that knows no clock it changes fast, too. What is zero all along is off by a rounding of 1.
         before = np.concatenate([middles[:1], middles[:-1]])
@@ -67,8 +68,8 @@ def followed(problem: Problem, field: TimePieces) -> Grown | None:
 def departed(problem: Problem, field: TimePieces) -> float:
     """max ε ‖u(s)‖ · ‖u_t(t)‖/‖u_t(s)‖ over s < t, relative to u: what rounding at the time s has grown to at t.
 
-    u_t solves the linearised equations if they know no clock: by what it grows, an error along it grows. A solution that
-    leaves a place of rest after a long time has let its errors grow, too.
+    u_t solves the linearised equations if they know no clock: by what it grows, an error along it grows. A solution
+    that leaves a place of rest after a long time has let its errors grow, too.
     """
     t = problem.axes[-1]
     relations = *problem.equations, *problem.conditions
@@ -77,16 +78,15 @@ def departed(problem: Problem, field: TimePieces) -> float:
     times = np.linspace(t.lo, t.hi, TIMES + 1)[:-1] + t.length / (2 * TIMES)
     places = np.random.default_rng(0).random((PLACES_IN_SPACE, len(problem.axes) - 1))
     low, length = (np.array([getattr(axis, end) for axis in problem.axes[:-1]]) for end in ("lo", "length"))
-    points = np.column_stack(
-        [np.tile(low + length * places, (TIMES, 1)), np.repeat(times, PLACES_IN_SPACE)]
-    )
+    points = np.column_stack([np.tile(low + length * places, (TIMES, 1)), np.repeat(times, PLACES_IN_SPACE)])
     still, moving = np.zeros(TIMES), np.zeros(TIMES)
     orders = max(problem.time_order(name) for name in problem.unknowns)
     jets = field.jets(points, [(*(0,) * len(low), k) for k in range(orders + 1)])
     for f, name in enumerate(problem.unknowns):
         for k in range(problem.time_order(name)):
             value, rate = (
-                np.linalg.norm(jets[*(0,) * len(low), k + more][:, f].reshape(TIMES, -1), axis=1) for more in (0, 1)
+                np.linalg.norm(jets[*(0,) * len(low), k + more][:, f].reshape(TIMES, -1), axis=1)
+                for more in (0, 1)
             )
             size = float(value.max()) or 1.0
             still, moving = still + (value / size) ** 2, moving + (rate / size) ** 2

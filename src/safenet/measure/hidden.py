@@ -27,7 +27,7 @@ SIMPLE = 8  # the degree up to which a polynomial has nothing narrow
 
 
 def hidden(problem: Problem, field: TimePieces) -> np.ndarray | None:
-    """What each unknown was not moved by, and all, relative to their sizes; None for a problem that is no such system."""
+    """What each unknown, and all, was not moved by, relative to its size; None for a problem that is no such system."""
     try:
         system = first_order(problem)
     except SafeNetError:
@@ -39,7 +39,7 @@ def hidden(problem: Problem, field: TimePieces) -> np.ndarray | None:
     each = [missed[a:b].max() for a, b in zip(system.places, ends, strict=True)]
     size = sizes[list(system.places)]
     most = float(size.max()) or 1.0  # an unknown that is zero everywhere counts relative to the largest
-    return np.array([*each, max(each)]) / [*np.where(size > 0, size, most), most]
+    return np.asarray(np.array([*each, max(each)]) / [*np.where(size > 0, size, most), most])
 
 
 def _missed(system: FirstOrder, field: TimePieces, k: int) -> float:
@@ -51,7 +51,7 @@ def _missed(system: FirstOrder, field: TimePieces, k: int) -> float:
     parts = np.stack([field.breaks[:-1], field.breaks[1:]], axis=1)
     whole, total, size, rounds = float(field.breaks[-1] - field.breaks[0]), 0.0, 0.0, 0
     while len(parts):
-        if rounds and len(parts) > PARTS or rounds > NOT_YET and np.diff(parts).sum() > COMMON * whole:
+        if (rounds and len(parts) > PARTS) or (rounds > NOT_YET and np.diff(parts).sum() > COMMON * whole):
             return 0.0  # terms that cancel all along: their ranges say nothing
         at = parts[:, [0]] + np.diff(parts) * SHARE
         y = orbit(system, field, at.ravel()).reshape(-1, *at.shape)

@@ -207,7 +207,10 @@ class CellGroups:
         An equation with a factor so small or so large that conditions drown it, or drown in it, is divided by it.
         """
         time = None if self.span is None else self.problem.time
-        rank = {symbol: sum(jet.orders) if time is None else jet.orders[time] for symbol, jet in equation.jets.items()}
+        rank = {
+            symbol: sum(jet.orders) if time is None else jet.orders[time]
+            for symbol, jet in equation.jets.items()
+        }
         highest = max(rank.values())
         length = min(self.lengths) / math.pi if time is None else self.lengths[time]
         sizes = [

@@ -189,7 +189,8 @@ class Factored:
 
 def _times(mass: np.ndarray, a: np.ndarray) -> np.ndarray:
     """M a, cell by cell and field by field."""
-    return np.einsum("cij,cfj->cfi", mass, a.reshape(len(mass), -1, mass.shape[1])).reshape(a.shape)
+    product = np.einsum("cij,cfj->cfi", mass, a.reshape(len(mass), -1, mass.shape[1]))
+    return np.asarray(product.reshape(a.shape))
 
 
 def _norm(mass: np.ndarray, a: np.ndarray) -> float:

@@ -27,7 +27,11 @@ PLACES = 0.02, 0.35, 0.65, 0.98  # of an axis: where coefficients are frozen
 WAVES = 1e2, 1e3, 1e4  # half waves along an axis
 RISES = 2.0  # of the growth from one to the next, ten times shorter: √k rises by 3, what is bounded by 1
 LEAST = 10.0  # e-foldings over the axis: less may be rounding of a multiple root
-CLOSED = {1: 256, 2: 64, 3: 16}  # axes → waves along each that are looked at: a longer closed line is hardly one
+CLOSED = {
+    1: 256,
+    2: 64,
+    3: 16,
+}  # axes → waves along each that are looked at: a longer closed line is hardly one
 ROUNDING = 1e-12  # of the terms of a determinant: less is zero
 BESIDE = 1e-9  # of an axis: on one side of a break; and of a speed: less is no jump
 MOST_UNKNOWNS = 4  # a determinant of more is not written out
@@ -201,7 +205,9 @@ def closed_lines(problem: Problem) -> tuple[str, ...]:
     if not unseen.any():
         return ()
     wave = waves[:, unseen][:, np.argmin(np.abs(waves[:, unseen]).sum(axis=0))]
-    periods = " and ".join(f"{abs(k)} along {axis.name}" for k, axis in zip(wave, problem.axes, strict=True) if k)
+    periods = " and ".join(
+        f"{abs(k)} along {axis.name}" for k, axis in zip(wave, problem.axes, strict=True) if k
+    )
     return (
         f"no equation sees a wave whose periods are {periods}, and all axes are periodic: it may be added to the "
         "solution, or there is none. Add a little diffusion, or conditions along a line.",
