@@ -1,12 +1,14 @@
 """Is an error estimate ever far too small, or given where there is nothing to estimate?
 
     python -m benchmarks.trust.run results/trust.jsonl [--workers 9] [--minutes 9] [--chosen | --generated 500]
+    python -m benchmarks.trust.run part1.jsonl --shard 1/4 --workers 16 --minutes 9
     python -m benchmarks.trust.run results/trust.jsonl --again transport,wave
     python -m benchmarks.trust.run results/trust.jsonl --table [--plot docs/trust.png] [--page docs/trust.md]
 
 Problem i of the generated ones is of family i modulo their number, with random numbers of (seed, i). Every row is a
 line of the file as soon as it is there; what the file holds is not run again. After `--minutes` the processes are
-killed, and the same command goes on. A row names the state of the code that made it.
+killed, and the same command goes on. A row names the state of the code that made it. Shard k/n is every n-th problem;
+files of shards are joined by `cat`. What needs a package that is not installed is "not run", and is run where it is.
 
     silent    the error is over 10 times the estimate, or something is called solved that has no one answer, and nothing
               was said: no warning, no "or more"; or a solved problem without a right answer has an estimate
@@ -22,6 +24,7 @@ import traceback
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +33,19 @@ import numpy as np
 import safenet as sn
 from safenet.measure.heldout import interior_points
 from safenet.measure.thresholds import ROUGH
+from safenet.problem.geometry.solid import Solid
 from safenet.run.result import Outcome, pooled
 
 from .. import workers
 from . import problems, undecided
-from .chosen import boundary, evolution, hostile, ordinary, plane, shaped, tempting
+from .chosen import boundary, evolution, hostile, known, ordinary, plane, shaped, tempting
 from .problems import Trial
 
 TOO_SMALL = 10.0  # times the estimate: an error above is a failure of it
 MARK = "<!-- measured by benchmarks.trust.run -->"
 RIGHT = 1e-3  # an answer this near is right: who calls it wrong gives a false alarm
 ROUNDING = 1e-14  # errors below are none
+NOT_RUN = "not run"  # something is not installed
 # Families with other solutions at a distance, or without a smooth one: an estimate may be right, and a word is due.
 SEVERAL = "several", "shock"
 
@@ -64,6 +69,7 @@ def chosen() -> list[Trial]:
         *hostile.TRIALS,
         *tempting.TRIALS,
         *shaped.TRIALS,
+        *known.TRIALS,
     ]
 
 
@@ -84,10 +90,16 @@ def judged(trial: Trial, seconds: float) -> dict[str, Any]:
         "why": trial.why,
         "posed": trial.answer is not None,
     }
+    unfit = row | {"outcome": NOT_RUN, "silent": False, "alarm": False, "seconds": 0.0}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            solution = sn.solve(sn.loads(trial.text), trial.solver, budget=seconds, monitor=sn.Monitor())
+            problem = sn.loads(trial.text)
+            if why := _lacks(problem):
+                return unfit | {"words": [why]}
+            solution = sn.solve(problem, trial.solver, budget=seconds, monitor=sn.Monitor())
+    except ImportError as error:
+        return unfit | {"words": [str(error)]}
     except Exception as error:
         refused = isinstance(error, sn.SafeNetError)
         words = str(error) if refused else traceback.format_exc()
@@ -113,6 +125,12 @@ def judged(trial: Trial, seconds: float) -> dict[str, Any]:
         "seconds": round(time.monotonic() - began, 2),
     }
     return row | {"silent": _silent(trial, row), "alarm": _alarm(trial, row)}
+
+
+def _lacks(problem: sn.Problem) -> str | None:
+    """The package that a shape in space needs and that is not installed."""
+    solid = isinstance(problem.region, Solid)
+    return "gmsh is not installed" if solid and find_spec("gmsh") is None else None
 
 
 def _silent(trial: Trial, row: dict[str, Any]) -> bool:
@@ -252,7 +270,8 @@ def todo(given: argparse.Namespace) -> dict[str, Trial]:
     if not given.chosen:
         count = 500 if given.generated is None else given.generated
         found |= {f"seed {given.seed}, {i}": trial for i, trial in enumerate(generated(count, given.seed))}
-    return found
+    part, parts = map(int, given.shard.split("/"))
+    return dict(list(found.items())[part - 1 :: parts])
 
 
 def _row(task: tuple[argparse.Namespace, str, str]) -> dict[str, Any]:
@@ -274,6 +293,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="budget of each")
     parser.add_argument("--workers", type=int, default=1, help="processes of one thread each")
     parser.add_argument("--minutes", type=float, default=60.0, help="end by then")
+    parser.add_argument("--shard", default="1/1", metavar="K/N", help="every N-th problem, from the K-th on")
     parser.add_argument("--again", default="", metavar="FAMILY,…", help="run these, whatever the file holds")
     parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--plot", type=Path, default=None)
@@ -284,7 +304,7 @@ def main() -> None:
     left = [
         key
         for key, trial in asked.items()
-        if (trial.family in again if given.again else done.get(key, {}).get("text") != trial.text)
+        if (trial.family in again if given.again else not _done(done.get(key), trial))
     ]
     if not given.table:
         state = workers.code()
@@ -306,6 +326,10 @@ def main() -> None:
         plot(rows, given.plot)
 
 
+def _done(row: dict[str, Any] | None, trial: Trial) -> bool:
+    return row is not None and row["text"] == trial.text and row["outcome"] != NOT_RUN
+
+
 def _print(row: dict[str, Any]) -> None:
     mark = "SILENT" if row["silent"] else "ALARM" if row["alarm"] else ""
     numbers = (f"{name} {row[name]:.1e}" for name in ("estimate", "error") if row.get(name) is not None)
@@ -315,7 +339,7 @@ def _print(row: dict[str, Any]) -> None:
 def stored(path: Path) -> dict[str, dict[str, Any]]:
     """key → its last row."""
     lines = path.read_text().splitlines() if path.exists() else []
-    return {row["key"]: row for row in map(json.loads, lines)}
+    return {row["key"]: row for row in map(json.loads, filter(None, lines))}
 
 
 if __name__ == "__main__":

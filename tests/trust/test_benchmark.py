@@ -32,6 +32,11 @@ PICKED = (
     "u_x + v_y = 0",
     "u_xx + v*u = 0",
     "u_xx + u_yy = 2*x",
+    # The issue's: narrow in space-time, in a nonlinear equation, and as a coefficient; Helmholtz with two unknowns.
+    "u_t = u_xx/10 + sin(pi*x)*100*exp(-(100*(t - 0.37))**2)",
+    "u_t = 1000*exp(-(1000*(t - 0.7071))**2) - u**3",
+    "u_x = -1e4*exp(-((x - 0.3)/0.0001)**2)*u",
+    "u_xx + 2500*u = 0",
 )
 
 

@@ -66,8 +66,9 @@ class Triangles(Tree):
 
     @property
     def balanced(self) -> bool:
-        """Whether equations are measured by balances over boxes: tetrahedra have no good second derivatives."""
-        return bool(np.shape(self.nodes)[1] == 3)
+        """Whether equations are measured by balances over boxes: quadratic functions have no good second derivatives,
+        and at a corner those of the solution may be infinite. A pressure has no balance of its own."""
+        return all(np.shape(own)[1] == len(self.nodes) for own in self.values)
 
     @property
     def parameters(self) -> int:

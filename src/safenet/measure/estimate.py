@@ -30,8 +30,10 @@ from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
-from .growth import followed
+from .branching import branching
+from .growth import departed, followed
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
+from .hidden import hidden
 from .relative import ratio, relative
 from .rows.cells import CellRows
 from .rows.grid import Start, TensorRows, beginning, continued
@@ -197,7 +199,15 @@ def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | N
     if residual > BLIND and together < BLIND * residual and not rough:
         return _stepped_over(residual)
     noise = _moved(field, points, own) if together < MOVED_BELOW else 0.0
-    grown = followed(problem, field) if isinstance(field, TimePieces) else None
+    grown = None
+    if isinstance(field, TimePieces) and any(field.space):
+        noise = max(noise, AMPLE * departed(problem, field))
+    elif isinstance(field, TimePieces):
+        if others := branching(problem, field):
+            return Estimate(np.nan, 1.0, lost=others)
+        grown, unmoved = followed(problem, field), hidden(problem, field)
+        if unmoved is not None:
+            *fields, together = np.maximum([*fields, together], unmoved).tolist()
     if grown is not None:
         noise = max(noise, AMPLE * grown.rounding)
         if np.isfinite(grown.defect).all():

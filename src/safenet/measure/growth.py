@@ -25,6 +25,8 @@ from .thresholds import OFF
 
 EPS = float(np.finfo(float).eps)
 STEEPEST = 700.0  # e^700 is the largest number there is
+PLACES = -1 / np.sqrt(3), 1 / np.sqrt(3)  # of a piece from −1 to 1, where its slopes are taken: Gauss's
+TIMES, PLACES_IN_SPACE = 64, 32  # at which a solution in space is looked at
 NODES = 6  # of Gauss's rule in every piece
 JOINED = 1e-10  # of the largest slope: pieces whose slopes differ by less where they meet are joined
 
@@ -50,24 +52,85 @@ def followed(problem: Problem, field: TimePieces) -> Grown | None:
         y = states.at(0.0)
         still, largest = states.rates(middles, y), np.abs(y).max(axis=1)
         size = np.where(largest > 0, largest, largest.max() if largest.any() else 1.0)
-        off = OFF * size
-        moved = [states.rates(middles, y + np.eye(len(y))[:, [j]] * off[j]) for j in range(len(y))]
-        slopes = np.stack([(rate - still) / off[j] for j, rate in enumerate(moved)], axis=2)
-        # Of y, of its rate, and of the place where the rate changes; what is zero all along is off by a rounding of 1.
-        jumps = np.abs(np.diff(still, axis=1, prepend=still[:, :1]))
+        first, second = (states.slopes(middles + z * lengths / 2, z, OFF * size) for z in PLACES)
+        powers = _powers(first, second, lengths)
+        # Of y, of its rate, and of the time at which the rate changes, as far as it does so by the clock: along an
+        # orbit that knows no clock it changes fast, too. What is zero all along is off by a rounding of 1.
+        before = np.concatenate([middles[:1], middles[:-1]])
+        jumps = np.abs(still - states.rates(before, y))
         rounding = np.abs(y) + lengths * np.abs(still) + np.abs(times[:-1]) * jumps
         defect, ends = states.missed(times), states.at(1.0)
         if not largest.any():
             rounding, defect, ends = np.ones_like(y), np.zeros_like(y), np.ones_like(y)
-        return _grown(slopes.transpose(1, 0, 2), lengths, ends.T, EPS * rounding.T, defect.T, system.places)
+        return _grown(powers, lengths, ends.T, EPS * rounding.T, defect.T, system.places)
+
+
+def departed(problem: Problem, field: TimePieces) -> float:
+    """max ε ‖u(s)‖ · ‖u_t(t)‖/‖u_t(s)‖ over s < t, relative to u: what rounding at the time s has grown to at t.
+
+    u_t solves the linearised equations if they know no clock: by what it grows, an error along it grows. A solution
+    that leaves a place of rest after a long time has let its errors grow, too.
+    """
+    t = problem.axes[-1]
+    relations = *problem.equations, *problem.conditions
+    if any(t.symbol in problem.value(relation.residual).free_symbols for relation in relations):
+        return 0.0
+    times = np.linspace(t.lo, t.hi, TIMES + 1)[:-1] + t.length / (2 * TIMES)
+    places = np.random.default_rng(0).random((PLACES_IN_SPACE, len(problem.axes) - 1))
+    low, length = (np.array([getattr(axis, end) for axis in problem.axes[:-1]]) for end in ("lo", "length"))
+    points = np.column_stack([np.tile(low + length * places, (TIMES, 1)), np.repeat(times, PLACES_IN_SPACE)])
+    still, moving = np.zeros(TIMES), np.zeros(TIMES)
+    orders = max(problem.time_order(name) for name in problem.unknowns)
+    jets = field.jets(points, [(*(0,) * len(low), k) for k in range(orders + 1)])
+    for f, name in enumerate(problem.unknowns):
+        for k in range(problem.time_order(name)):
+            value, rate = (
+                np.linalg.norm(jets[*(0,) * len(low), k + more][:, f].reshape(TIMES, -1), axis=1)
+                for more in (0, 1)
+            )
+            size = float(value.max()) or 1.0
+            still, moving = still + (value / size) ** 2, moving + (rate / size) ** 2
+    still, moving = np.sqrt(still), np.sqrt(moving)
+    with np.errstate(all="ignore"):
+        slowest = np.maximum.accumulate(np.nan_to_num(still / moving, posinf=0.0))
+    steps = (len(field.breaks) - 1) * field.degree  # at least
+    return float(steps * EPS * np.max(slowest * moving) / max(float(still.max()), 1e-300))
+
+
+def _powers(first: np.ndarray, second: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Ω with d → e^Ω d over each piece, by Magnus: h (J₁ + J₂)/2 + √3 h² [J₂, J₁]/12, of order four.
+
+    With one J of a piece's middle an orbit's neighbours would part exponentially at every turn. Beyond the radius where
+    the expansion converges, as in what is stiff, the mean is kept.
+    """
+    h = lengths[:, None, None]
+    mean = h * (first + second) / 2
+    turned = np.sqrt(3) / 12 * h**2 * (second @ first - first @ second)
+    finite = np.isfinite(mean).all(axis=(1, 2))
+    radius = np.abs(np.linalg.eigvals(np.where(finite[:, None, None], mean, 0.0))).max(axis=1)
+    converges = finite & (radius < np.pi)
+    return np.asarray(mean + np.where(converges[:, None, None], turned, 0.0))
+
+
+def orbit(system: FirstOrder, field: TimePieces, times: np.ndarray, more: int = 0) -> np.ndarray:
+    """y at any times, (components, times), or its derivative of the order `more`."""
+    parts = _parts(system)
+    orders = [(k + more,) for k in sorted({k for _, k in parts})]
+    jets = field.jets(times[:, None], orders)
+    return np.stack([jets[k + more,][:, f] for f, k in parts])
+
+
+def _parts(system: FirstOrder) -> list[tuple[int, int]]:
+    """(f, k) for each component of y: the k-th derivative of field f."""
+    spans = zip(system.places, (*system.places[1:], len(system.state)), strict=True)
+    return [(f, k) for f, (place, end) in enumerate(spans) for k in range(end - place)]
 
 
 class _States:
     """u, u′, … of every field as the components of y, by pieces."""
 
     def __init__(self, system: FirstOrder, field: TimePieces) -> None:
-        spans = list(zip(system.places, (*system.places[1:], len(system.state)), strict=True))
-        self._parts = [(f, k) for f, (place, end) in enumerate(spans) for k in range(end - place)]
+        self._parts = _parts(system)
         self._field, self._halves = field, np.diff(np.asarray(field.breaks)) / 2
         self._rates = compiled(system.rates, (system.time, *system.state))
 
@@ -77,6 +140,13 @@ class _States:
         rows = [unit(np.array([z]), k)[0] for k in range(max(k for _, k in self._parts) + 1)]
         own = [np.asarray(part) for part in self._field.coefficients]
         return np.stack([(own[f] @ rows[k]) * self._halves**-k for f, k in self._parts])
+
+    def slopes(self, times: np.ndarray, z: float, off: np.ndarray) -> np.ndarray:
+        """∂f/∂y at the place z of every piece, over the distances `off`: (pieces, y, y)."""
+        y = self.at(z)
+        still = self.rates(times, y)
+        moved = [self.rates(times, y + np.eye(len(y))[:, [j]] * off[j]) for j in range(len(y))]
+        return np.stack([(rate - still) / off[j] for j, rate in enumerate(moved)], axis=2).transpose(1, 0, 2)
 
     def rates(self, times: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.stack([np.broadcast_to(one, times.shape) for one in self._rates(times, *y)])
@@ -99,7 +169,7 @@ class _States:
 
 
 def _grown(
-    slopes: np.ndarray,
+    flow: np.ndarray,
     lengths: np.ndarray,
     y: np.ndarray,
     rounding: np.ndarray,
@@ -109,10 +179,10 @@ def _grown(
     """The root of Σ h |d|² / Σ h |y|² over the ends of the pieces, of the fields alone."""
     pieces, count = y.shape
     powers = np.zeros((pieces, count + 1, count + 1))
-    powers[:, :count, :count] = lengths[:, None, None] * slopes
+    powers[:, :count, :count] = flow
     powers[:, :count, count] = defect
     endless = Grown(np.inf, np.full(len(places) + 1, np.inf))
-    if not np.isfinite(slopes).all() or np.linalg.eigvals(powers[:, :count, :count]).real.max() > STEEPEST:
+    if not np.isfinite(flow).all() or np.linalg.eigvals(powers[:, :count, :count]).real.max() > STEEPEST:
         return endless
     powers[:, :, count] = np.nan_to_num(powers[:, :, count])  # what has no defect is told by its residual
     # e^{hJ}, and φ(hJ) r in the last column: a defect decays within its own piece, too.

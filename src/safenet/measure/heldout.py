@@ -246,7 +246,9 @@ def _relative(
             sizes = [scales[jet.orders][problem.unknowns.index(jet.field)] for jet in relation.jets.values()]
             least = TRIVIAL * _expected(problem, relation, values, np.full_like(fields, fields.max()))
             scale = float(np.max([*sizes, *(_rms(term) for term in terms), least]))
-            return _rms(sum(terms)) / scale if scale != 0 else 0.0
+            # Beside a corner slopes may be infinite: of elements, which meet them in the mean, the mean counts.
+            left = np.mean(np.abs(sum(terms))) if getattr(field, "balanced", False) else _rms(sum(terms))
+            return float(left) / scale if scale != 0 else 0.0
         least = SMOOTH * _expected(problem, relation, values, fields)
         return _rms(sum(terms) / np.maximum(local_size(largest(terms)), least))
 

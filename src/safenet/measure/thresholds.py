@@ -33,6 +33,9 @@ SHAKEN_BELOW = 20_000  # coefficients of a march that is made once more, from a 
 MOVED_BELOW = 1e-8  # above, what rounding coordinates does to a solution does not count
 AMPLE = 3.0  # times the error that rounding made when it was tried once
 UNSEEN = 1e-12  # ‖J v‖ of a direction v of norm one, J with columns of norm one: less is rounding
+UNSEEN_ON_SHAPES = (
+    3e-7  # the same of functions of norm one: less is lost behind the RIDGE, which is its square
+)
 SUSPECT = 1e-8  # in the plane, where eigenfunctions are hardly polynomials: less is looked at once more
 HARDLY = 1e-5  # and less than this is hardly seen: where a condition is missing, or much grows within a slab
 BARELY = 3e-3  # the same of a slab: what begins there is too little of what it becomes
@@ -51,7 +54,11 @@ INSIDE = 1e-6  # of the domain: nearer to its boundary is on it
 ROWS = {1: 2.0, 2: 1.5}  # axes → rows per unknown along each: their product over the axes stays near 2
 ROWS_BEYOND = 1.3  # the same for three axes and more, and in a slab of time
 CONDITION_WEIGHT = 10.0  # the paper's λ = 100 for conditions against 1 for the equation, as row scales
+DROWNS = 1e4  # a factor of an equation: its square beside the conditions' leaves JᵀJ half of its digits
 STEEPNESS = 10.0  # a jump of the k-th derivative between cells counts as (h/10)^k of a jump of the value
+THINNEST = (
+    1e-3  # of an axis: thinner cells do not lessen a jump any further, or a narrow source would become jumps
+)
 CUT_ENOUGH = 0.7  # of a whole cell's nodes: a cell that the boundary cuts needs so many inside
 CUT_MORE, CUT_MOST = 1.5, 3.0  # nodes along an axis are multiplied by this until there are enough, up to that
 CLOSE = 1e-9  # of a length: two places this near are one

@@ -17,9 +17,10 @@ from ..measure.estimate import Estimate, adrift, estimated, missed_data
 from ..measure.misfit import unfitted
 from ..measure.others import another
 from ..measure.scores import field_errors_json
-from ..measure.thresholds import HARDLY, ROUGH, UNSEEN
+from ..measure.thresholds import HARDLY, ROUGH, ROUNDING, UNSEEN, UNSEEN_ON_SHAPES
 from ..problem import Problem
 from ..problem.facts.conservation import carriers
+from ..problem.facts.elliptic import infinite_corners
 from ..problem.facts.posedness import left_free
 from ..problem.facts.undecided import undecided
 from ..run.budget import Budget, SpentError
@@ -136,7 +137,7 @@ def _undetermined(problem: Problem, found: Estimate) -> str | None:
     """Why no number says how wrong this solution is, where the problem does not decide between it and others."""
     if found.lost:
         return found.lost
-    if found.seen < UNSEEN:
+    if found.seen < (UNSEEN if problem.region is None else UNSEEN_ON_SHAPES):
         return (
             "the solution is not unique, or there is none: a multiple of another function can be added to it and no "
             "equation or condition changes; no error is estimated"
@@ -174,6 +175,7 @@ def _weighed(solution: Solution) -> bool:
             f"{data.relation.text} is missed by {share(data.missed)}; the problem has no solution, or nearly none "
             "(an eigenvalue is hit, a condition is on the wrong side, or time runs backwards)"
         )
+        return False
     elif (size := pooled(result.estimate)) is not None and size > SOLVED_BELOW:
         result.warnings.append(f"the error is estimated at {share(size)} of the solution")
     elif (
@@ -235,6 +237,8 @@ def estimate(
         elif found:
             result.estimate = field_errors_json(problem.unknowns, found.error, found.fields)
             result.estimate_left, result.estimate_since = found.left, found.since
+            if result.residual > ROUNDING and not known and infinite_corners(problem):
+                result.estimate_left = max(found.left, 1.0)
             result.warnings += _others(solution, clock)
         decided = _weighed(solution) and decided
     except SpentError:

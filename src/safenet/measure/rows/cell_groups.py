@@ -22,7 +22,7 @@ from ...fields.cells import Cell, shared_faces
 from ...fields.field import values
 from ...problem import Condition, Problem, Relation
 from ...problem.jets import Orders, coordinate
-from ..thresholds import CLOSE, CUT_ENOUGH, CUT_MORE, CUT_MOST, INWARD, STEEPNESS
+from ..thresholds import CLOSE, CUT_ENOUGH, CUT_MORE, CUT_MOST, DROWNS, INWARD, STEEPNESS, THINNEST
 from .relation import Formula, Handover, Rows, Values
 
 
@@ -108,8 +108,8 @@ class CellGroups:
         if span is not None and problem.time is not None:
             self.lengths[problem.time] = span[1] - span[0]
         self.length = math.prod(self.lengths) ** (1 / self.axes)
-        nodes = [self._nodes(cell, range(self.axes)) for cell in self.cells]
-        self.equations = [list(self._equation(equation, nodes)) for equation in problem.equations]
+        self.nodes = [self._nodes(cell, range(self.axes)) for cell in self.cells]
+        self.equations = [list(self._equation(equation, self.nodes)) for equation in problem.equations]
         self.handed = list(self._continuation(handover))
         self.others = [
             *(group for condition in problem.conditions for group in self._condition(condition)),
@@ -132,14 +132,14 @@ class CellGroups:
         places: dict[bytes, list[np.ndarray]] = {}
         for piece in pieces:
             if len(piece.weights):
-                relative = [self._relative(c, p) for c, p in zip(piece.cells, piece.points, strict=True)]
+                relative = [self.relative(c, p) for c, p in zip(piece.cells, piece.points, strict=True)]
                 key = np.rint(np.concatenate(relative) * 2**30).astype(np.int64).tobytes()
                 alike.setdefault(key, []).append(piece)
                 places.setdefault(key, relative)
         for key, group in alike.items():
             yield self._group(formula, terms, group, places[key])
 
-    def _relative(self, cell: int, points: np.ndarray) -> np.ndarray:
+    def relative(self, cell: int, points: np.ndarray) -> np.ndarray:
         """Where in a cell the points are, from −1 to 1 along each axis."""
         low, high = self.box[cell].T
         return np.asarray((2 * points - low - high) / (high - low))
@@ -202,11 +202,25 @@ class CellGroups:
         return self._of(equation, pieces)
 
     def _scale(self, equation: Relation) -> float:
-        """From residual to error in u: (length/π)^order, as for a mode of the domain's size; in a slab its duration."""
-        orders = [jet.orders for jet in equation.jets.values()]
-        if self.span is None or self.problem.time is None:
-            return (min(self.lengths) / math.pi) ** max(sum(order) for order in orders)
-        return self.lengths[self.problem.time] ** max(order[self.problem.time] for order in orders)
+        """From residual to error in u: (length/π)^order, as for a mode of the domain's size; in a slab its duration.
+
+        An equation with a factor so small or so large that conditions drown it, or drown in it, is divided by it.
+        """
+        time = None if self.span is None else self.problem.time
+        rank = {
+            symbol: sum(jet.orders) if time is None else jet.orders[time]
+            for symbol, jet in equation.jets.items()
+        }
+        highest = max(rank.values())
+        length = min(self.lengths) / math.pi if time is None else self.lengths[time]
+        sizes = [
+            abs(float(number))
+            for symbol, order in rank.items()
+            if (time is None or order == highest)
+            and (number := self.problem.value(equation.coefficient(symbol))).is_number
+        ]
+        size = max(sizes, default=1.0)
+        return length**highest / (1.0 if 1 / DROWNS < size < DROWNS or size == 0 else size)
 
     def _nodes(
         self, cell: Cell, free: Sequence[int], at: Sequence[float] = ()
@@ -326,7 +340,8 @@ class CellGroups:
         seams = []
         for a, b, face in shared_faces(self.cells, axis):
             points, weights = self._nodes(face, free, [face[axis][0]] * self.axes)
-            thickness = float(np.min(np.diff(self.box[[a, b], axis])))
+            # A jump of the slope moves u along the whole axis: beside thinner cells it must not become cheap.
+            thickness = max(float(np.min(np.diff(self.box[[a, b], axis]))), THINNEST * self.lengths[axis])
             seams.append(((a, b), points, np.sqrt(weights / measure), thickness / STEEPNESS))
         here, there = sp.symbols("here there")
         for index, name in enumerate(self.problem.unknowns):

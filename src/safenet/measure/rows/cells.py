@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...fields.basis import AxisBasis
 from ...fields.cells import CellForm
 from ..thresholds import INVERSE_STEPS, RIDGE
 from .block_cholesky import BlockCholesky
-from .cell_groups import CellGroups
+from .cell_groups import CellGroups, products
 from .relation import Handover, weigh
 
 
@@ -136,6 +137,16 @@ class CellRows(CellGroups):
             found.append((matrix @ own).reshape(-1, *many))
         return np.concatenate(found)
 
+    def mass(self) -> np.ndarray:
+        """∫ v v' of the polynomials of every cell over its part of the domain: (cells, size, size)."""
+        unit = [AxisBasis("chebyshev", degree, -1.0, 1.0) for degree in self.degrees]
+        found = np.empty((len(self.cells), self.size, self.size))
+        for cell, (points, weights) in enumerate(self.nodes):
+            at = self.relative(cell, points)
+            table = products([b(at[:, i], 0) for i, b in enumerate(unit)])
+            found[cell] = (table.T * (weights / math.prod(self.lengths))) @ table
+        return found
+
     def form(self, coefficients: np.ndarray) -> CellForm:
         shape = (len(self.cells), len(self.problem.unknowns), *(degree + 1 for degree in self.degrees))
         return CellForm(coefficients.reshape(shape), self.cells, self.degrees)
@@ -162,10 +173,26 @@ class Factored:
         return step, float(np.linalg.norm(left))
 
     def weakest(self) -> tuple[np.ndarray, np.ndarray]:
-        """(a, J a) of the direction that the rows see least, D a of norm one: inverse iteration."""
+        """(a, J a) of the direction that the rows see least, of norm one: inverse iteration.
+
+        On a shape the norm is that of the function in the domain: cells that the boundary cuts have polynomials that
+        are large outside only, and no row sees them. Elsewhere it is ‖D a‖.
+        """
+        mass = self.rows.mass() if self.rows.problem.region is not None else None
         y = np.random.default_rng(0).normal(size=self.scale.shape)
         for _ in range(INVERSE_STEPS):
-            y = self.factor.solve(y)
-            y /= np.linalg.norm(y)
+            y = self.factor.solve(y if mass is None else self.scale * _times(mass, self.scale * y))
+            y /= np.linalg.norm(y) if mass is None else _norm(mass, self.scale * y)
         step = (self.scale * y).ravel()
         return step, self.rows.applied(self.jacobian, step)
+
+
+def _times(mass: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """M a, cell by cell and field by field."""
+    product = np.einsum("cij,cfj->cfi", mass, a.reshape(len(mass), -1, mass.shape[1]))
+    return np.asarray(product.reshape(a.shape))
+
+
+def _norm(mass: np.ndarray, a: np.ndarray) -> float:
+    """√(aᵀ M a): the root of the mean square of a function over the box of its domain."""
+    return math.sqrt(max(float(np.sum(a * _times(mass, a))), 1e-300))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
 from ..evaluate import evaluate
+from ..jets import along, coordinate
 from ..relation import Condition, Relation
 from .fact import fact
 
 if TYPE_CHECKING:
+    from ..geometry.region import Region
     from ..problem import Problem
 
 NODES = (40, 57)  # of Gauss along each axis: where two counts disagree, neither is believed
@@ -32,13 +34,15 @@ def imbalance(problem: Problem) -> tuple[float, float] | None:
 
 def _sides(problem: Problem, nodes: int) -> tuple[float, float, float] | None:
     """∫ f dV, ∮ c ∂_n u dS, and the same of all absolute values, by Gauss."""
-    boxed = problem.region is None and problem.time is None and len(problem.axes) <= 3
-    if not boxed or len(problem.unknowns) > 1:
+    bounded = problem.plane is not None or problem.region is None
+    if not bounded or problem.time is not None or len(problem.axes) > 3 or len(problem.unknowns) > 1:
         return None
     (equation, *others), axes = problem.equations, problem.axes
     factors = [_factor(problem, equation, i, 2) for i in range(len(axes))]
     if others or None in factors or len(equation.jets) != len(axes):
         return None
+    if problem.plane is not None:
+        return _around(problem, problem.plane, problem.value(equation.source), factors, nodes)
     used = _integrals(problem, problem.value(equation.source), list(range(len(axes))), {}, nodes)
     flows, faces = [], set()
     for condition in problem.conditions:
@@ -59,6 +63,51 @@ def _sides(problem: Problem, nodes: int) -> tuple[float, float, float] | None:
         return None
     flow, flowing = np.sum(flows, axis=0)
     return float(used[0]), float(flow), float(used[1] + flowing)
+
+
+def _around(
+    problem: Problem, region: Region, source: sp.Expr, factors: list[Any], nodes: int
+) -> tuple[float, float, float] | None:
+    """The same on a region of the plane: ∫ f dA = ∮ n_x ∫^x f ds by Green's theorem, from the left of its box."""
+    slopes = {}
+    for condition in (c for c in problem.conditions if c.piece or c.free):
+        slope = _through(problem, condition, factors)
+        if slope is None or condition.piece in slopes:
+            return None
+        slopes[condition.piece] = problem.value(condition.source) / slope
+    if set(slopes) != set(region.pieces) or region.unnamed:
+        return None
+    z, w = np.polynomial.legendre.leggauss(nodes)
+    (left, _), _ = region.bounds
+    x, y = (axis.symbol for axis in problem.axes)
+    parts = []
+    for name, edges in region.pieces.items():
+        for edge in edges:
+            points, normals = edge.at((z + 1) / 2)
+            reach = (points[:, [0]] - left) / 2
+            at = {x: left + reach * (z + 1), y: points[:, [1]]}
+            there = {x: points[:, 0], y: points[:, 1]}
+            there |= {coordinate(each): normals[:, i] for i, each in enumerate(problem.normals)}
+            with np.errstate(all="ignore"):
+                f = np.broadcast_to(evaluate(source, at, np), (nodes, nodes))
+                flow = np.broadcast_to(evaluate(slopes[name], there, np), nodes)
+            inner = normals[:, 0] * ((f * reach) @ w)
+            sizes = np.abs(inner) + np.abs(flow)
+            parts.append(edge.length / 2 * np.array([inner @ w, flow @ w, sizes @ w]))
+    used, flow, size = np.sum(parts, axis=0).tolist()
+    return (used, flow, size) if np.isfinite(size) else None
+
+
+def _through(problem: Problem, condition: Condition, factors: list[Any]) -> sp.Expr | None:
+    """k of k (c_x u_x n_x + c_y u_y n_y) = g on a piece; None for any other condition."""
+    ways = {jet.orders: symbol for symbol, jet in condition.jets.items()}
+    if not condition.piece or set(ways) != {(1, 0), (0, 1)}:
+        return None
+    found = {
+        sp.simplify(problem.value(condition.coefficient(ways[along(i, 2)])) / (coordinate(name) * factors[i]))
+        for i, name in enumerate(problem.normals)
+    }
+    return k if len(found) == 1 and (k := found.pop()).is_number and k != 0 else None
 
 
 def _factor(problem: Problem, relation: Relation | Condition, axis: int, order: int) -> sp.Expr | None:

@@ -3,10 +3,13 @@
 max Re s grows without bound with |ξ|, and all conditions are where x begins  →  ill-posed (Hadamard): u_t = −u_xx,
                                    Laplace's equation with two conditions on one side, x u_xx = u_t where x < 0
 u_t + b u_x = …  with b > 0 at the lower end, and no condition there          →  what enters is free
+                 with b that jumps from below zero to above                   →  what lies between is free
+det M(iκ) = 0 for whole waves κ, all axes periodic                            →  that wave is free
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -16,13 +19,21 @@ from ...errors import SafeNetError
 from ..evaluate import evaluate
 from ..jets import along
 from ..problem import Problem
+from ..relation import Condition
 from .fact import fact
-from .structure import axis_kinds
+from .structure import axis_kinds, breaks
 
 PLACES = 0.02, 0.35, 0.65, 0.98  # of an axis: where coefficients are frozen
 WAVES = 1e2, 1e3, 1e4  # half waves along an axis
 RISES = 2.0  # of the growth from one to the next, ten times shorter: √k rises by 3, what is bounded by 1
 LEAST = 10.0  # e-foldings over the axis: less may be rounding of a multiple root
+CLOSED = {
+    1: 256,
+    2: 64,
+    3: 16,
+}  # axes → waves along each that are looked at: a longer closed line is hardly one
+ROUNDING = 1e-12  # of the terms of a determinant: less is zero
+BESIDE = 1e-9  # of an axis: on one side of a break; and of a speed: less is no jump
 MOST_UNKNOWNS = 4  # a determinant of more is not written out
 
 
@@ -130,26 +141,14 @@ def _rises(
 @fact
 def entering(problem: Problem) -> tuple[str, ...]:
     """u_t + b u_x = …, alone and linear: the ends of x at which u enters and nothing is given."""
-    t = problem.time
-    if t is None or len(problem.unknowns) != 1 or problem.region is not None or problem.data:
-        return ()
-    (equation, *others), found = problem.equations, []
-    if others or not equation.linear or problem.order(t) != 1:
-        return ()
-    orders = {jet.orders: symbol for symbol, jet in equation.jets.items()}
-    kinds = next(iter(axis_kinds(problem).values()))
-    for i, axis in enumerate(problem.axes):
-        units = [along(n, len(problem.axes)) for n in (t, i)]
-        if i == t or problem.order(i) != 1 or kinds[i] == "periodic" or not set(units) <= orders.keys():
+    found, kinds = [], next(iter(axis_kinds(problem).values()))
+    for i, speed in _speeds(problem):
+        axis = problem.axes[i]
+        if kinds[i] == "periodic":
             continue
-        if any(orders_[i] and sum(orders_) > 1 for orders_ in orders):
-            continue  # u_xt or u_xy: not a speed along x
-        rate, slope = (problem.value(equation.coefficient(orders[unit])) for unit in units)
         for end, side in ((axis.lower, 1.0), (axis.upper, -1.0)):
-            given = any(
-                any(place[i] == end for place in c.places) and i not in c.free for c in problem.conditions
-            )
-            if not given and _positive(problem, side * slope / rate, i, float(problem.value(end))):
+            given = any(_fixes(problem, c, i, float(problem.value(end))) for c in problem.conditions)
+            if not given and (side * _at(problem, speed, i, float(problem.value(end))) > 0).any():
                 found.append(
                     f"{problem.unknowns[0]} enters at {axis.name} = {end}, and no condition says with what value: it "
                     f"is free there. Add what holds at {axis.name} = {end}."
@@ -157,13 +156,95 @@ def entering(problem: Problem) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _positive(problem: Problem, speed: sp.Expr, i: int, end: float) -> bool:
-    """Whether a speed is positive somewhere on the face where axis i is at its end."""
-    lines = [[end] if k == i else np.linspace(*axis.bounds, 9)[1:-1] for k, axis in enumerate(problem.axes)]
+@fact
+def parting(problem: Problem) -> tuple[str, ...]:
+    """u_t + b u_x = …, alone and linear, with b that jumps from b₋ ≤ 0 to b₊ ≥ 0: u is free in the gap between."""
+    found = []
+    for i, speed in _speeds(problem):
+        axis = problem.axes[i]
+        for place in breaks(problem, conditions=False)[i]:
+            below, above = (_at(problem, speed, i, place + side * BESIDE * axis.length) for side in (-1, 1))
+            given = any(_fixes(problem, condition, i, place) for condition in problem.conditions)
+            gap = (below <= 0) & (above >= 0) & (above - below > BESIDE * (np.abs(above) + np.abs(below)))
+            if gap.any() and not given:
+                found.append(
+                    f"the characteristics part at {axis.name} = {place:.4g}: no condition says what "
+                    f"{problem.unknowns[0]} is between them. Add a condition at {axis.name} = {place:.4g}, or make the "
+                    "speed continuous."
+                )
+    return tuple(found)
+
+
+@fact
+def closed_lines(problem: Problem) -> tuple[str, ...]:
+    """det M(i κ) = 0 for a whole wave vector κ ≠ 0 where all axes are periodic: e^{iκ·x} may be added to u, or there
+    is no u: u_x + u_y = sin(x − y), whose characteristics are closed lines."""
+    kinds = {kind for kinds in axis_kinds(problem).values() for kind in kinds}
+    # Values at points do not fix a wave, which is two functions; periodicity ties two places together.
+    pinned = all(not condition.free or len(condition.places) > 1 for condition in problem.conditions)
+    if problem.time is not None or not _readable(problem) or kinds != {"periodic"} or not pinned:
+        return ()
+    coefficients, exponents, _ = _determinant(problem, 0)
+    if any(c.free_symbols - set(exponents) for c in coefficients):
+        return ()
+    most = CLOSED.get(len(problem.axes), 2)
+    lines = [np.arange(-most, most + 1)] * len(problem.axes)
+    waves = np.stack([mesh.ravel() for mesh in np.meshgrid(*lines, indexing="ij")])
+    waves = waves[:, np.any(waves != 0, axis=0)]
+    kappa = {
+        exponent: 2j * np.pi * own / axis.length
+        for exponent, own, axis in zip(exponents, waves, problem.axes, strict=True)
+    }
+    powers = [kappa[exponents[0]] ** k for k in reversed(range(len(coefficients)))]
+    terms = [
+        np.asarray(evaluate(term, kappa, np)) * power
+        for c, power in zip(coefficients, powers, strict=True)
+        for term in sp.Add.make_args(c)
+    ]
+    unseen = np.abs(sum(terms)) <= ROUNDING * sum(map(np.abs, terms))
+    if not unseen.any():
+        return ()
+    wave = waves[:, unseen][:, np.argmin(np.abs(waves[:, unseen]).sum(axis=0))]
+    periods = " and ".join(
+        f"{abs(k)} along {axis.name}" for k, axis in zip(wave, problem.axes, strict=True) if k
+    )
+    return (
+        f"no equation sees a wave whose periods are {periods}, and all axes are periodic: it may be added to the "
+        "solution, or there is none. Add a little diffusion, or conditions along a line.",
+    )
+
+
+def _speeds(problem: Problem) -> Iterator[tuple[int, sp.Expr]]:
+    """(i, b) of u_t + b ∂_i u = …, alone and linear, for every axis i that is no ring."""
+    t = problem.time
+    if t is None or len(problem.unknowns) != 1 or problem.region is not None or problem.data:
+        return
+    (equation, *others) = problem.equations
+    if others or not equation.linear or problem.order(t) != 1:
+        return
+    orders = {jet.orders: symbol for symbol, jet in equation.jets.items()}
+    for i in range(len(problem.axes)):
+        units = [along(n, len(problem.axes)) for n in (t, i)]
+        # u_xt or u_xy is no speed along x.
+        mixed = any(orders_[i] and sum(orders_) > 1 for orders_ in orders)
+        if i != t and problem.order(i) == 1 and set(units) <= orders.keys() and not mixed:
+            rate, slope = (problem.value(equation.coefficient(orders[unit])) for unit in units)
+            yield i, slope / rate
+
+
+def _fixes(problem: Problem, condition: Condition, i: int, at: float) -> bool:
+    """Whether a condition holds where axis i is `at` a place."""
+    places = [place[i] for place in condition.places]
+    return any(place is not None and float(problem.value(place)) == at for place in places)
+
+
+def _at(problem: Problem, speed: sp.Expr, i: int, place: float) -> np.ndarray:
+    """A speed at some points of the plane where axis i is at `place`; nan where it is not known."""
+    lines = [[place] if k == i else np.linspace(*axis.bounds, 9)[1:-1] for k, axis in enumerate(problem.axes)]
     grid = [mesh.ravel() for mesh in np.meshgrid(*lines, indexing="ij")]
+    at = {axis.symbol: values for axis, values in zip(problem.axes, grid, strict=True)}
     try:
         with np.errstate(all="ignore"):
-            values = evaluate(speed, {a.symbol: v for a, v in zip(problem.axes, grid, strict=True)}, np)
+            return np.broadcast_to(np.asarray(evaluate(speed, at, np), dtype=float), grid[0].shape)
     except SafeNetError:
-        return False
-    return bool(np.any(np.asarray(values, dtype=float) > 0))
+        return np.full(grid[0].shape, np.nan)

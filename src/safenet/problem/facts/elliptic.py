@@ -7,11 +7,13 @@ or a derivative along the normal to which values of any unknowns may be added (R
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import sympy as sp
 
 from ...errors import SafeNetError
+from ..geometry.boundary import corner_between
 from ..geometry.edges import Segment
 from ..jets import Orders, coordinate
 from ..problem import Problem
@@ -20,6 +22,8 @@ from .agreement import clashes
 from .fact import fact
 from .jumping import jumping
 from .structure import breaks
+
+STRAIGHT = 1e-6  # of an angle: less is rounding
 
 
 @dataclass(frozen=True)
@@ -133,3 +137,25 @@ def _side(problem: Problem, place: tuple[int, float, float, float, int], conditi
         raise SafeNetError("a side does not have one condition for each unknown")
     ordered = [own[name] for name in problem.unknowns]
     return Side(*place, tuple(c for c, _ in ordered), tuple(s for _, s in ordered))
+
+
+@fact
+def infinite_corners(problem: Problem) -> tuple[tuple[float, float], ...]:
+    """Corners of a region at which u ~ r^λ with λ < 1, whatever the data: π/ω, and π/2ω where a value meets a slope.
+
+    Second derivatives have no mean square there, so that least squares do not find u, nor what is left of it.
+    """
+    region = problem.plane
+    if region is None or max(problem.order(i) for i in range(2)) != 2:
+        return ()
+    values = {c.piece for c in problem.conditions if any(not any(jet.orders) for jet in c.jets.values())}
+    edges = [(edge, name in values) for name, edges in region.pieces.items() for edge in edges]
+    found = []
+    for (a, first), (b, second) in product(edges, edges):
+        if np.hypot(*np.subtract(a.ends[1], b.ends[0])) > 4 * region.tolerance or (a is b and a.closed):
+            continue
+        corner = corner_between(a, b)
+        most = np.pi if first == second else np.pi / 2
+        if corner.angle > most * (1 + STRAIGHT):
+            found.append(corner.point)
+    return tuple(found)

@@ -3,7 +3,8 @@
 fewer equations than unknowns                             →  an unknown is free
 u_t + H(u_x) = 0 from a kink, or with characteristics that meet  →  no smooth solution; which generalised one?
 a jump at the start of nonlinear equations that are not written for what is conserved  →  which speed has it?
-short waves that grow without bound (Cauchy's problem, heat backwards), nothing given where u enters  →  direction.py
+short waves that grow without bound (Cauchy's problem, heat backwards), nothing given where u enters, speeds that part,
+waves that no equation sees in a box that is periodic along all axes    →  direction.py
 initial values that an equation without derivatives forbids →  no solution
 sources that slopes on all sides do not balance           →  no solution
 data whose range cannot be bounded                        →  something narrow may have been stepped over
@@ -22,7 +23,7 @@ from ..problem import Problem
 from ..relation import Relation
 from .balance import imbalance
 from .conservation import conservation
-from .direction import entering, runaway
+from .direction import closed_lines, entering, parting, runaway
 from .fact import fact
 from .narrow import narrow
 from .structure import breaks
@@ -34,7 +35,7 @@ ROUNDING = 1e-9  # of the terms of an equation: less is the same value, written 
 @fact
 def undecided(problem: Problem) -> tuple[str, ...]:
     """One sentence for each reason."""
-    free = (*_too_few(problem), *entering(problem))
+    free = *_too_few(problem), *entering(problem), *parting(problem), *closed_lines(problem)
     torn = *_meeting(problem), *_unconserved(problem)
     none = *_inconsistent(problem), *_unbalanced(problem)
     return (*free, *torn, *runaway(problem), *none, *_unbounded(problem))

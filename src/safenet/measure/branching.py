@@ -1,0 +1,91 @@
+"""Does a solution pass a place that others leave at any time? u′ = 3|u|^(2/3) from −1 comes to rest at 0, and stays
+as long as it likes.
+
+Rates have no finite slope where g is zero in g^p, 0 < p < 1. A solution that crosses such a place at a speed is unique.
+One that comes to rest there, g = g′ = 0, is one of many if g′/g rises without bound beside it: others leave. If it
+falls without bound, as for u′ = −√u, all come to rest together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy as sp
+
+from ..errors import SafeNetError
+from ..fields.pieces import TimePieces
+from ..problem import Problem
+from ..problem.facts.first_order import FirstOrder, first_order
+from .compiled import compiled
+from .growth import orbit
+
+SAMPLES = 8  # of every piece of time
+AROUND, CLOSER = 33, 10  # points around the place where |g| is least, and how often they move closer
+AT_REST = 1e-2  # of its size is what g would move by in all the time
+BESIDE = np.array([1e-6, 1e-9, 1e-12])  # of its size
+STEEPER = 3.0  # times, from one of these distances to the next: |g|^(p − 1) rises by ten for p = 2/3
+
+
+def branching(problem: Problem, field: TimePieces) -> str:
+    """A sentence about the time at which the solution is at rest where others leave, or ""."""
+    try:
+        system = first_order(problem)
+    except SafeNetError:
+        return ""
+    with np.errstate(all="ignore"):
+        found = (_left(system, field, g) for g in sorted(_roots(system), key=str))
+        at = next((time for time in found if time is not None), None)
+    return (
+        ""
+        if at is None
+        else (
+            f"at {system.time} = {at:.4g} the solution is at rest where others leave at any time (the rates have no "
+            "finite slope there): it is one of many, and no error is estimated"
+        )
+    )
+
+
+def _roots(system: FirstOrder) -> set[sp.Expr]:
+    """Every g of g^p, |g|^p and max(g, 0)^p that contains the solution."""
+    found: set[sp.Expr] = set()
+    for power in set().union(*(rate.atoms(sp.Pow) for rate in system.rates)):
+        base, exponent = power.args
+        if exponent.is_number and exponent.is_real and 0 < exponent < 1:
+            found |= set(base.args) if isinstance(base, sp.Abs | sp.Max | sp.Min) else {base}
+    return {g for g in found if g.free_symbols & set(system.state)}
+
+
+def _left(system: FirstOrder, field: TimePieces, g: sp.Expr) -> float | None:
+    slopes = [sp.diff(g, y) for y in system.state]
+    parts = compiled([g, system.derivative(g), *slopes], (system.time, *system.state))
+
+    def at(t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """g, g′ and ∂g/∂y."""
+        return np.stack([np.broadcast_to(part, t.shape) for part in parts(t, *y)])
+
+    ends = np.asarray(field.breaks)
+    times = np.append(
+        (ends[:-1, None] + np.diff(ends)[:, None] * np.arange(SAMPLES) / SAMPLES).ravel(), ends[-1]
+    )
+    size = float(np.nanmax(np.abs(at(times, orbit(system, field, times))[0])))
+    for _ in range(CLOSER):
+        least = int(np.nanargmin(np.abs(at(times, orbit(system, field, times))[0])))
+        low, high = times[max(least - 1, 0)], times[min(least + 1, len(times) - 1)]
+        times = np.linspace(low, high, AROUND)
+    time = times[[AROUND // 2]]
+    y = orbit(system, field, time)
+    height, _, *ways = at(time, y)
+    if not abs(height[0]) < BESIDE[0] * size:
+        return None
+    way = np.array(ways)
+    way = way / np.sum(way**2)
+    y = y - height * way  # right there
+    height, speed, *_ = at(time, y)
+    resting = abs(speed[0]) * (ends[-1] - ends[0]) < AT_REST * size
+    if not (resting and abs(height[0]) < BESIDE[-1] * size):
+        return None
+    for side in (1.0, -1.0):
+        aside = side * BESIDE * size
+        rise = at(np.repeat(time, len(aside)), y + aside * way)[1] / aside
+        if rise[0] > 0 and rise[1] > STEEPER * rise[0] and rise[2] > STEEPER * rise[1]:
+            return float(time[0])
+    return None
