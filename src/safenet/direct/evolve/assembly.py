@@ -230,7 +230,7 @@ class Assembly:
         """What solves systems with a matrix M/h − ∂R/∂y, or −∂R/∂y; None where it is singular."""
         if self._up is not None:
             return two_levels(matrix, self._up)
-        return factored_lu(matrix, regular=not any(map(self._is_linear, self.names)))
+        return factored_lu(matrix)
 
     @cached_property
     def _up(self) -> scipy.sparse.csr_matrix | None:

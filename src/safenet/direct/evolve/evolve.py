@@ -1,6 +1,6 @@
 """Problems in the plane that change in time, on regions and boxes: quadratic triangles, RODAS steps, finer meshes.
 
-Every level has triangles of half the size and a tenth of the tolerance in time. The error is estimated from what two
+Every level has triangles of half the size and a lower tolerance in time. The error is estimated from what two
 levels differ by, and from three of them by the rate at which that falls.
 """
 
@@ -40,6 +40,7 @@ from ..thresholds import (
     EVOLVE_DEARER,
     EVOLVE_FINER,
     EVOLVE_GAIN,
+    EVOLVE_IN_TIME,
     EVOLVE_LONGEST,
     EVOLVE_POINTS,
     EVOLVE_RATES,
@@ -125,7 +126,7 @@ class Evolve:
                 reason = "Newton finds no steady state"
                 return replace(state, done=True, given_up=state.field is None, final=True, reason=reason)
         else:
-            found, ended = self._march(assembly, 10.0 ** -(3.5 + level), monitor, budget)
+            found, ended = self._march(assembly, in_time(state), monitor, budget)
         count = state.evaluations + assembly.evaluations
         if ended == "stopped":
             return replace(state, field=state.field or found, stopped=True)
@@ -255,6 +256,19 @@ def _system(assembly: Assembly) -> System:
     return System(
         assembly.residual, assembly.jacobian, assembly.mass, assembly.constant, assembly.factored, scale
     )
+
+
+def in_time(state: Direct) -> float:
+    """The tolerance of a step on the next level: a tenth of the last one's, or what the steps may add up to.
+
+    Steps that together err by less than a share of what is expected of the finer mesh are short enough. At least √10
+    less than on the last level, so that two levels differ by their errors in time, too."""
+    level, apart = int(state.cursor["level"]), state.cursor["apart"]
+    least, most = 10.0 ** -(3.5 + level), 10.0 ** -(4 + level / 2)
+    if apart is None or state.field is None:
+        return least
+    steps_before = len(state.field.times) - 1
+    return float(np.clip(EVOLVE_IN_TIME * apart / EVOLVE_GAIN / steps_before, least, most))
 
 
 def _error(problem: Problem, state: Direct, found: Triangles) -> tuple[np.ndarray, float | None]:
