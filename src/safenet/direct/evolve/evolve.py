@@ -46,7 +46,7 @@ from ..thresholds import (
     EVOLVE_RATES,
 )
 from .assembly import Assembly
-from .rosenbrock import System, steps
+from .rosenbrock import EDGE, System, steps
 from .steady import steady
 
 
@@ -182,12 +182,22 @@ class Evolve:
         """From the beginning to the end of time, or to where it was stopped or no step was short enough."""
         problem = assembly.problem
         axis = problem.axes[-1]
-        system, y = _system(assembly), assembly.start(axis.lo)
+        system, plain = _system(assembly), assembly.start(axis.lo)
         stops = np.array([axis.lo, *breaks(problem)[-1], axis.hi])
-        times, states, ended = [axis.lo], [y], "failed"
+        y = assembly.with_sides(axis.lo, plain)
+        # A time that is there twice is a jump: of sides that switch, or that do not agree with the initial values.
+        jumps = np.abs(y - plain)[_moving(assembly)].max(initial=0.0) > 1e-9 * np.abs(y).max()
+        times, states, ended = (
+            [axis.lo, axis.lo] if jumps else [axis.lo],
+            [plain, y] if jumps else [y],
+            "failed",
+        )
         for t, after in steps(system, y, stops, tolerance, EVOLVE_LONGEST * axis.length):
             times.append(t)
             states.append(after)
+            if t in stops[1:-1]:
+                times.append(t)
+                states.append(assembly.with_sides(t + EDGE * axis.length, after))
             share = (t - axis.lo) / axis.length
             monitor.phase(self.name, f"t = {t:.4g}, {len(assembly.mesh.cells)} triangles", share)
             if t >= axis.hi:
@@ -196,8 +206,10 @@ class Evolve:
                 ended = "stopped"
                 break
         whole = np.stack(states)
-        if assembly.weak.mass.count(0):
-            whole[0] = whole[min(1, len(whole) - 1)] * ~_moving(assembly) + whole[0] * _moving(assembly)
+        # What has no initial value, as a pressure, begins with that of the first step.
+        for i in reversed(range(len(times) - 1)):
+            if i == 0 or times[i] == times[i - 1]:
+                whole[i] = np.where(_moving(assembly), whole[i], whole[i + 1])
         values = tuple(whole[:, assembly.part(name)] for name in assembly.names)
         unknown = np.full(len(values) + 1, np.nan)
         mesh = assembly.mesh

@@ -17,8 +17,8 @@ from ..thresholds import EVOLVE_SOLVED, EVOLVE_STEPS
 
 
 def factored_lu(matrix: Any) -> Any:
-    """LU in an order for symmetric patterns: a third of the work, with a pressure too. Its diagonal is zero at first, but
-    filled by the velocities before it, or another pivot is taken."""
+    """LU in an order for symmetric patterns: half the work or less, with a pressure too. Its diagonal is zero only at
+    first: velocities that come before it fill it, or another pivot is taken."""
     order = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.01, "options": {"SymmetricMode": True}}
     try:
         return scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(matrix), **order)
