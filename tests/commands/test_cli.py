@@ -266,3 +266,15 @@ def test_literal_schedule_does_30_adam_and_10_lbfgs_steps_in_float32(place, tmp_
 
 
 # ---- plot
+
+
+def test_what_crashes_while_python_ends_does_not_change_the_status_of_an_interrupted_run():
+    program = """
+import atexit, os, sys
+from safenet import cli
+atexit.register(os.abort)
+cli.app = lambda **_: (print("kept"), sys.exit(130))
+cli.program()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment())
+    assert (ended.returncode, ended.stdout) == (130, "kept\n")
