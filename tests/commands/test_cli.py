@@ -15,6 +15,7 @@ from running import DECAY, SMALL, environment, run
 from safenet import library
 from safenet.direct.solver import SOLVERS
 from safenet.run import progress
+from safenet.solving import door
 
 CONTRACT = (
     *(
@@ -211,7 +212,7 @@ def test_without_a_reference_the_error_is_null_and_the_residual_stands(tmp_path)
     ],
 )
 def test_the_exit_status_says_how_a_solve_ended(outcome, code, place, tmp_path):
-    solve = safenet.solving.door.solve
+    solve = door.solve
 
     def ended(*given, **options):
         solution = solve(*given, **options)

@@ -331,3 +331,13 @@ def test_heat_in_space_decays_at_the_rate_of_its_mode():
     result = sn.solve(problem, sn.Evolve()).result
     assert result.outcome == "solved"
     assert result.l2re < 1e-3
+
+
+def test_a_flow_with_an_outlet_is_on_triangles_in_a_plain_channel_too():
+    text = (EXAMPLES / "cylinder-time.toml").read_text()
+    text = "\n".join(line for line in text.splitlines() if not line.startswith(("remove", "rim")))
+    problem = sn.loads(text.replace('    "u = 0 on rim",\n', "").replace('    "v = 0 on rim",\n', ""))
+    assert problem.region is None
+    solvers, reasons = Auto().choice(problem)
+    assert solvers[0].name == "evolve"
+    assert "pressure" in reasons[-1]

@@ -278,7 +278,7 @@ def in_time(state: Direct) -> float:
     level, apart = int(state.cursor["level"]), state.cursor["apart"]
     least, most = 10.0 ** -(3.5 + level), 10.0 ** -(4 + level / 2)
     if apart is None or state.field is None:
-        return least
+        return float(least)
     steps_before = len(state.field.times) - 1
     return float(np.clip(EVOLVE_IN_TIME * apart / EVOLVE_GAIN / steps_before, least, most))
 
