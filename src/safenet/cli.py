@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gc
 import io
+import os
 import signal
 import sys
 import unicodedata
@@ -138,3 +139,16 @@ def main() -> None:
     except KeyboardInterrupt:
         print("safenet: interrupted", file=sys.stderr)
         raise SystemExit(130) from None
+
+
+def program() -> None:
+    """`safenet` itself. Compiled code that was interrupted may crash while Python takes itself apart, so a run that was
+    stopped, and saved, ends at once."""
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code != 130:
+            raise
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)

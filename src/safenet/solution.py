@@ -206,13 +206,13 @@ class Solution:
         self._check_undifferentiated("estimated", "call estimate() of the solution itself")
         return estimated_error(self.problem, self.field)
 
-    def plot(self, *what: str, style: str = "light", **at: Any) -> Figure:
+    def plot(self, *what: str, style: str = "light", title: bool = True, **at: Any) -> Figure:
         """A picture of the fields, or of those in `what` ("u", "u_x"), held at `at`: `sol.plot("u", t=[0, 0.5, 1])`.
 
-        `style`: light, dark or transparent."""
+        `style`: light, dark or transparent; without the name and the error above it: `title=False`."""
         from .views.plot import plot
 
-        return plot(self, *what, style=style, **at)
+        return plot(self, *what, style=style, title=title, **at)
 
     def animate(self, *what: str, frames: int = 60, fps: int = 20, style: str = "light", **at: Any) -> Any:
         """The fields over time as a film: `sol.animate().save("wave.gif")`, or .mp4; in a notebook it plays."""

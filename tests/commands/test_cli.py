@@ -15,6 +15,7 @@ from running import DECAY, SMALL, environment, run
 from safenet import library
 from safenet.direct.solver import SOLVERS
 from safenet.run import progress
+from safenet.solving import door
 
 CONTRACT = (
     *(
@@ -211,7 +212,7 @@ def test_without_a_reference_the_error_is_null_and_the_residual_stands(tmp_path)
     ],
 )
 def test_the_exit_status_says_how_a_solve_ended(outcome, code, place, tmp_path):
-    solve = safenet.solving.door.solve
+    solve = door.solve
 
     def ended(*given, **options):
         solution = solve(*given, **options)
@@ -266,3 +267,15 @@ def test_literal_schedule_does_30_adam_and_10_lbfgs_steps_in_float32(place, tmp_
 
 
 # ---- plot
+
+
+def test_what_crashes_while_python_ends_does_not_change_the_status_of_an_interrupted_run():
+    program = """
+import atexit, os, sys
+from safenet import cli
+atexit.register(os.abort)
+cli.app = lambda **_: (print("kept"), sys.exit(130))
+cli.program()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment())
+    assert (ended.returncode, ended.stdout) == (130, "kept\n")

@@ -7,13 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csc_matrix
+from scipy.special import j0, j1, jn_zeros
 
 import safenet as sn
 from safenet.direct.evolve.assembly import Assembly
-from safenet.direct.evolve.evolve import meshed
+from safenet.direct.evolve.evolve import in_time, meshed
 from safenet.direct.evolve.linear import factored_lu
-from safenet.direct.evolve.rosenbrock import GAMMA, System, _step
+from safenet.direct.evolve.rosenbrock import GAMMA, System, _step, steps
 from safenet.direct.evolve.rules import RULES
+from safenet.direct.state import Direct
 from safenet.fields.triangles import Triangles
 from safenet.measure.heldout import held_out
 from safenet.problem.geometry.mesh import mesh_of
@@ -85,6 +87,57 @@ def test_steps_are_of_fourth_order_for_a_system_with_an_algebraic_equation():
             y, _ = _step(system, factored_lu(mass / (h * GAMMA) - slopes(k * h, y)), k * h, y, h)
         errors.append(abs(y[0] - 1 / (1 + np.sin(1.0))))
     assert errors[1] < errors[0] / 12
+
+
+@pytest.mark.parametrize("at_switch", [0.0, 1.0])
+def test_steps_end_at_a_switch_and_see_only_their_side_of_it(at_switch):
+    """y′ = s, 0 = s − z with s = 1 before t = 1/2 and 0 behind it, whatever it is there: y(1) = 1/2."""
+
+    def rate(t, y):
+        on = at_switch if t == 0.5 else float(t < 0.5)
+        return np.array([on, on - y[1]])
+
+    slopes, mass = csc_matrix([[0.0, 0.0], [0.0, -1.0]]), csc_matrix(np.diag([1.0, 0.0]))
+    system = System(rate, lambda t, y: slopes, mass, True, factored_lu, np.ones_like)
+    found = list(steps(system, np.array([0.0, 1.0]), np.array([0.0, 0.5, 1.0]), 1e-6, 0.1))
+    assert len(found) < 30
+    assert found[-1][1] == pytest.approx([0.5, 0.0], abs=1e-9)
+    assert {t: y[1] for t, y in found}[0.5] == pytest.approx(1.0)
+
+
+HOT = """
+unknowns = ["u"]
+equations = ["u_t = (u_xx + u_yy)/5"]
+conditions = ["u(x, y, 0) = 0", "u = where(t < 1/2, 1, 0) on rim"]
+domain = { x = [-1, 1], y = [-1, 1], t = [0, 1], shape = [{ disc = { center = [0, 0], radius = 1 } }] }
+pieces = { rim = "rest" }
+"""
+
+
+def test_sides_may_switch_and_disagree_with_the_initial_values():
+    """A cold disc in hot water, then in cold water, against Bessel's series."""
+    sol = sn.solve(sn.loads(HOT), sn.Evolve(tolerance=2e-2))
+    assert sol.result.outcome == "solved"
+    zeros = jn_zeros(0, 200)
+    rates, size = zeros**2 / 5, 2 / (zeros * j1(zeros))
+    r = np.linspace(0, 0.95, 8)
+    waves = j0(np.outer(r, zeros)) * size
+    for t in (0.1, 0.48, 0.5, 0.52, 1.0):
+        cooled = (np.exp(-rates * max(t - 0.5, 0)) if t > 0.5 else 0.0) - np.exp(-rates * t)
+        exact = waves @ cooled + (t <= 0.5)
+        assert sol(x=r, y=0, t=t) == pytest.approx(exact, abs=5e-3)
+    # On both sides of the switch the rim has what is given, at the beginning the inside has its own.
+    assert sol(x=1.0, y=0.0, t=[0.25, 0.49, 0.5, 0.501]) == pytest.approx([1, 1, 1, 0], abs=1e-6)
+    assert sol(x=r, y=0.0, t=0.0) == pytest.approx(0 * r)
+
+
+def test_steps_are_no_shorter_than_the_meshes_ask(disc):
+    """Where two meshes differ by half, steps of 1e-6 would be wasted; where they agree, each level has a tenth."""
+    rough, fine = (
+        in_time(Direct(field=disc.field, cursor={"level": 3, "apart": apart})) for apart in (0.5, 1e-6)
+    )
+    assert fine == pytest.approx(10**-6.5)
+    assert 10**-6 < rough <= 10**-5.5
 
 
 RING = """
@@ -278,3 +331,13 @@ def test_heat_in_space_decays_at_the_rate_of_its_mode():
     result = sn.solve(problem, sn.Evolve()).result
     assert result.outcome == "solved"
     assert result.l2re < 1e-3
+
+
+def test_a_flow_with_an_outlet_is_on_triangles_in_a_plain_channel_too():
+    text = (EXAMPLES / "cylinder-time.toml").read_text()
+    text = "\n".join(line for line in text.splitlines() if not line.startswith(("remove", "rim")))
+    problem = sn.loads(text.replace('    "u = 0 on rim",\n', "").replace('    "v = 0 on rim",\n', ""))
+    assert problem.region is None
+    solvers, reasons = Auto().choice(problem)
+    assert solvers[0].name == "evolve"
+    assert "pressure" in reasons[-1]

@@ -81,6 +81,7 @@ def test_a_derivative_is_drawn_by_its_name(heat):
 
 
 def test_the_title_has_the_estimate_beside_the_residual(heat):
+    assert not heat.plot(title=False).get_suptitle()
     title = heat.plot().get_suptitle()
     assert "estimated error" in title
     assert "residual" in title

@@ -173,6 +173,7 @@ def plot(
     ] = None,
     dpi: Annotated[int, typer.Option(min=20, max=1200, help="dots to the inch")] = 150,
     style: Annotated[str, typer.Option(help="light, dark or transparent")] = "light",
+    title: Annotated[bool, typer.Option(help="the name and the error above a picture")] = True,
     frames: Annotated[int, typer.Option(min=2, max=2000, help="pictures of a film")] = 60,
 ) -> None:
     """Draw a picture or a film of a run.
@@ -201,7 +202,7 @@ def plot(
     if film:
         solution.animate(*what, frames=frames, style=style, **held).save(output, dpi=dpi)
     else:
-        save_figure(solution.plot(*what, style=style, **held), output, dpi)
+        save_figure(solution.plot(*what, style=style, title=title, **held), output, dpi)
     print(output)
 
 

@@ -187,6 +187,9 @@ EVOLVE_LONGEST = 1 / 24  # of the time: no step is longer, or what is between tw
 EVOLVE_POINTS = 2048  # where two levels are compared
 EVOLVE_DEARER = 5.0  # times what a level takes, the next one does
 EVOLVE_GAIN = 4.0  # of two levels: quadratic triangles gain eight where u is smooth
+EVOLVE_IN_TIME = (
+    0.1  # of what the next mesh is expected to differ by: as much may all steps in time err together
+)
 EVOLVE_RATES = 2.0, 6.0  # by how much the difference of two levels falls to the next: at worst, and at best
 NEWTON_MOST = (
     12  # steps to a steady flow: from a guess that is near, or with most of the flow known, six are usual

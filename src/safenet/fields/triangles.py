@@ -7,6 +7,7 @@ same functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,14 +119,21 @@ class Triangles(Tree):
         return np.asarray(np.einsum("ptk,pt,pk->p", local, weights, shape))
 
     def _in_time(self, t: np.ndarray, rate: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which times, and the weights of Lagrange's polynomial through the four nearest: (points, 4)."""
+        """Which times, and the weights of Lagrange's polynomial through the four nearest: (points, 4).
+
+        None reaches over a jump, a time that is there twice: at it the first counts, behind it the second."""
         times = np.asarray(self.times)
-        if len(times) == 1:
-            return np.zeros((len(t), 1), int), np.full((len(t), 1), 1.0 if rate == 0 else 0.0)
-        count = min(4, len(times))
-        first = np.clip(np.searchsorted(times, t, side="right") - count // 2, 0, len(times) - count)
-        index = first[:, None] + np.arange(count)
-        weights = lagrange(times[index], t, rate)
+        begins = np.flatnonzero(np.diff(times, prepend=-np.inf) <= 0)
+        stretches = np.array([0, *begins, len(times)])
+        after = np.searchsorted(times, t, side="left")
+        most = min(4, len(times))
+        index, weights = np.zeros((len(t), most), int), np.zeros((len(t), most))
+        for begin, end in pairwise(stretches.tolist()):
+            here = (begin <= after) & ((after < end) | (end == len(times)))
+            count = min(most, end - begin)
+            first = np.clip(after[here] - count // 2, begin, end - count)
+            index[here, :count] = first[:, None] + np.arange(count)
+            weights[here, :count] = lagrange(times[index[here, :count]], t[here], rate)
         weights[t > times[-1] + 1e-9 * (times[-1] - times[0])] = np.nan
         return index, weights
 

@@ -32,6 +32,7 @@ from ..problem.facts.agreement import bends, clashes, corners
 from ..problem.facts.conservation import conservation
 from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
+from ..problem.weak_form import weak_form
 from ..run.result import SOLVED_BELOW
 from .thresholds import (
     EXACT_ABOVE,
@@ -227,8 +228,17 @@ def _marched(problem: Problem) -> Choice | None:
     if kind == "grid" and _driven_long(problem) and Evolve().obstacle(problem) is None:
         reason = "driven for many periods: quadratic triangles and steps in time; slabs of a grid would be too many"
         return (Evolve(), March(only_above=SOLVED_BELOW)), (reason,)
+    if kind == "series" and Evolve().obstacle(problem) is None and _pressed(problem):
+        reason = "a flow with a pressure that a grid does not take: quadratic triangles, steps in time, finer meshes"
+        return (Evolve(), March(only_above=SOLVED_BELOW)), (reason,)
     reason = f"nonlinear with initial values: {MARCHED[kind]}"
     return (march,), ((reason,) if kind == "cells" else (_structure(problem), reason))
+
+
+def _pressed(problem: Problem) -> bool:
+    """Whether an unknown is a pressure."""
+    weak = weak_form(problem)
+    return any(map(weak.linear_field, weak.tested))
 
 
 def _driven_long(problem: Problem) -> bool:

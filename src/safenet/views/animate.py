@@ -18,7 +18,7 @@ from ..solution import Solution
 from .cuts import Cut, cuts, named, reached, sampled, suffix
 from .look import Picture, colour, field_colours, math, styled
 from .maps import Plane
-from .plot import title
+from .plot import headline
 
 FORMATS = (".gif", ".mp4")
 POINTS = {1: 401, 2: 161}  # along each axis of a frame
@@ -99,7 +99,7 @@ def animate(
         updates = [
             _panel(one, name, ax, place, index, times) for (one, name), ax in zip(shown, panels, strict=True)
         ]
-        heading = title(solution).split("\n")[0]
+        heading = headline(solution).split("\n")[0]
         clock = figure.suptitle("")
 
     def draw(k: int) -> list[Any]:

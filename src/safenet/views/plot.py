@@ -26,7 +26,7 @@ PANEL = 3.5  # inches
 BESIDE = 3  # fields of one map each, side by side
 
 
-def plot(solution: Solution, *what: str, style: str = "light", **at: Any) -> Picture:
+def plot(solution: Solution, *what: str, style: str = "light", title: bool = True, **at: Any) -> Picture:
     """The fields named in `what` (all by default), or derivatives such as "u_x", with the axes in `at` held.
 
     Measured data are drawn beside their fit, a steady flow in the plane with its streamlines, a system of ordinary
@@ -34,7 +34,8 @@ def plot(solution: Solution, *what: str, style: str = "light", **at: Any) -> Pic
     """
     with styled(style):
         figure = _figure(solution, what, at)
-        figure.suptitle(title(solution))
+        if title:
+            figure.suptitle(headline(solution))
     return figure
 
 
@@ -96,7 +97,7 @@ def _laid_out(solution: Solution, rows: list[tuple[Solution, str, int]], places:
     return figure
 
 
-def title(solution: Solution) -> str:
+def headline(solution: Solution) -> str:
     """What was solved, and below it how well: the error, its estimate and the residual on unseen points."""
     problem, result = solution.problem, solution.result
     named = problem.name if problem.name != "problem" else problem.equations[0].text

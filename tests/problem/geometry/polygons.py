@@ -1,8 +1,8 @@
-"""A ∪ B, A ∖ B as shapely sees them: an oracle for shapes and regions, circles as fine polygons."""
+"""A ∪ B, A ∖ B, A ∩ B as shapely sees them: an oracle for shapes and regions, circles as fine polygons."""
 
 import shapely
 
-from safenet.problem.geometry.shapes import Box, Difference, Disc, Polygon
+from safenet.problem.geometry.shapes import Box, Difference, Disc, Intersection, Polygon, Union
 
 QUARTER = 128  # sides of a quarter of a circle: off by 2e-5 of its radius
 
@@ -15,5 +15,9 @@ def polygon(shape):
             return shapely.Point(shape.center).buffer(shape.radius, quad_segs=QUARTER)
         case Polygon():
             return shapely.Polygon(shape.vertices)
-    combine = shapely.difference if isinstance(shape, Difference) else shapely.union
-    return combine(polygon(shape.first), polygon(shape.second))
+    combine = {
+        Union: shapely.union,
+        Difference: shapely.difference,
+        Intersection: shapely.intersection,
+    }
+    return combine[type(shape)](polygon(shape.first), polygon(shape.second))

@@ -320,3 +320,13 @@ def test_an_arc_that_touches_a_line_is_no_part_of_it(radius):
 
 
 # --- what is refused ---
+
+
+def test_half_a_disc_is_what_a_disc_and_a_box_share():
+    shape = Disc((0, 0), 1) & Box(x=(-1, 1), y=(0, 1))
+    region = Region(shape, {"base": lambda p: np.abs(p[:, 1]) < 1e-9, "arc": "rest"})
+    assert region.area == pytest.approx(np.pi / 2, rel=1e-14)
+    assert region.length("arc") == pytest.approx(np.pi)
+    assert region.bounds == ((-1.0, 0.0), (1.0, 1.0))
+    with pytest.raises(SafeNetError, match="is empty"):
+        Region(Disc((0, 0), 1) & Disc((3, 3), 1))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polygons import polygon
 
 from safenet.errors import SafeNetError
-from safenet.problem.geometry.shapes import Box, Difference, Disc, Polygon, Shape, Union
+from safenet.problem.geometry.shapes import Box, Difference, Disc, Intersection, Polygon, Shape, Union
 from safenet.problem.geometry.simple import meeting, signed_area
 
 UNIT = Box(x=(0, 1), y=(0, 1))
@@ -35,7 +35,7 @@ def leaves(draw):
 
 shapes = st.recursive(
     leaves(),
-    lambda inner: st.builds(Union, inner, inner) | st.builds(Difference, inner, inner),
+    lambda inner: st.one_of(st.builds(kind, inner, inner) for kind in (Union, Difference, Intersection)),
     max_leaves=4,
 )
 
@@ -94,6 +94,7 @@ def test_operators_and_the_tree():
     shape = UNIT + TRIANGLE - hole
     assert shape == Difference(Union(UNIT, TRIANGLE), hole)
     assert UNIT | TRIANGLE == UNIT + TRIANGLE
+    assert UNIT & TRIANGLE - hole == Intersection(UNIT, Difference(TRIANGLE, hole))
     assert shape != UNIT - hole
     assert shape.primitives() == (UNIT, TRIANGLE, hole)
     assert shape.bounds == ((0.0, 0.0), (1.0, 2.0))

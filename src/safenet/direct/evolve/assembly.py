@@ -230,7 +230,7 @@ class Assembly:
         """What solves systems with a matrix M/h − ∂R/∂y, or −∂R/∂y; None where it is singular."""
         if self._up is not None:
             return two_levels(matrix, self._up)
-        return factored_lu(matrix, regular=not any(map(self._is_linear, self.names)))
+        return factored_lu(matrix)
 
     @cached_property
     def _up(self) -> scipy.sparse.csr_matrix | None:
@@ -338,11 +338,16 @@ class Assembly:
         return np.broadcast_to(np.asarray(evaluate(expression, known, np), dtype=float), len(places))
 
     def start(self, t: float) -> np.ndarray:
-        """The initial values at the nodes; zero where there are none, and what is given on the sides."""
+        """The initial values at the nodes, zero where there are none."""
         y = np.zeros(int(self.offsets[-1]))
         for name, expression in self.weak.start.items():
             nodes = self.mesh.nodes[: self.sizes[self.names.index(name)]]
             y[self.part(name)] = self.value(expression, nodes, t)
+        return y
+
+    def with_sides(self, t: float, y: np.ndarray) -> np.ndarray:
+        """The same values, and on the sides what is given there."""
+        y = y.copy()
         for rows, places, value in self.given:
             if len(rows) == 1 and (self._fixed[[rows[0]]].nnz > 1):
                 continue  # a pin between nodes

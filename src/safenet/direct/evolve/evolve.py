@@ -1,6 +1,6 @@
 """Problems in the plane that change in time, on regions and boxes: quadratic triangles, RODAS steps, finer meshes.
 
-Every level has triangles of half the size and a tenth of the tolerance in time. The error is estimated from what two
+Every level has triangles of half the size and a lower tolerance in time. The error is estimated from what two
 levels differ by, and from three of them by the rate at which that falls.
 """
 
@@ -40,12 +40,13 @@ from ..thresholds import (
     EVOLVE_DEARER,
     EVOLVE_FINER,
     EVOLVE_GAIN,
+    EVOLVE_IN_TIME,
     EVOLVE_LONGEST,
     EVOLVE_POINTS,
     EVOLVE_RATES,
 )
 from .assembly import Assembly
-from .rosenbrock import System, steps
+from .rosenbrock import EDGE, System, steps
 from .steady import steady
 
 
@@ -125,7 +126,7 @@ class Evolve:
                 reason = "Newton finds no steady state"
                 return replace(state, done=True, given_up=state.field is None, final=True, reason=reason)
         else:
-            found, ended = self._march(assembly, 10.0 ** -(3.5 + level), monitor, budget)
+            found, ended = self._march(assembly, in_time(state), monitor, budget)
         count = state.evaluations + assembly.evaluations
         if ended == "stopped":
             return replace(state, field=state.field or found, stopped=True)
@@ -181,12 +182,22 @@ class Evolve:
         """From the beginning to the end of time, or to where it was stopped or no step was short enough."""
         problem = assembly.problem
         axis = problem.axes[-1]
-        system, y = _system(assembly), assembly.start(axis.lo)
+        system, plain = _system(assembly), assembly.start(axis.lo)
         stops = np.array([axis.lo, *breaks(problem)[-1], axis.hi])
-        times, states, ended = [axis.lo], [y], "failed"
+        y = assembly.with_sides(axis.lo, plain)
+        # A time that is there twice is a jump: of sides that switch, or that do not agree with the initial values.
+        jumps = np.abs(y - plain)[_moving(assembly)].max(initial=0.0) > 1e-9 * np.abs(y).max()
+        times, states, ended = (
+            [axis.lo, axis.lo] if jumps else [axis.lo],
+            [plain, y] if jumps else [y],
+            "failed",
+        )
         for t, after in steps(system, y, stops, tolerance, EVOLVE_LONGEST * axis.length):
             times.append(t)
             states.append(after)
+            if t in stops[1:-1]:
+                times.append(t)
+                states.append(assembly.with_sides(t + EDGE * axis.length, after))
             share = (t - axis.lo) / axis.length
             monitor.phase(self.name, f"t = {t:.4g}, {len(assembly.mesh.cells)} triangles", share)
             if t >= axis.hi:
@@ -195,8 +206,10 @@ class Evolve:
                 ended = "stopped"
                 break
         whole = np.stack(states)
-        if assembly.weak.mass.count(0):
-            whole[0] = whole[min(1, len(whole) - 1)] * ~_moving(assembly) + whole[0] * _moving(assembly)
+        # What has no initial value, as a pressure, begins with that of the first step.
+        for i in reversed(range(len(times) - 1)):
+            if i == 0 or times[i] == times[i - 1]:
+                whole[i] = np.where(_moving(assembly), whole[i], whole[i + 1])
         values = tuple(whole[:, assembly.part(name)] for name in assembly.names)
         unknown = np.full(len(values) + 1, np.nan)
         mesh = assembly.mesh
@@ -255,6 +268,19 @@ def _system(assembly: Assembly) -> System:
     return System(
         assembly.residual, assembly.jacobian, assembly.mass, assembly.constant, assembly.factored, scale
     )
+
+
+def in_time(state: Direct) -> float:
+    """The tolerance of a step on the next level: a tenth of the last one's, or what the steps may add up to.
+
+    Steps that together err by less than a share of what is expected of the finer mesh are short enough. At least √10
+    less than on the last level, so that two levels differ by their errors in time, too."""
+    level, apart = int(state.cursor["level"]), state.cursor["apart"]
+    least, most = 10.0 ** -(3.5 + level), 10.0 ** -(4 + level / 2)
+    if apart is None or state.field is None:
+        return float(least)
+    steps_before = len(state.field.times) - 1
+    return float(np.clip(EVOLVE_IN_TIME * apart / EVOLVE_GAIN / steps_before, least, most))
 
 
 def _error(problem: Problem, state: Direct, found: Triangles) -> tuple[np.ndarray, float | None]:

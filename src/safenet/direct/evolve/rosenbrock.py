@@ -7,7 +7,8 @@ are algebraic equations. One factorisation a step, none where J is constant and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ C = (
 )
 SHORTER, LONGER, SAFE = 0.2, 4.0, 0.9
 STEADY = 1.2  # a step that could grow by less stays, and with it the factorisation
+EDGE = 1e-12  # of the whole time: the value at a switch is the one so far from it, on the side of the step
 LEAST = 1e-11  # of the whole time: shorter steps are a failure
 
 
@@ -57,17 +59,18 @@ def steps(
     enough."""
     t, whole = float(stops[0]), float(stops[-1] - stops[0])
     h, before, J, factor, factored = 1e-4 * whole, 1.0, None, None, 0.0
-    for stop in stops[1:]:
+    for began, stop in pairwise(stops):
         h = min(h, 1e-3 * whole)  # formulas may break there
+        own = _between(system, began + EDGE * whole, stop - EDGE * whole)
         while t < stop - 1e-12 * whole:
             h = min(h, longest)
             last = t + 1.01 * h >= stop
             step = float(stop) - t if last else min(h, (float(stop) - t) / 2 if t + 2 * h > stop else h)
             if J is None or not system.constant:
-                J, factored = system.slopes(t, y), 0.0
+                J, factored = own.slopes(t, y), 0.0
             if step != factored:
                 factor, factored = system.factored(system.mass / (step * GAMMA) - J), step
-            after, wrong = (y, None) if factor is None else _step(system, factor, t, y, step)
+            after, wrong = (y, None) if factor is None else _step(own, factor, t, y, step)
             error = (
                 np.inf
                 if wrong is None
@@ -85,6 +88,15 @@ def steps(
                 )
                 if h < LEAST * whole:
                     return
+
+
+def _between(system: System, first: float, last: float) -> System:
+    """The system with the formulas of one stretch of time, also at its ends: a switch there belongs to neither."""
+    return replace(
+        system,
+        rate=lambda t, y: system.rate(min(max(t, first), last), y),
+        slopes=lambda t, y: system.slopes(min(max(t, first), last), y),
+    )
 
 
 def _step(

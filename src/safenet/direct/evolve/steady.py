@@ -27,7 +27,7 @@ class Blend:
 
     @staticmethod
     def of(assembly: Assembly) -> Blend:
-        origin = assembly.start(0.0)
+        origin = assembly.with_sides(0.0, assembly.start(0.0))
         return Blend(assembly, origin, assembly.residual(0.0, origin), assembly.jacobian(0.0, origin))
 
     def residual(self, y: np.ndarray, s: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A ∪ B, A ∖ B of boxes, discs, polygons, balls, …: a domain as the user writes it.
+"""A ∪ B, A ∖ B, A ∩ B of boxes, discs, polygons, balls, …: a domain as the user writes it.
 
     Box(x=(0, 4), y=(0, 2)) - Box(x=(0, 2), y=(1, 2)) - Disc(center=(3, 1), radius=0.2, name="hole")
 
@@ -25,7 +25,7 @@ from .values import Ends, a_name, a_number, a_point, an_interval, plain, shown, 
 
 
 class Shape(ABC):
-    """A closed set of the plane or of space; `+` or `|` unites, `-` removes."""
+    """A closed set of the plane or of space; `+` or `|` unites, `-` removes, `&` keeps what both have."""
 
     @property
     @abstractmethod
@@ -72,6 +72,9 @@ class Shape(ABC):
 
     def __sub__(self, other: Shape) -> Difference:
         return Difference(self, other) if isinstance(other, Shape) else NotImplemented
+
+    def __and__(self, other: Shape) -> Intersection:
+        return Intersection(self, other) if isinstance(other, Shape) else NotImplemented
 
 
 class Primitive(Shape):
@@ -283,7 +286,11 @@ class Combination(Shape):
 
     def _shown(self, sign: str) -> str:
         second = f"({self.second!r})" if isinstance(self.second, Combination) else repr(self.second)
-        return f"{self.first!r} {sign} {second}"
+        # Python's & binds less than + and -.
+        mixed = isinstance(self.first, Combination) and (
+            isinstance(self, Intersection) != isinstance(self.first, Intersection)
+        )
+        return f"{f'({self.first!r})' if mixed else repr(self.first)} {sign} {second}"
 
 
 class Union(Combination):
@@ -321,6 +328,26 @@ class Difference(Combination):
 
     def to_data(self) -> dict[str, Any]:
         return {"difference": [part.to_data() for part in self.parts()]}
+
+
+class Intersection(Combination):
+    """A ∩ B, written A & B: half a disc is Disc((0, 0), 1) & Box(x=(-1, 1), y=(0, 1))."""
+
+    def __repr__(self) -> str:
+        return self._shown("&")
+
+    @property
+    def bounds(self) -> Ends:
+        (a, b), (c, d) = self.first.bounds, self.second.bounds
+        lower = tuple(map(max, a, c))
+        return lower, tuple(map(max, lower, map(min, b, d)))
+
+    def level(self, points: np.ndarray) -> np.ndarray:
+        level: np.ndarray = np.maximum(self.first.level(points), self.second.level(points))
+        return level
+
+    def to_data(self) -> dict[str, Any]:
+        return {"intersection": [part.to_data() for part in self.parts()]}
 
 
 def _chain(vertices: Sequence[Point], source: str) -> tuple[Edge, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import SafeNetError
 from .mesh import Mesh
-from .shapes import Box, Combination, Disc, Polygon, Shape, Union
+from .shapes import Box, Combination, Difference, Disc, Intersection, Polygon, Shape, Union
 from .solid import Solid
 from .solids import Ball, Extrusion, Round
 
@@ -127,7 +127,7 @@ def _built(gmsh: Any, shape: Shape) -> list[TAG]:
     occ = gmsh.model.occ
     if isinstance(shape, Combination):
         first, second = _built(gmsh, shape.first), _built(gmsh, shape.second)
-        join = occ.fuse if isinstance(shape, Union) else occ.cut
+        join = {Union: occ.fuse, Difference: occ.cut, Intersection: occ.intersect}[type(shape)]
         found: list[TAG] = join(first, second)[0]
         return found
     if isinstance(shape, Box):

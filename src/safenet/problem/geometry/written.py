@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 from ...errors import SafeNetError, nearest
-from .shapes import Box, Combination, Difference, Disc, Polygon, Primitive, Shape, Union
+from .shapes import Box, Combination, Difference, Disc, Intersection, Polygon, Primitive, Shape, Union
 from .solids import Ball, Cone, Cylinder, Extrusion, Revolution
 from .surface import Surface
 
@@ -33,7 +33,11 @@ WRITTEN = {
     "revolution": "a shape: revolution = { shape = { disc = { center = [1, 0], radius = 0.2 } } }",
     "surface": 'a file: surface = { file = "part.stl" }',
 }
-COMBINATIONS: dict[str, type[Combination]] = {"union": Union, "difference": Difference}
+COMBINATIONS: dict[str, type[Combination]] = {
+    "union": Union,
+    "difference": Difference,
+    "intersection": Intersection,
+}
 
 
 def from_data(data: Any) -> Shape:
