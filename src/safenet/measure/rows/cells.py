@@ -162,10 +162,21 @@ class Factored:
         return step, float(np.linalg.norm(left))
 
     def weakest(self) -> tuple[np.ndarray, np.ndarray]:
-        """(a, J a) of the direction that the rows see least, D a of norm one: inverse iteration."""
-        y = np.random.default_rng(0).normal(size=self.scale.shape)
+        """(a, J a) of the direction that the rows see least, of norm one: inverse iteration."""
+        a = np.random.default_rng(0).normal(size=self.scale.shape) * self.scale
         for _ in range(INVERSE_STEPS):
-            y = self.factor.solve(y)
-            y /= np.linalg.norm(y)
-        step = (self.scale * y).ravel()
-        return step, self.rows.applied(self.jacobian, step)
+            weighed = self._weighed(a)
+            a = self.scale * self.factor.solve(self.scale * weighed / np.sqrt(np.sum(a * weighed)))
+        a /= np.sqrt(np.sum(a * self._weighed(a)))
+        return a.ravel(), self.rows.applied(self.jacobian, a.ravel())
+
+    def _weighed(self, a: np.ndarray) -> np.ndarray:
+        """M a with ‖a‖² = aᵀ M a: that of D a, or on a region ∫ u² over what is inside.
+
+        There some polynomials of a cell that is cut are next to zero, and D does not know.
+        """
+        masses = self.rows.masses
+        if masses is None:
+            return np.asarray(a / self.scale**2)
+        each = a.reshape(len(a), -1, masses.shape[1])
+        return np.asarray((each @ masses).reshape(a.shape))
