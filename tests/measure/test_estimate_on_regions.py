@@ -62,10 +62,11 @@ def test_at_rounding_it_is_rounding():
 
 def products(points):
     """Chebyshev polynomials to degree 12 along each axis."""
-    tables = [jnp.cos(jnp.arange(13) * jnp.arccos(points[..., [i]] / 1.1)) for i in range(2)]
+    tables = [jnp.cos(jnp.arange(13.0) * jnp.arccos(points[..., [i]] / 1.1)) for i in range(2)]
     return (tables[0][..., :, None] * tables[1][..., None, :]).reshape(*points.shape[:-1], -1)
 
 
+@pytest.mark.slow
 def test_at_a_corner_that_turns_inwards():
     """r^(2/3) sin(2θ/3) is not smooth there, and its best polynomial, like a network, is."""
     angle = sp.atan2(-x - y, y - x) + sp.pi * sp.Rational(3, 4)
