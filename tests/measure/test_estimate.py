@@ -84,8 +84,23 @@ def test_a_field_that_knows_no_derivatives_has_one_too():
     assert 0.2 < estimated_error(problem, network) / l2re(problem, network) < 5
 
 
+BALL = """
+name = "ball"
+unknowns = ["u"]
+equations = ["u_xx + u_yy + u_zz = exp(x)"]
+conditions = ["u = exp(x) on rim"]
+[domain]
+x = [-1, 1]
+y = [-1, 1]
+z = [-1, 1]
+shape = [{ ball = { center = [0, 0, 0], radius = 1 } }]
+[pieces]
+rim = "rest"
+"""
+
+
 def test_none_where_there_is_no_way_to_tell():
-    assert estimated_error(disc(sp.exp(x)), lambda point: jnp.exp(point[:1])) is None
+    assert estimated_error(sn.loads(BALL), lambda point: jnp.exp(point[:1])) is None
 
 
 def test_each_unknown_has_its_own_error():

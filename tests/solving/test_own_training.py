@@ -212,3 +212,8 @@ def test_what_cannot_be_trained_is_refused_before_anything_is(arguments, message
 def test_an_optax_line_search_is_given_what_it_needs():
     training = sn.Train("pinn", [sn.Optax(optax.lbfgs(), 60)], width=6, depth=1, **QUICK)
     assert sn.solve(DECAY, training, monitor=sn.Monitor()).result.l2re < 1e-2
+
+
+def test_steps_and_rates_are_said_to_be_those_of_the_optimisers():
+    with pytest.raises(sn.SafeNetError, match=r"sn\.Adam\(1000, rate=1e-3\)"):
+        sn.Train("pinn", iterations=1000).plan(DECAY)

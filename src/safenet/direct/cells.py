@@ -6,24 +6,22 @@ which their coefficients decay least. A solution on large cells is the first gue
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from ..fields.cells import Cell, CellForm, restricted
+from ..fields.cells import restricted
 from ..measure.heldout import held_out
 from ..measure.rows.cells import CellRows
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import oversampling
+from ..measure.rows.splitting import first_cells, split
 from ..problem import Problem
 from ..problem.facts.narrow import narrow
-from ..problem.facts.structure import breaks
-from ..problem.geometry.edges import Segment
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .state import Direct, levels
@@ -34,16 +32,13 @@ from .thresholds import (
     CELLS_GAIN,
     CELLS_SHARE,
     CELLS_SIZES,
-    DISTINCT,
     FINEST,
     FIRST_STEPS,
     LATER_STEPS,
-    LEAST_SPLIT,
     LINE_DEGREE,
     PLANE_DEGREE,
     POOR,
     RESIDUAL_SHARE,
-    ROUGH_AXIS,
     UNSOLVED,
     WORSE,
 )
@@ -170,65 +165,3 @@ def _coarse(problem: Problem, before: Direct) -> bool:
     """Whether the cells are still larger than what is narrow in the data: before, no residual says anything."""
     sizes = np.diff(np.array(before.cursor["cells"], dtype=float)).squeeze(2).min(axis=0)
     return any(size > narrow(problem).gap(i) / FINEST for i, size in enumerate(sizes))
-
-
-def first_cells(problem: Problem) -> list[Cell]:
-    """The box cut where the symbols break and along every straight side of the region that is parallel to an axis;
-    only cells that hold some of it."""
-    cuts = zip(problem.axes, breaks(problem), strict=True)
-    lines = [{axis.lo, axis.hi, *places} for axis, places in cuts]
-    region = problem.plane
-    if region is not None:
-        for edge in region.edges:
-            for i in range(2):
-                if isinstance(edge, Segment) and edge.start[i] == edge.end[i]:
-                    lines[i].add(float(edge.start[i]))
-    spans = [list(itertools.pairwise(_distinct(line))) for line in lines]
-    return [cell for cell in itertools.product(*spans) if _present(problem, cell)]
-
-
-def _distinct(values: set[float]) -> list[float]:
-    """In order, without those that differ by a rounding."""
-    ordered = sorted(values)
-    reach = ordered[-1] - ordered[0]
-    return [v for i, v in enumerate(ordered) if i == 0 or v - ordered[i - 1] > DISTINCT * reach]
-
-
-def _present(problem: Problem, cell: Cell) -> bool:
-    if problem.plane is None:
-        return True
-    lower, upper = np.array(cell[:2]).T
-    return str(problem.plane.classify(lower, upper)[0]) != "outside"
-
-
-def split(problem: Problem, form: CellForm, shares: np.ndarray, share: float) -> list[Cell]:
-    """The cells of the next level."""
-    order = np.argsort(-shares)
-    above = np.searchsorted(np.cumsum(shares[order]), share * shares.sum()) + 1
-    chosen = set(order[: max(int(above), int(LEAST_SPLIT * len(order)), 1)].tolist())
-    coefficients = np.asarray(form.coefficients)
-    by_field = (0, *range(2, coefficients.ndim))
-    scale = np.maximum(np.sqrt(np.mean(coefficients**2, axis=by_field)), 1e-300)
-    cells: list[Cell] = []
-    for index, cell in enumerate(form.cells):
-        if index not in chosen:
-            cells.append(cell)
-            continue
-        parts = [cell]
-        for axis in _rough_axes(coefficients[index], scale):
-            parts = [half for part in parts for half in halves(part, axis)]
-        cells += [part for part in parts if _present(problem, part)]
-    return cells
-
-
-def _rough_axes(coefficients: np.ndarray, scale: np.ndarray) -> Sequence[int]:
-    """The axes along which a cell's highest coefficients are within a third of the worst axis'."""
-    relative = coefficients / scale.reshape(-1, *[1] * (coefficients.ndim - 1))
-    tails = [np.linalg.norm(np.moveaxis(relative, i, 0)[-2:]) for i in range(1, coefficients.ndim)]
-    return [i for i, tail in enumerate(tails) if ROUGH_AXIS * tail >= max(tails)]
-
-
-def halves(cell: Cell, axis: int) -> list[Cell]:
-    low, high = cell[axis]
-    middle = (low + high) / 2
-    return [(*cell[:axis], ends, *cell[axis + 1 :]) for ends in ((low, middle), (middle, high))]

@@ -18,13 +18,13 @@ from ..measure.rows.cells import CellRows
 from ..measure.rows.grid_lines import along
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import handed_over
+from ..measure.rows.splitting import first_cells, halves
 from ..measure.thresholds import ROWS_BEYOND
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
 from ..problem.facts.structure import breaks
 from ..run.budget import Budget
 from ..run.progress import Monitor
-from .cells import first_cells, halves
 from .ending import jump
 from .march import Grid, Slab, SlabMarch, Span
 from .thresholds import AIM, CELL_STEP, SPACE

@@ -42,13 +42,10 @@ CELLS_GAIN = 0.9  # a level that does not lower the sum of squares by this facto
 WORSE = (
     3.0  # times the least residual of a linear problem: contradicting conditions, missed more on finer cells
 )
-LEAST_SPLIT = 1 / 6  # of all cells are split at each level, at least
-ROUGH_AXIS = 3.0  # a cell is split along axes whose tail is within this factor of the worst axis'
 CELL_TOLERANCE = 1e-6  # of a Newton step on cells: the next level corrects more than that
 FIRST_STEPS, LATER_STEPS = 20, 6  # of Newton, at the first level and behind a good first guess
 # Degrees: on a line, of linear problems in the plane, and of all others.
 LINE_DEGREE, PLANE_DEGREE, CELL_DEGREE = 16, 10, 6
-DISTINCT = 1e-9  # of an axis: two cuts this near are one
 
 # ---- slabs of time
 AIM = 0.3  # a slab is made so long that its tail in time is this share of what is allowed: one that misses is repeated

@@ -2,8 +2,8 @@
 
 One Gauss–Newton step in a richer space than the solution's. For polynomials on cells that is the same cells with a
 degree two higher, which sees what the solution's own rows could not; for slabs on a grid, four nodes more along every
-axis; for any other field, polynomials on a uniform grid of cells. What is rougher than the richer space is not seen,
-an estimate is no bound; but then u + e has about the residual that u has, and that is seen.
+axis; for any other field, polynomials on cells (`added`). What is rougher than the richer space is not seen, an
+estimate is no bound; but then u + e has about the residual that u has, and that is seen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.cells import Cell, CellForm
+from ..fields.cells import CellForm
 from ..fields.field import jets, values
 from ..fields.pieces import TimePieces
 from ..fields.series import LinearForm, Piecewise
@@ -30,36 +30,29 @@ from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
+from .added import Corrected, on_a_grid, on_a_region
 from .branching import branching
 from .growth import departed, followed
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
 from .hidden import hidden
-from .relative import ratio, relative
-from .rows.cells import CellRows
+from .relative import TINY, ratio, relative
 from .rows.grid import Start, TensorRows, beginning, continued
 from .rows.grid_conditions import node_counts, tensor_obstacle
-from .rows.relation import oversampling
-from .shaking import Sum, chained, shaken_rows
+from .shaking import Sum, chained
 from .thresholds import (
     AMPLE,
-    BARELY,
     BLIND,
     DRIFT,
     DWARFED,
     EARLY,
-    FALLS,
-    FINER,
-    GROWN_DEGREE,
+    HARDLY,
     MOVED_BELOW,
     OFF,
-    REFINED,
     RICHER,
     ROUGH,
     ROUNDING,
     SHAKEN_BELOW,
-    SUSPECT,
     UNIFORM,
-    UNSEEN,
 )
 
 
@@ -96,17 +89,6 @@ def _stepped_over(residual: float) -> Estimate:
     return Estimate(np.nan, 1.0, lost=text)
 
 
-@dataclass(frozen=True)
-class Corrected:
-    """u + e, the time from which on it counts, and what the problem makes of rounding: d, and ‖J v‖ for the direction
-    of the solution that the equations and conditions see least."""
-
-    field: Any
-    since: float | None = None
-    noise: Any = None
-    seen: float = 1.0
-
-
 def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None) -> float | None:
     """‖e‖/‖u‖ over the domain, all unknowns together; None where there is no way to tell."""
     found = estimated(problem, field, monitor)
@@ -138,7 +120,8 @@ def estimated(
     points = interior_points(problem)
     points = points if since is None else points[points[:, -1] >= since]
     own = values(field, points)
-    *each, error = relative(values(better, points) - own, own).tolist()
+    e = values(better, points) - own
+    *each, error = relative(e, own).tolist()
     counted = None if since is None else (since, problem.axes[-1].hi)
     measured = held_out(problem, field, span=counted)
     # Beside a solution that has grown far beyond its data, what they are missed by counts as it is.
@@ -149,7 +132,9 @@ def estimated(
     before, after = measured.worst, held_out(problem, better, span=counted).worst
     if before < ROUNDING:
         error = max(error, *measured.conditions, 0.0)  # at rounding, what the data are missed by travels on
-    left = after / before if before > ROUNDING and np.isfinite(before) else 0.0
+    left = max(after / before, corrected.changed) if before > ROUNDING and np.isfinite(before) else 0.0
+    if corrected.seen < HARDLY:
+        left = max(left, _hidden(corrected, e))
     # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
     blind = left > ROUGH and before > BLIND and error < BLIND * before
     if blind:
@@ -160,6 +145,12 @@ def estimated(
     # The error has both parts; of an unknown by itself the rounding is known together with the others'.
     fields = tuple(max(each, min(noise, 1.0)) for each in fields) if noise > error else fields
     return Estimate(max(error, noise), left, since, fields, noise, corrected.seen)
+
+
+def _hidden(corrected: Corrected, e: np.ndarray) -> float:
+    """‖J e + r‖/(‖J v‖ ‖e‖): what may be missing of e, if it is all in the direction that is hardly seen."""
+    size = float(np.sqrt(np.mean(np.sum(e**2, axis=1))))
+    return corrected.missed / max(corrected.seen * size, TINY)
 
 
 def _noise(corrected: Corrected, points: np.ndarray, own: np.ndarray) -> float:
@@ -219,9 +210,9 @@ def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | N
 @singledispatch
 def correction(field: Any, problem: Problem, clock: Budget) -> Corrected | None:
     """u + e in a space richer than the field's; a kind of field that knows a better one registers it here."""
-    if problem.region is not None or len(problem.axes) not in UNIFORM:
-        return None
-    return _on_a_grid(problem, field, clock)
+    if problem.region is None and len(problem.axes) in UNIFORM:
+        return on_a_grid(problem, field, clock)
+    return on_a_region(problem, field, clock) if problem.plane is not None else None
 
 
 @correction.register
@@ -302,7 +293,8 @@ def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
     start = np.pad(np.asarray(form.coefficients), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
     shaking = chained(problem, form.cells, degrees, start, clock)
     e, d = (CellForm(part, form.cells, degrees) for part in (shaking.step, shaking.noise))
-    return Corrected(Sum(form, e), noise=d, seen=shaking.seen)
+    missed = 0.0 if problem.plane is None else shaking.left
+    return Corrected(Sum(form, e), noise=d, seen=shaking.seen, missed=missed)
 
 
 def _on_grids(problem: Problem, field: Piecewise) -> bool:
@@ -358,43 +350,3 @@ def _difference(moved: LinearForm, other: LinearForm) -> LinearForm:
     share = np.finfo(float).eps / OFF
     pairs = zip(moved.coefficients, other.coefficients, strict=True)
     return LinearForm(tuple((np.asarray(a) - np.asarray(b)) * share for a, b in pairs), other.bases)
-
-
-def _on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
-    count, degree = UNIFORM[len(problem.axes)]
-    ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
-    cells: tuple[Cell, ...] = tuple(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
-    rows = CellRows(problem, cells, degree, oversampling(problem), base=field)
-    shaking = shaken_rows(rows, np.zeros(rows.unknowns))
-    step, noise = rows.form(shaking.step), rows.form(shaking.noise)
-    if time_obstacle(problem) is None:
-        # All at once, least squares would rather miss the start by a little than follow what grows from it.
-        noise = _grown(problem, ticks, GROWN_DEGREE[len(problem.axes)], field, clock)
-    return Corrected(Sum(field, step), None, noise, _seen(problem, cells, degree, field, shaking.seen, clock))
-
-
-def _seen(
-    problem: Problem, cells: tuple[Cell, ...], degree: int, field: Any, seen: float, clock: Budget
-) -> float:
-    """‖J v‖, 0 where a higher degree lessens it: then the polynomials were what was seen, and v itself is free."""
-    if len(problem.axes) != 2 or not UNSEEN < seen < SUSPECT:
-        return seen
-    clock.insist()
-    rows = CellRows(problem, cells, degree + FINER, oversampling(problem), base=field)
-    return 0.0 if shaken_rows(rows, np.zeros(rows.unknowns)).seen < FALLS * seen else seen
-
-
-def _grown(problem: Problem, ticks: list[list[float]], degree: int, field: Any, clock: Budget) -> CellForm:
-    """What rounding grows to in the course of time: in slabs so short that their rows see where they begin."""
-    degrees = (degree,) * len(problem.axes)
-    for _ in range(REFINED[min(len(problem.axes), 2)]):
-        cells: tuple[Cell, ...] = tuple(
-            itertools.product(*(list(itertools.pairwise(line)) for line in ticks))
-        )
-        shape = (len(cells), len(problem.unknowns), *(degree + 1 for degree in degrees))
-        grown = chained(problem, cells, degrees, np.zeros(shape), clock, field)
-        if grown.seen > BARELY:
-            break
-        times = np.array(ticks[-1])
-        ticks = [*ticks[:-1], np.linspace(times[0], times[-1], 4 * len(times) - 3).tolist()]
-    return CellForm(grown.noise, cells, degrees)

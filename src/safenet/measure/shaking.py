@@ -24,11 +24,13 @@ from .thresholds import ROWS_BEYOND
 
 @dataclass(frozen=True)
 class Shaking:
-    """e = −J⁺ r, d = −J⁺ δ with δ of the size of a rounding in every row, and ‖J v‖ for the v that is seen least."""
+    """e = −J⁺ r, d = −J⁺ δ with δ of the size of a rounding in every row, ‖J v‖ for the v that is seen least, and what
+    is `left`, ‖J e + r‖."""
 
     step: np.ndarray
     noise: np.ndarray
     seen: float
+    left: float
 
 
 def chained(
@@ -40,7 +42,7 @@ def chained(
     base: Any = None,
 ) -> Shaking:
     """Slab after slab, each behind the one before and what that was shaken by; all at once where time is no axis."""
-    steps, noise, seen = np.zeros_like(start), np.zeros_like(start), 1.0
+    steps, noise, seen, left = np.zeros_like(start), np.zeros_like(start), 1.0, 0.0
     before: Any = None
     shaken: Any = None
     for span, indices in _slabs(problem, cells):
@@ -50,10 +52,10 @@ def chained(
         behind = None if before is None else handed_over(before)
         rows = CellRows(problem, here, degrees, density, span, behind, base)
         shaking = shaken_rows(rows, own.ravel(), shaken)
-        seen = min(seen, shaking.seen)
+        seen, left = min(seen, shaking.seen), max(left, shaking.left)
         steps[indices], noise[indices] = (part.reshape(own.shape) for part in (shaking.step, shaking.noise))
         before, shaken = _total(rows.form(own + steps[indices]), base), rows.form(noise[indices])
-    return Shaking(steps, noise, seen)
+    return Shaking(steps, noise, seen, left)
 
 
 def _total(form: CellForm, base: Any) -> Any:
@@ -70,8 +72,8 @@ def shaken_rows(rows: CellRows, own: np.ndarray, before: CellForm | None = None)
         factored = rows.factored(jacobian)
         if factored is None:
             lost = np.full(rows.unknowns, np.nan)
-            return Shaking(lost, lost, 1.0)
-        step, _ = factored.solve(residual)
+            return Shaking(lost, lost, 1.0, np.inf)
+        step, left = factored.solve(residual)
         rounding = np.finfo(float).eps * rows.sizes()
         shift = rounding * np.random.default_rng(len(own)).normal(size=residual.shape)
         if before is not None:
@@ -81,7 +83,7 @@ def shaken_rows(rows: CellRows, own: np.ndarray, before: CellForm | None = None)
         sigma = max(float(np.linalg.norm(image)), 1e-300)
         # A ridge hides from a solve what the rows hardly see: that direction is shaken by itself.
         noise = noise + weak * float(np.linalg.norm(rounding * image / sigma)) / sigma
-    return Shaking(step, noise, sigma)
+    return Shaking(step, noise, sigma, left)
 
 
 @dataclass(frozen=True)

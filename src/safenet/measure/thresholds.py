@@ -26,6 +26,10 @@ RICHER = (
     2  # degrees more of the richer space; not one: of a symmetric solution every second coefficient is zero
 )
 UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}  # axes → cells along each, degree: some thousand coefficients
+PLANE = {2: (16, 8), 3: (27, 5)}  # the same on a region of the plane, in time too: first cells in all, degree
+PLANE_MOST = 30_000  # coefficients of the last level there: some seconds
+SHARE = 0.3  # of the squared residual is in the cells that are split for the next
+STILL = 0.1  # of a correction, by which the last level changed it, and of the residual, which it leaves: then it counts
 GROWN_DEGREE = {1: 12, 2: 6, 3: 4}  # where only the growth of an error is looked at
 REFINED = {1: 3, 2: 2}  # how often the slabs may be four times as many
 FINER, FALLS = 2, 0.2  # in the degree, by which ‖J v‖ falls to this share where only polynomials are seen
@@ -62,6 +66,10 @@ THINNEST = (
 CUT_ENOUGH = 0.7  # of a whole cell's nodes: a cell that the boundary cuts needs so many inside
 CUT_MORE, CUT_MOST = 1.5, 3.0  # nodes along an axis are multiplied by this until there are enough, up to that
 CLOSE = 1e-9  # of a length: two places this near are one
+LEAST_SPLIT = 1 / 6  # of all cells are split at each level, at least
+ROUGH_AXIS = 3.0  # a cell is split along axes whose tail is within this factor of the worst axis'
+LONGER = 1.4  # times a length is longer: a cell and its half differ by 2
+DISTINCT = 1e-9  # of an axis: two cuts this near are one
 INWARD = 1e-7  # of a cell: so far from its edge a point shows on which side the domain is
 
 # ---- Newton's steps and their linear systems

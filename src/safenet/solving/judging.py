@@ -92,8 +92,11 @@ def _open(solution: Solution, carried: Carried) -> bool:
 
 
 def _from_data(solution: Solution, carried: Carried) -> bool:
-    """Whether measured values decide, too: then what is found has standard errors."""
-    return carried.found is not None or bool(solution.problem.data)
+    """Whether measured values decide, too: then what a direct solver finds has standard errors.
+
+    A network that meets them to the noise may be far off where there are none.
+    """
+    return not solution.plan.trains and (carried.found is not None or bool(solution.problem.data))
 
 
 def unsaid(problem: Problem, field: object) -> list[str]:

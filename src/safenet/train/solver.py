@@ -45,6 +45,12 @@ SETTINGS = {
     "terms",
 }
 
+# What other libraries call the steps and the rate of a training: here each optimiser has its own.
+OPTIMISERS_OWN = {"iterations", "epochs", "steps", "lr", "rate", "learning_rate", "optimizer", "optimiser"}
+OWN_REMEDY = (
+    "steps and rates are those of the optimisers: sn.Train(…, [sn.Adam(1000, rate=1e-3), sn.LBFGS(5000)])"
+)
+
 
 @dataclass(frozen=True)
 class Own:
@@ -176,7 +182,9 @@ class Train:
             )
         for name in self.options:
             if name not in OPTIONS:
-                raise SafeNetError(f"there is no option {name!r}", nearest(name, OPTIONS | SETTINGS))
+                of_an_optimiser = name in OPTIMISERS_OWN
+                remedy = OWN_REMEDY if of_an_optimiser else nearest(name, OPTIONS | SETTINGS)
+                raise SafeNetError(f"there is no option {name!r}", remedy)
         if isinstance(self.schedule, str):
             recipe(self.schedule)
         elif not self.schedule or not all(type(phase) in PHASES.values() for phase in self.schedule):

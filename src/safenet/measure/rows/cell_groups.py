@@ -19,7 +19,7 @@ import sympy as sp
 
 from ...fields.basis import AxisBasis
 from ...fields.cells import Cell, shared_faces
-from ...fields.field import values
+from ...fields.field import jets
 from ...problem import Condition, Problem, Relation
 from ...problem.jets import Orders, coordinate
 from ..thresholds import CLOSE, CUT_ENOUGH, CUT_MORE, CUT_MOST, DROWNS, INWARD, STEEPNESS, THINNEST
@@ -127,7 +127,9 @@ class CellGroups:
 
     # ---- from pieces to groups
 
-    def _grouped(self, formula: Formula, terms: Terms, pieces: Iterator[Piece]) -> Iterator[Group]:
+    def _grouped(
+        self, formula: Formula, terms: Terms, pieces: Iterator[Piece], base: Any = None
+    ) -> Iterator[Group]:
         alike: dict[bytes, list[Piece]] = {}
         places: dict[bytes, list[np.ndarray]] = {}
         for piece in pieces:
@@ -136,15 +138,23 @@ class CellGroups:
                 key = np.rint(np.concatenate(relative) * 2**30).astype(np.int64).tobytes()
                 alike.setdefault(key, []).append(piece)
                 places.setdefault(key, relative)
+        known = {} if base is None else _known(base, terms, list(itertools.chain(*alike.values())))
         for key, group in alike.items():
-            yield self._group(formula, terms, group, places[key])
+            yield self._group(formula, terms, group, places[key], known)
 
     def relative(self, cell: int, points: np.ndarray) -> np.ndarray:
         """Where in a cell the points are, from −1 to 1 along each axis."""
         low, high = self.box[cell].T
         return np.asarray((2 * points - low - high) / (high - low))
 
-    def _group(self, formula: Formula, terms: Terms, pieces: list[Piece], places: list[np.ndarray]) -> Group:
+    def _group(
+        self,
+        formula: Formula,
+        terms: Terms,
+        pieces: list[Piece],
+        places: list[np.ndarray],
+        base: dict[sp.Symbol, Iterator[np.ndarray]],
+    ) -> Group:
         problem = self.problem
         cells = np.array([piece.cells for piece in pieces])
         points = np.stack([piece.points[0] for piece in pieces])
@@ -153,16 +163,12 @@ class CellGroups:
             normals = np.stack([piece.normals for piece in pieces if piece.normals is not None])
             coordinates |= {coordinate(name): normals[..., i] for i, name in enumerate(problem.normals)}
         unit = [AxisBasis("chebyshev", degree, -1.0, 1.0) for degree in self.degrees]
-        designs, factors, known = {}, {}, {}
+        designs, factors = {}, {}
         for symbol, term in terms.items():
             at = places[term.side]
             designs[symbol] = products([b(at[:, i], term.orders[i]) for i, b in enumerate(unit)])
             box = self.box[cells[:, term.side]]
             factors[symbol] = np.prod((2 / (box[..., 1] - box[..., 0])) ** np.array(term.orders), axis=1)
-            if self.base is not None:
-                every = np.concatenate([piece.points[term.side] for piece in pieces])
-                jet = values(self.base, every, term.orders)
-                known[symbol] = jet[:, term.field].reshape(len(pieces), -1)
         weights = np.stack([piece.weights for piece in pieces])
         target = np.stack([np.broadcast_to(piece.target, piece.weights.shape) for piece in pieces])
         return Group(
@@ -174,7 +180,7 @@ class CellGroups:
             coordinates=coordinates,
             weights=weights,
             target=target,
-            known=known,
+            known={symbol: np.stack([next(jet) for _ in pieces]) for symbol, jet in base.items()},
             size=self.size,
         )
 
@@ -190,7 +196,7 @@ class CellGroups:
         }
 
     def _of(self, relation: Relation, pieces: Iterator[Piece]) -> Iterator[Group]:
-        return self._grouped(Formula.of(self.problem, relation), self._terms(relation), pieces)
+        return self._grouped(Formula.of(self.problem, relation), self._terms(relation), pieces, self.base)
 
     # ---- equations
 
@@ -329,12 +335,15 @@ class CellGroups:
                     Piece((i,), (points,), np.sqrt(weights) * scale, target=target)
                     for i, ((points, weights), target) in enumerate(zip(nodes, targets, strict=True))
                 )
-                yield from self._grouped(Formula.sum({symbol: 1}), terms, pieces)
+                yield from self._grouped(Formula.sum({symbol: 1}), terms, pieces, self.base)
 
     # ---- between cells
 
     def _seams(self, axis: int) -> Iterator[Group]:
-        """[∂^k u] = 0 across every face that two cells share along `axis`, for each field and k."""
+        """[∂^k u] = 0 across every face that two cells share along `axis`, for each field and k.
+
+        A base has no jumps.
+        """
         free = [i for i in range(self.axes) if i != axis]
         measure = math.prod(self.lengths[i] for i in free)
         seams = []
@@ -350,6 +359,19 @@ class CellGroups:
                 terms = {here: Term(0, index, slope), there: Term(1, index, slope)}
                 pieces = (Piece(pair, (at, at), w * unit**k) for pair, at, w, unit in seams)
                 yield from self._grouped(Formula.sum({here: 1, there: -1}), terms, pieces)
+
+
+def _known(base: Any, terms: Terms, pieces: list[Piece]) -> dict[sp.Symbol, Iterator[np.ndarray]]:
+    """The jets of the base in one piece after another, computed at the points of all of them at once."""
+    ends = np.cumsum([len(piece.weights) for piece in pieces])[:-1]
+    found = {}
+    for side in {term.side for term in terms.values()} if pieces else ():
+        here = {symbol: term for symbol, term in terms.items() if term.side == side}
+        every = np.concatenate([piece.points[side] for piece in pieces])
+        jet = jets(base, every, list({term.orders for term in here.values()}))
+        for symbol, term in here.items():
+            found[symbol] = iter(np.split(np.asarray(jet[term.orders])[:, term.field], ends))
+    return found
 
 
 def products(tables: Sequence[np.ndarray]) -> np.ndarray:

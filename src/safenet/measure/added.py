@@ -1,0 +1,154 @@
+"""u + e with e in polynomials on cells: the correction of a network, or of any field that has no cells of its own.
+
+On a box one grid of cells. On a region of the plane the cells are split where the residual is, level by level, until e
+stays what it is: near a corner that turns inwards a network is smooth and its error is not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..fields.cells import Cell, CellForm, restricted
+from ..fields.field import Orders, jets, values
+from ..problem import Problem
+from ..problem.facts.evolution import time_obstacle
+from ..run.budget import Budget
+from .heldout import held_out, interior_points
+from .relative import TINY, relative
+from .rows.cells import CellRows
+from .rows.relation import oversampling
+from .rows.splitting import even_cells, split
+from .shaking import Sum, chained, shaken_rows
+from .thresholds import (
+    BARELY,
+    FALLS,
+    FINER,
+    GROWN_DEGREE,
+    PLANE,
+    PLANE_MOST,
+    REFINED,
+    ROUNDING,
+    SHARE,
+    STILL,
+    SUSPECT,
+    UNIFORM,
+    UNSEEN,
+)
+
+BLOCK = 2048  # points at which a network is differentiated at a time
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """u + e, the time from which on it counts, and what the problem makes of rounding: d, and ‖J v‖ for the direction
+    of the solution that the equations and conditions see least. On a region `missed` is ‖J e + r‖, which may be J of
+    anything up to ‖J e + r‖/‖J v‖; `changed` is the share of e that came last."""
+
+    field: Any
+    since: float | None = None
+    noise: Any = None
+    seen: float = 1.0
+    missed: float = 0.0
+    changed: float = 0.0
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A network with all its derivatives that a problem needs, at BLOCK points at a time: one compiled program."""
+
+    field: Any
+    orders: tuple[Orders, ...]
+
+    def __call__(self, point: Any) -> Any:
+        return self.field(point)
+
+    def jets(self, points: np.ndarray, orders: Sequence[Orders]) -> Mapping[Orders, np.ndarray]:
+        every = self.orders if set(orders) <= set(self.orders) else tuple(orders)
+        filled = np.concatenate([points, np.repeat(points[-1:], -len(points) % BLOCK, axis=0)])
+        found = [jets(self.field, block, every) for block in np.split(filled, len(filled) // BLOCK)]
+        return {
+            order: np.concatenate([np.asarray(block[order]) for block in found])[: len(points)]
+            for order in orders
+        }
+
+
+def _base(problem: Problem, field: Any) -> Any:
+    """The field, as the rows on cells ask for it."""
+    if hasattr(field, "jets"):
+        return field
+    relations = *problem.equations, *problem.conditions
+    return Blocks(field, tuple({jet.orders for one in relations for jet in one.jets.values()}))
+
+
+def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
+    """On a box."""
+    count, degree = UNIFORM[len(problem.axes)]
+    ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
+    cells: list[Cell] = list(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
+    base = _base(problem, field)
+    rows = CellRows(problem, cells, degree, oversampling(problem), base=base)
+    shaking = shaken_rows(rows, np.zeros(rows.unknowns))
+    step, noise = rows.form(shaking.step), rows.form(shaking.noise)
+    if time_obstacle(problem) is None:
+        # All at once, least squares would rather miss the start by a little than follow what grows from it.
+        noise = _grown(problem, cells, base, clock)
+    return Corrected(Sum(field, step), None, noise, _seen(problem, cells, degree, base, shaking.seen, clock))
+
+
+def on_a_region(problem: Problem, field: Any, clock: Budget) -> Corrected:
+    """On a region of the plane, in time too: levels of cells, each a Newton step from the e of the one before."""
+    count, degree = PLANE[len(problem.axes)]
+    cells = first = even_cells(problem, count)
+    base, points = _base(problem, field), interior_points(problem)
+    own, before = values(field, points), held_out(problem, field).worst
+    known, start = np.zeros_like(own), np.zeros(0)
+    while True:
+        clock.insist()
+        rows = CellRows(problem, cells, degree, oversampling(problem), base=base)
+        start = start if start.size else np.zeros(rows.unknowns)
+        shaking = shaken_rows(rows, start)
+        e = rows.form(start + shaking.step)
+        now = values(e, points)
+        changed = relative(now - known, own).max() / max(relative(now, own).max(), TINY)
+        better, known = Sum(field, e), now
+        settled = changed < STILL and held_out(problem, better).worst < STILL * before
+        cells = split(problem, e, rows.shares(np.asarray(e.coefficients).ravel()), SHARE)
+        more = len(cells) * rows.width > PLANE_MOST
+        if settled or before < ROUNDING or more or not np.isfinite(changed):
+            break
+        start = np.asarray(restricted(e, cells).coefficients).ravel()
+    noise = rows.form(shaking.noise) if time_obstacle(problem) else _grown(problem, first, base, clock)
+    return Corrected(better, None, noise, shaking.seen, shaking.left, float(changed))
+
+
+def _seen(
+    problem: Problem, cells: Sequence[Cell], degree: int, base: Any, seen: float, clock: Budget
+) -> float:
+    """‖J v‖, 0 where a higher degree lessens it: then the polynomials were what was seen, and v itself is free."""
+    if len(problem.axes) != 2 or not UNSEEN < seen < SUSPECT:
+        return seen
+    clock.insist()
+    rows = CellRows(problem, cells, degree + FINER, oversampling(problem), base=base)
+    return 0.0 if shaken_rows(rows, np.zeros(rows.unknowns)).seen < FALLS * seen else seen
+
+
+def _grown(problem: Problem, cells: Sequence[Cell], base: Any, clock: Budget) -> CellForm:
+    """What rounding grows to in the course of time: in slabs so short that their rows see where they begin."""
+    degrees = (GROWN_DEGREE[len(problem.axes)],) * len(problem.axes)
+    for _ in range(REFINED[min(len(problem.axes), 2)]):
+        shape = (len(cells), len(problem.unknowns), *(degree + 1 for degree in degrees))
+        grown = chained(problem, tuple(cells), degrees, np.zeros(shape), clock, base)
+        done = CellForm(grown.noise, tuple(cells), degrees)
+        if grown.seen > BARELY:
+            break
+        cells = [(*cell[:-1], span) for cell in cells for span in _quarters(*cell[-1])]
+    return done
+
+
+def _quarters(start: float, end: float) -> list[tuple[float, float]]:
+    return list(itertools.pairwise(np.linspace(start, end, 5).tolist()))
