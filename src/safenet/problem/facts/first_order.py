@@ -29,6 +29,10 @@ class FirstOrder:
     start: np.ndarray
     places: tuple[int, ...]
 
+    def derivative(self, g: sp.Expr) -> sp.Expr:
+        """d/dt of an expression along a solution: ∂_t g + Σ ∂g/∂y · f."""
+        return _along(g, self.time, list(zip(self.state, self.rates, strict=True)))
+
     def derivatives(self, most: int) -> Iterator[tuple[list[sp.Expr], list[sp.Symbol]]]:
         """y′, y″, … along a solution, each as formulas in t and all lower ones, and the symbols that stand for it.
 
