@@ -107,7 +107,9 @@ class Integrate:
             track = system.track(rtol, rtol * atol, stiff, self.steps, budget)
             stiff = track.stiff
             if not (stiff or track.ended):
-                system.halve(track, rtol, rtol * atol, max(MISSED * self.tolerance, MISSED_MORE * rtol))
+                system.halve(
+                    track, rtol, rtol * atol, max(MISSED * self.tolerance, MISSED_MORE * rtol), self.steps
+                )
             if track.ended:
                 yield self._ended(problem, system, track, state)
                 return
@@ -287,9 +289,9 @@ class System:
                 return "steps"
         return ""
 
-    def halve(self, track: Track, rtol: float, atol: np.ndarray, allowed: float) -> None:
-        """More nodes where the polynomial between two misses the equation: the derivatives at a node may be those of
-        something narrow beside it, which a step of the integrator does not feel."""
+    def halve(self, track: Track, rtol: float, atol: np.ndarray, allowed: float, most: int) -> None:
+        """More nodes, up to `most`, where the polynomial between two misses the equation: the derivatives at a node may
+        be those of something narrow beside it, which a step of the integrator does not feel."""
         for _ in range(HALVINGS):
             times, values = np.array(track.times), np.array(track.values)
             for i in reversed(np.flatnonzero(self._missed(times, values, allowed)).tolist()):
@@ -302,7 +304,7 @@ class System:
                     return
                 track.times.insert(i + 1, middle)
                 track.values.insert(i + 1, found.y[:, -1])
-            if len(track.times) == len(times):
+            if len(track.times) == len(times) or len(track.times) > most:
                 return
 
     def _missed(self, times: np.ndarray, values: np.ndarray, allowed: float) -> np.ndarray:

@@ -37,14 +37,15 @@ class FirstOrder:
         """y′, y″, … along a solution, each as formulas in t and all lower ones, and the symbols that stand for it.
 
         d/dt g = ∂_t g + Σ_k Σ_i ∂g/∂y_i^(k) · y_i^(k+1), on either side of a jump. With y′ in place of f these formulas
-        stay short.
+        stay short. Roots need f itself, whose powers cancel: √u at rest has u″ = u′/(2√u) = ½, not 0/0.
         """
         known, found = [list(self.state)], list(self.rates)
+        rooted = any(not power.exp.is_integer for rate in found for power in rate.atoms(sp.Pow))
         for k in range(1, most + 1):
             known.append([sp.Symbol(f"{y.name}^({k})", real=True) for y in self.state])
             yield found, known[-1]
             pairs = [pair for lower, higher in pairwise(known) for pair in zip(lower, higher, strict=True)]
-            found = [_along(g, self.time, pairs) for g in found]
+            found = [self.derivative(g) if rooted else _along(g, self.time, pairs) for g in found]
 
 
 def _along(g: sp.Expr, time: sp.Symbol, pairs: list[tuple[sp.Symbol, sp.Symbol]]) -> sp.Expr:
