@@ -104,7 +104,7 @@ class Elements:
             values = np.asarray(form.jets(points, [(0, 0)])[0, 0])
             if before is not None:
                 gaps.append(np.maximum(relative(values - before, values), ELEMENTS_ROUNDING))
-            before, error = values, _error(gaps, ELEMENTS_FALL[int(cut)], divided)
+            before, error = values, _error(gaps, cut, divided)
             found = replace(form, error=np.full(values.shape[1] + 1, np.nan) if error is None else error)
             worst = float(error.max()) if error is not None else np.inf
             monitor.level(galerkin.size, worst)
@@ -137,17 +137,20 @@ class Elements:
         return replace(best, done=True, final=solved, reason=reason)
 
 
-def _error(gaps: list[np.ndarray], fall: float, divided: Sequence[float] = ()) -> np.ndarray | None:
+def _error(gaps: list[np.ndarray], cut: bool, divided: Sequence[float] = ()) -> np.ndarray | None:
     """d₂ (d₂/d₁)^s, of each unknown and of all: the error of the last level, if it falls as the differences do.
 
-    s = log r₂ / log r₁ where the last two levels have r₁ and r₂ times as many parts: d ∝ r^−q; otherwise 1.
+    s = log r₂ / log r₁ where the last two levels have r₁ and r₂ times as many parts: d ∝ r^−q; otherwise 1. Layers at
+    corners fall by a factor that is not small: where d₂ is far below d₁, the two are of different things, and d₂ counts.
     """
     if len(gaps) < 2:
         return None
     last, former = gaps[-1], gaps[-2]
     *_, before, now = map(math.log, (1.0, 1.0, *divided))
     share = now / before if now and before else 1.0
-    return np.asarray(np.maximum(last * np.clip((last / former) ** share, fall, 1.0), ELEMENTS_ROUNDING))
+    ratio, fall = np.minimum((last / former) ** share, 1.0), ELEMENTS_FALL[int(cut)]
+    believed = np.where(ratio < fall, 1.0 if cut else fall, ratio)
+    return np.asarray(np.maximum(last * believed, ELEMENTS_ROUNDING))
 
 
 def _finer(
