@@ -72,8 +72,8 @@ def test_the_tables_of_accuracy_are_made_of_their_runs(page):
 # The lines of README's table of networks, as (study, method) of results/networks.jsonl; the last line is the paper's.
 NETWORKS = {
     "SAFE-NET, default, H200": ("default", "safe-net"),
-    "SAFE-NET, a quarter of the steps": ("methods", "safe-net"),
-    "plain network, a quarter of the steps": ("methods", "pinn"),
+    "SAFE-NET, a quarter of the steps": ("compared", "safe-net"),
+    "plain network, a quarter of the steps": ("compared", "pinn"),
     "SAFE-NET, default, two cores, five minutes": ("two-cores", "safe-net"),
 }
 
@@ -82,7 +82,11 @@ def test_the_errors_of_networks_are_the_medians_of_their_rows(two_cores):
     errors = defaultdict(list)
     for line in (HOME / "results" / "networks.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
-        errors[row["study"], row["method"], row["problem"]].append(pooled(row["l2re"]))
+        if not row["options"] or row["study"] == "default-before":
+            errors[row["study"], row["method"], row["problem"]].append(pooled(row["l2re"]))
+    for study, method, problem in list(errors):  # four layers, and three where those have not been run
+        if study == "default-before" and ("default", method, problem) not in errors:
+            errors["default", method, problem] = errors[study, method, problem]
     head, (*lines, printed) = table(README, "nh-heat", "wave")
     assert [line[0] for line in lines] == list(NETWORKS)
     names = [named(problem) for problem in head[1:]]
