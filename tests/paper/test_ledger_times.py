@@ -136,7 +136,7 @@ def test_what_single_seeds_say_is_told_and_a_verdict_that_most_of_them_do_not_gi
     found = judged(rows, "adam-30k")
     assert found.verdict == NOT
     assert said(found).endswith(
-        "some cells have 1 seed; by single seeds not reproduced 3 of 5, reproduced 2 of 5"
+        "some cells have 1 seed; judged seed by seed: not reproduced 3 of 5, reproduced 2 of 5"
     )
     assert Finding("x", REPRODUCED).steady([REPRODUCED, PARTLY, NOT, NOT, NOT]).verdict == TOO_FEW
     assert Finding("x", REPRODUCED).steady([REPRODUCED] * 3 + [NOT] * 2).verdict == REPRODUCED

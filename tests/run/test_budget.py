@@ -101,7 +101,7 @@ def test_a_budget_may_end_between_the_solution_and_its_estimate(monkeypatch: pyt
     )
     result = sn.solve(LINEAR, budget=300, monitor=clock).result
     assert (result.outcome, result.estimate) == (Outcome.OUT_OF_TIME, None)
-    assert "the budget is spent, and the error was not estimated" in result.stop_reason
+    assert "too little of the budget was left to estimate the error" in result.stop_reason
     assert result.residual < 1e-10
 
 

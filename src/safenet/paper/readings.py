@@ -105,4 +105,4 @@ def _notes(body: Mapping[str, Mapping[str, tuple[Summary, float | None]]]) -> It
     own = {name: count for name, count in counts.items() if name.startswith(f"{names.method(OURS)} ·")}
     best = max(own, key=lambda name: own[name], default="")
     if best and own[best][0]:
-        yield f"Of the readings of SAFE-NET, «{best.split(' · ', 1)[1]}» reproduces most of its printed errors."
+        yield f"Of the readings of SAFE-NET, «{best.split(' · ', 1)[1]}» reproduces the most of its printed errors."

@@ -30,12 +30,12 @@ def said(entry: Entry) -> str:
 
 
 def _alone(finding: Finding) -> str:
-    """; by single seeds not reproduced 3 of 5, partly 2 of 5"""
+    """; judged seed by seed: not reproduced 3 of 5, partly 2 of 5"""
     counts = Counter(finding.alone)
     if set(counts) <= {finding.verdict}:
         return ""
     told = (f"{verdict} {count} of {len(finding.alone)}" for verdict, count in counts.most_common())
-    return f"; by single seeds {', '.join(told)}"
+    return f"; judged seed by seed: {', '.join(told)}"
 
 
 def otherwise(entry: Entry) -> str:

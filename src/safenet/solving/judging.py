@@ -197,7 +197,8 @@ def _weighed(solution: Solution) -> bool:
 
 def _late(result: Result) -> None:
     result.outcome = Outcome.OUT_OF_TIME
-    result.stop_reason += "; the budget is spent, and the error was not estimated"
+    stopped = result.stop_reason.rstrip(".")
+    result.stop_reason = f"{stopped}; too little of the budget was left to estimate the error"
 
 
 def estimate(
