@@ -16,6 +16,7 @@ from safenet.measure.rows.cells import CellRows
 from safenet.problem.facts.balance import imbalance
 from safenet.problem.facts.direction import closed_lines, parting
 from safenet.problem.facts.elliptic import infinite_corners
+from safenet.problem.facts.narrow import narrow
 
 SLOW = ("5*pi**2*u", "4*u*(1 - u)", "u_xx + u_yy = 0", "x + 0.01")
 QUICK = [trial for trial in known.TRIALS if not any(part in trial.equations[0] for part in SLOW)]
@@ -135,3 +136,22 @@ def test_what_needs_a_package_that_is_not_there_is_not_run(monkeypatch) -> None:
     assert row["outcome"] == run.NOT_RUN
     assert not row["silent"]
     assert not row["alarm"]
+
+
+def test_a_source_that_switches_in_time_and_varies_in_space_is_bounded() -> None:
+    """The boxes along the line t = 0.37 hide nothing but the switch, which is known."""
+    text = known.one(
+        "", "u_t = u_xx + where(t < 0.37, 1, 0)*sin(pi*x)", "u(x, 0) = 0", {"x": (0, 1), "t": (0, 1)}, None
+    ).text
+    assert not narrow(sn.loads(text), True).unbounded
+
+
+def test_rates_without_finite_derivatives_at_rest_come_to_an_end() -> None:
+    """u″ = 12√|u| stays at 0 or leaves as t⁴. Its u‴ = 6 u′/√|u| is 0/0 there: no step is halved for that."""
+    problem = sn.Problem(
+        "u_tt = 12*sqrt(abs(u))", domain={"t": (0, 1)}, conditions=["u(0) = 0", "u_t(0) = 0"]
+    )
+    with pytest.warns(sn.SafeNetWarning):
+        result = sn.solve(problem, monitor=sn.Monitor()).result
+    assert result.outcome == "not solved"
+    assert result.estimate is None

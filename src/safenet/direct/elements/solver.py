@@ -140,8 +140,9 @@ class Elements:
 def _error(gaps: list[np.ndarray], cut: bool, divided: Sequence[float] = ()) -> np.ndarray | None:
     """d₂ (d₂/d₁)^s, of each unknown and of all: the error of the last level, if it falls as the differences do.
 
-    s = log r₂ / log r₁ where the last two levels have r₁ and r₂ times as many parts: d ∝ r^−q; otherwise 1. Layers at
-    corners fall by a factor that is not small: where d₂ is far below d₁, the two are of different things, and d₂ counts.
+    s = log r₂ / log r₁ where the last two levels have r₁ and r₂ times as many parts: d ∝ r^−q; otherwise 1. With layers
+    at corners they fall by a factor that is not small: where d₂ is far below d₁, they are of different things, and d₂
+    counts.
     """
     if len(gaps) < 2:
         return None

@@ -342,16 +342,19 @@ class System:
         return TimePieces(tuple(inner[:, f] for f in range(fields)), times, unknown, ((),) * fields)
 
     def _hermite(self, times: np.ndarray, values: np.ndarray) -> np.ndarray:
-        halves, pieces = np.diff(times) / 2, []
+        """Of as many derivatives as are finite at every node: those of √|u| at rest at 0 are not."""
+        halves, ends, spans = np.diff(times) / 2, [], []
         joints = {0, *np.flatnonzero(np.isin(times, self.span)).tolist(), len(times) - 1}
         for low, high in pairwise(sorted(joints)):
             part = slice(low, high + 1)
             # At a break the derivatives are those of this side.
             at = np.clip(times[part], *self._beside(times[low], times[high]))
             with np.errstate(all="ignore"):
-                ends = self._derivatives(at, values[part])
-            pieces.append(hermite(ends, halves[low:high]))
-        return np.concatenate(pieces)
+                ends.append(self._derivatives(at, values[part]))
+            spans.append(halves[low:high])
+        finite = np.isfinite(np.concatenate(ends)).all(axis=(0, 1))
+        known = max(2, int(np.argmin(finite)) if not finite.all() else finite.size)
+        return np.concatenate([hermite(e[..., :known], h) for e, h in zip(ends, spans, strict=True)])
 
 
 def _derivatives(system: FirstOrder) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:

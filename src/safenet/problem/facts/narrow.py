@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy as sp
 
-from ..evaluate import evaluate
+from ..evaluate import KINKS, evaluate
 from ..language.tabulated import Tabulated
 from .fact import fact
 from .intervals import enclosure
@@ -29,6 +29,7 @@ SEEN = 4.0  # a range at most so many times that of the points hides nothing
 STEEP = 0.7  # of the range between two neighbouring points: more is a step that they do not resolve
 COMMON = 0.02  # of the domain: points meet what is as large as that, however narrow its parts
 FLAT = 0.05  # of the formula's size: less is not worth a box
+BESIDE = 1e-12  # of an axis: on one side of a jump
 # Of an axis: for a series what is narrower takes hundreds of terms, and in a plane a thousand points may miss it.
 NARROW = {1: 1 / 150, 2: 1 / 100}
 ROUNDS, BOXES = 60, 4096  # halvings, and boxes at a time: more is not bounded
@@ -112,7 +113,7 @@ def _plain(node: sp.Expr) -> bool:
 def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] | None:
     """(boxes (n, axes, 2) of the narrow features, axes of the formula); None where the range cannot be bounded."""
     along = [i for i, axis in enumerate(problem.axes) if axis.symbol in part.free_symbols]
-    boxes = _within(problem, _first(problem, along))
+    boxes = _within(problem, _first(problem, part, along))
     settled, ranges = [boxes[:0]], [np.empty(0)]
     size = 0.0
     for _ in range(ROUNDS):
@@ -138,21 +139,34 @@ def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] |
     return None
 
 
-def _first(problem: Problem, along: list[int]) -> np.ndarray:
+def _first(problem: Problem, part: sp.Expr, along: list[int]) -> np.ndarray:
+    """Boxes that end beside jumps at a place of one axis: the boxes along such a line would be halved for ever."""
     count = FIRST.get(len(along), 2)
     # Not evenly: what lies on a diagonal, or on a simple fraction, would be met by all points or by none.
     share = np.linspace(0, 1, count + 1)
-    ticks = []
+    below, above = [], []
     for k, i in enumerate(along):
+        axis = problem.axes[i]
         moved = share + 0.3 / count * np.sin(np.pi * count * share * (0.6180339887 + 0.1 * k))
         moved[[0, -1]] = 0, 1
-        ticks.append(problem.axes[i].lo + problem.axes[i].length * moved)
-    lows = np.stack([m.ravel() for m in np.meshgrid(*(t[:-1] for t in ticks), indexing="ij")], axis=1)
-    highs = np.stack([m.ravel() for m in np.meshgrid(*(t[1:] for t in ticks), indexing="ij")], axis=1)
+        jumps = [c for c in _jumps(part, axis.symbol) if axis.lo < c < axis.hi]
+        ticks = np.unique([*(axis.lo + axis.length * moved), *jumps])
+        off = np.where(np.isin(ticks, jumps), BESIDE * axis.length, 0.0)
+        below.append((ticks + off)[:-1])
+        above.append((ticks - off)[1:])
+    lows = np.stack([m.ravel() for m in np.meshgrid(*below, indexing="ij")], axis=1)
+    highs = np.stack([m.ravel() for m in np.meshgrid(*above, indexing="ij")], axis=1)
     boxes = np.empty((len(lows), len(problem.axes), 2))
     boxes[:] = [axis.bounds for axis in problem.axes]
     boxes[:, along, 0], boxes[:, along, 1] = lows, highs
     return boxes
+
+
+def _jumps(part: sp.Expr, symbol: sp.Symbol) -> set[float]:
+    """The c of where(x < c, …)."""
+    found = {node.args[0] for node in part.atoms(*KINKS) if node.args[0].free_symbols == {symbol}}
+    lines = [sp.Poly(bend, symbol) for bend in found if bend.is_polynomial(symbol)]
+    return {float(-line.nth(0) / line.nth(1)) for line in lines if line.degree() == 1}
 
 
 def _within(problem: Problem, boxes: np.ndarray) -> np.ndarray:
