@@ -36,8 +36,6 @@ from ..thresholds import (
     FEELING,
     FIRST_ATOL,
     HALVINGS,
-    HERMITE_MOST,
-    HERMITE_OPERATIONS,
     LEAST_STEPS,
     LOOSE_TO_TIGHT,
     LSODA_DEGREE,
@@ -51,6 +49,7 @@ from ..thresholds import (
     STIFF_TIMES,
     TIGHTEST,
 )
+from .nodes import derivatives_at_nodes
 from .richardson import EPS, Tightening
 
 A_FEW_ROUNDINGS = 16 * EPS
@@ -189,7 +188,7 @@ class System:
 
     @cached_property
     def _derivatives(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        return _derivatives(self._system)
+        return derivatives_at_nodes(self._system)
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         self.evaluations += 1
@@ -355,25 +354,6 @@ class System:
         finite = np.isfinite(np.concatenate(ends)).all(axis=(0, 1))
         known = max(2, int(np.argmin(finite)) if not finite.all() else finite.size)
         return np.concatenate([hermite(e[..., :known], h) for e, h in zip(ends, spans, strict=True)])
-
-
-def _derivatives(system: FirstOrder) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """(times, states) → u, u′, …, u^(m) of each field at every node, (nodes, fields, m + 1)."""
-    rules, names = [], [system.time, *system.state]
-    for k, (expressions, known) in enumerate(system.derivatives(HERMITE_MOST)):
-        if k > 1 and sum(expression.count_ops() for expression in expressions) > HERMITE_OPERATIONS:
-            break
-        rules.append(compiled(expressions, names))
-        names = [*names, *known]
-
-    def derivatives(times: np.ndarray, values: np.ndarray) -> np.ndarray:
-        found = [*values.T]
-        for rule in rules:
-            found += [np.broadcast_to(one, times.shape) for one in rule(times, *found)]
-        table = np.stack(found, axis=-1).reshape(len(times), len(rules) + 1, -1)
-        return np.swapaxes(table[:, :, list(system.places)], 1, 2)
-
-    return derivatives
 
 
 def _thinned(times: np.ndarray, breaks: tuple[float, ...]) -> np.ndarray:
