@@ -34,13 +34,11 @@ def branching(problem: Problem, field: TimePieces) -> str:
     with np.errstate(all="ignore"):
         found = (_left(system, field, g) for g in sorted(_roots(system), key=str))
         at = next((time for time in found if time is not None), None)
+    if at is None:
+        return ""
     return (
-        ""
-        if at is None
-        else (
-            f"at {system.time} = {at:.4g} the solution is at rest where others leave at any time (the rates have no "
-            "finite slope there): it is one of many, and no error is estimated"
-        )
+        f"at {system.time} = {at:.4g} the solution is at rest where others leave at any time (the rates have no finite "
+        "slope there): it is one of many, and no error is estimated"
     )
 
 
