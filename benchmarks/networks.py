@@ -1,22 +1,25 @@
 """What trained networks reach: SAFE-NET by default, other methods by the same schedule, and SAFE-NET without its parts.
 
-python -m benchmarks.networks STUDY OUT.jsonl [--workers 6] [--seconds 580] [--done ROWS.jsonl] [--cores 8-15]
+python -m benchmarks.networks STUDY OUT.jsonl [--workers 6] [--seconds 580] [--done ROWS.jsonl] [--runs DIR]
+python -m benchmarks.networks estimates OUT.jsonl --runs DIR
 
     default     `sn.Train(seed=n)`, nothing else given: five seeds, the paper's nine problems and five others
     methods     every method by the default schedule at a quarter of its steps; SAFE-NET and PINN on five others, too
     ablations   SAFE-NET without one of its parts, likewise
     variants    SAFE-NET in other sizes, likewise: from these the default was chosen
     two-cores   `default`, one seed, on two cores of a CPU for each run
+    estimates   the errors that the networks in DIR estimate of themselves, into their rows in OUT: on any machine
 
 Seeds of a case are one program. Cases share a GPU (start `nvidia-cuda-mps-control -d` first); a plan has no clock in
 it, so sharing changes times and no errors. A run is a line of OUT with its error along the way, its own estimate, its
-residual on unseen points and its times. Runs that are in ROWS already are not done again; none is begun that would
-probably not end in time.
+residual on unseen points and its times. Runs that are in ROWS already are not done again. With --runs, those that do
+not end in time are saved, and the same command continues them; without, none is begun that would probably not end.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import multiprocessing as mp
 import os
@@ -38,6 +41,7 @@ NINE = (
 OTHERS = ("convection-50", "wave-hard", "burgers-two", "cavity", "helmholtz")
 QUARTER = 0.25
 TWO_CORES_SECONDS = 270
+STOPPING = 60.0  # seconds: to save inverse Hessians of 0.4 GB each, and to score
 COMPARED = "compared"  # the study of all that run a quarter of the steps: a run belongs to several tables
 # Those of the paper and ours. RBA-PINN is narrower than in the paper's table (50), so that its dense matrix fits.
 METHODS: dict[str, dict[str, Any]] = {
@@ -112,13 +116,15 @@ def left(task: dict[str, Any], done: set[str], most: int) -> dict[str, Any]:
     return task | {"seeds": seeds}
 
 
-def train(task: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each seed."""
+def train(task: dict[str, Any], runs: Path | None = None, seconds: float = 1e9) -> list[dict[str, Any]]:
+    """A row for each seed; none if they are saved in `runs` before they came to their ends."""
     import safenet as sn
     from safenet.measure.scores import errors
-    from safenet.run.budget import Budget
+    from safenet.run.budget import ENDING, Budget
+    from safenet.run.folder import prepare
     from safenet.run.progress import Monitor
     from safenet.solving import door
+    from safenet.train import batch
 
     problem = sn.library.problem(task["problem"])
     began = time.monotonic()
@@ -126,34 +132,73 @@ def train(task: dict[str, Any]) -> list[dict[str, Any]]:
     class Curve(Monitor):
         """(iteration, seconds, error) every so often: told beside the run, which does not know it."""
 
-        def __init__(self) -> None:
-            self.rows: list[tuple[int, float, float]] = []
+        def __init__(self, plan: Any, folder: Path | None) -> None:
+            self.plan, self.file = plan, None if folder is None else folder / "curve.json"
+            known = self.file.read_text() if self.file is not None and self.file.exists() else "[]"
+            self.rows: list[Any] = json.loads(known)
+            self.seconds = self.rows[-1][1] if self.rows else 0.0  # of earlier parts of the run
             self.iteration = self.before = 0
 
         def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
-            self.before, self.iteration = self.before + self.iteration, 0
+            names = [phase.name for phase in self.plan.phases]
+            self.before = sum(phase.iterations for phase in self.plan.phases[: names.index(name)])
 
         def losses(self, iteration: int, total: int, loss: float, terms: Any) -> None:
             self.iteration = iteration
 
         def network(self, current: Any) -> None:
-            done, now = self.before + self.iteration, time.monotonic() - began
+            done, now = self.before + self.iteration, self.seconds + time.monotonic() - began
             if not self.rows or (done >= 1.3 * self.rows[-1][0] and now > self.rows[-1][1] + 4):
                 self.rows.append((done, round(now, 1), float(errors(problem, current()).l2re or -1)))
+                if self.file is not None:
+                    self.file.write_text(json.dumps(self.rows))
 
     seeds = task["seeds"]
     plans = [
         sn.Train(task["method"], seed=seed, scale=task["scale"], **task["options"]).plan(problem)
         for seed in seeds
     ]
-    jobs = [door.Job(problem, plan, watcher=Curve()) for plan in plans]
+    folders = [None if runs is None else _folder(runs, task | {"seed": seed}) for seed in seeds]
+    for folder, plan in zip(folders, plans, strict=True):
+        if folder is not None and not folder.exists():
+            prepare(folder, problem, plan, force=False)
+    jobs = [
+        door.Job(problem, plan, folder, watcher=Curve(plan, folder))
+        for plan, folder in zip(plans, folders, strict=True)
+    ]
     clock = Budget(task["budget"]) if "budget" in task else None
-    # Those of a comparison are told apart by their errors: no time for estimates.
-    solutions = door.carry_out(jobs, clock=clock, estimate=task["study"] != COMPARED)
+    if runs is not None:
+        batch.SAVE_BATCH_EVERY = 1e9  # when the time is over, and not before
+        clock = Budget(max(seconds - STOPPING, 10.0) / (1 - ENDING))
+    # Those of a comparison are told apart by their errors: no time for estimates. Saved ones are estimated later.
+    solutions = door.carry_out(jobs, clock=clock, estimate=task["study"] != COMPARED and runs is None)
+    if runs is not None and clock is not None and clock.spent:
+        return []
     return [
         _row(task, problem, job, solution) | {"seed": seed, "together": len(seeds)}
         for seed, job, solution in zip(seeds, jobs, solutions, strict=True)
     ]
+
+
+def _folder(runs: Path, row: dict[str, Any]) -> Path:
+    return runs / f"{row['problem']}-{row['seed']}-{hashlib.sha256(key(row).encode()).hexdigest()[:8]}"
+
+
+def estimates(out: Path, runs: Path) -> None:
+    """A finished run is resumed: nothing is left of it but its estimate."""
+    import safenet as sn
+
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    for row in rows:
+        folder = _folder(runs, row)
+        if row.get("estimate") is None and row["study"] != COMPARED and folder.exists():
+            result = sn.resume(folder, monitor=sn.Monitor()).result.to_json()
+            row |= {
+                name: result.get(name)
+                for name in ("estimate", "estimate_left", "outcome", "stop_reason", "warnings")
+            }
+            print(*(row.get(name) for name in ("problem", "seed", "l2re", "estimate")), flush=True)
+            out.write_text("".join(json.dumps(each) + "\n" for each in rows))
 
 
 def _row(task: dict[str, Any], problem: Any, job: Any, solution: Any) -> dict[str, Any]:
@@ -189,7 +234,7 @@ def _after_start(problem: Any, solution: Any) -> float:
     return float(relative_error(np.asarray(values), truth[later]))
 
 
-def work(queue: Any, out: str, deadline: float, cores: list[int]) -> None:
+def work(queue: Any, out: str, deadline: float, cores: list[int], runs: Path | None) -> None:
     """Runs, one after another, until none is left that would end in time."""
     if cores:
         os.sched_setaffinity(0, cores)
@@ -199,10 +244,10 @@ def work(queue: Any, out: str, deadline: float, cores: list[int]) -> None:
     longest = 40.0
     while (task := queue.get()) is not None:
         began = time.monotonic()
-        if deadline - began < longest:
+        if deadline - began < (longest if runs is None else 2 * STOPPING):
             continue
         try:
-            rows = train(task)
+            rows = train(task, runs, deadline - began)
         except Exception as error:  # a failure is a row, too
             failed = {"outcome": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
             rows = [{**task, "seeds": None, "seed": seed, **failed} for seed in task["seeds"]]
@@ -229,7 +274,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--problems", default="", help="e.g. wave,burgers: these alone, in this order")
     parser.add_argument("--part", default="1/1", help="e.g. 2/3: the second third of the runs")
+    parser.add_argument("--runs", type=Path, help="a folder: saved runs continue, and networks are kept")
     given = parser.parse_args()
+    if given.studies == "estimates":
+        return estimates(Path(given.out), given.runs)
     deadline = time.monotonic() + given.seconds
     files = [Path(name) for name in (given.done, given.out) if name and Path(name).exists()]
     done = {key(row) for file in files for row in map(json.loads, file.read_text().splitlines())}
@@ -247,7 +295,9 @@ def main() -> None:
     pairs = [
         [first + 2 * i, first + 2 * i + 1] if last >= first + 2 * i + 1 else [] for i in range(given.workers)
     ]
-    workers = [context.Process(target=work, args=(queue, given.out, deadline, pair)) for pair in pairs]
+    workers = [
+        context.Process(target=work, args=(queue, given.out, deadline, pair, given.runs)) for pair in pairs
+    ]
     for worker in workers:
         queue.put(None)
         worker.start()

@@ -11,6 +11,7 @@ from test_run import DECAY, FINITE_AT_FIRST, Watch, compiled_once  # noqa: F401
 
 from safenet import library
 from safenet.networks import method
+from safenet.run.budget import Budget
 from safenet.run.progress import Monitor
 from safenet.train.batch import train_runs
 from safenet.train.optimisers.adam import Adam
@@ -76,6 +77,33 @@ def test_adam_and_lbfgs_are_those_of_single_runs_on_the_wave_equation(network):
 def test_ssbroyden_with_new_points_is_that_of_single_runs():
     phases = (Adam(5), SSBroyden(15, resample=6))
     compare(DECAY, seeds(dataclasses.replace(SMALL, phases=phases)), tolerance=1e-6)
+
+
+@pytest.mark.parametrize("last", [5, 15], ids=["at the end of a phase", "within one"])
+def test_a_batch_that_the_clock_stops_goes_on_to_the_same_end(tmp_path, last):
+    plans = seeds(dataclasses.replace(SMALL, phases=(Adam(5), SSBroyden(15, resample=6))))
+    folders = [tmp_path / str(plan.seed) for plan in plans]
+    for folder in folders:
+        folder.mkdir()
+
+    class Stop(Monitor):
+        def losses(self, iteration, total, loss, terms):
+            budget.spent |= total == last
+
+    def carried(monitor, budget):
+        runs = [
+            Run(DECAY, plan, monitor, folder, None, budget)
+            for plan, folder in zip(plans, folders, strict=True)
+        ]
+        return train_runs(runs, monitor, together=True)
+
+    budget = Budget()
+    stopped = carried(Stop(), budget)
+    assert [end.stopped for end in stopped] == [True, True]
+    assert all(5 <= len(end.history) < 20 for end in stopped)
+    for end, whole in zip(carried(Monitor(), Budget()), train_many([DECAY] * 2, plans), strict=True):
+        np.testing.assert_array_equal(end.history, whole.history)
+        assert not end.stopped
 
 
 @pytest.mark.slow

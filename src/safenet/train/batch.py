@@ -32,6 +32,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.result import Carried
 from .optimisers.status import CAPACITY, State, Status, Trace
@@ -46,7 +47,7 @@ def train_runs(
     """Carry out each run: `together` those whose programs are alike; by default where it pays.
 
     Runs with a folder go on from what is saved there. `monitor` watches all of them; `watched` runs have watchers of
-    their own. The first that is interrupted is the last that comes back.
+    their own. The first that is interrupted is the last that comes back; after the time, those that have begun do.
     """
     together = jax.default_backend() != "cpu" if together is None else together
     for run in runs:
@@ -59,11 +60,13 @@ def train_runs(
         # A kill may have come between the saving of two runs: those behind go first.
         while going := [run for run in batch if run.index < len(run.plan.phases) and not run.over()]:
             _carry_out([run for run in going if run.index == min(r.index for r in going)], monitor)
+            if batch[0].budget.spent:
+                break
     ends: list[Carried] = []
     for run in runs:
-        ends.append(run.carry_out())
-        if ends[-1].interrupted or ends[-1].stopped:
+        if ends and (ends[-1].interrupted or (ends[-1].stopped and not run.records)):
             break
+        ends.append(run.carry_out())
     return ends
 
 
@@ -151,11 +154,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     for run, phase in zip(runs, phases, strict=True):
         run.monitor.phase(phase.name, "compiling")
 
-    def own(i: int) -> State:
-        mine: State = here(jax.tree.map(itemgetter(i), state))
-        return mine
-
-    while np.any(np.asarray(state.status) == Status.RUNNING):
+    while np.any(np.asarray(state.status) == Status.RUNNING) and not runs[0].budget.over():
         if rounds:
             loss, state = _redrawn(runs, phases, losses, loss, state)
         counts = jnp.minimum(CAPACITY, rounds - state.iteration % rounds) if rounds else full
@@ -167,19 +166,22 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
             if length:
                 watchers = [runs[i].monitor, monitor] if i == 0 else [runs[i].monitor]
                 _tell(watchers, runs[i], phases[i], losses[i], state, i, terms[length - 1])
+        runs[0].budget.found = True
         each = (time.monotonic() - began) / len(runs)
         if runs[0].folder is not None and time.monotonic() - runs[0].saved > SAVE_BATCH_EVERY:
-            for i, run in enumerate(runs):
-                if sum(map(len, rows[i])):  # else it has stopped, and waits for the others
-                    _save(run, own(i), np.concatenate(rows[i]), spent[i] + each)
-                    rows[i] = []
+            for run in _kept(runs, state, rows, spent, each):
+                run.save(force=True)
     each = (time.monotonic() - began) / len(runs)
+    if runs[0].budget.spent:  # each run saves itself as it ends
+        _kept(runs, state, rows, spent, each)
+        return
     for i, (run, phase, mine) in enumerate(zip(runs, phases, rows, strict=True)):
         history = np.concatenate(mine) if mine else np.empty((0, 1 + len(run.names)))
         watcher, run.monitor = run.monitor, Monitor()  # it was told
-        run.optimise(Told(phase.name, phase.iterations, begins[i], own(i), history))
+        clock, run.budget = run.budget, Budget()  # what is done is not stopped
+        run.optimise(Told(phase.name, phase.iterations, begins[i], _own(state, i), history))
         run.records[-1].seconds = spent[i] + each
-        run.monitor, run.index, run.state = watcher, run.index + 1, None
+        run.monitor, run.budget, run.index, run.state = watcher, clock, run.index + 1, None
 
 
 def _tell(
@@ -206,15 +208,26 @@ def _redrawn(runs: list[Run], phases: list[Any], losses: list[Any], loss: Any, s
     return everywhere(stacked(losses)), everywhere(stacked(single))
 
 
-def _save(run: Run, state: State, rows: np.ndarray, seconds: float) -> None:
-    """In the middle of a phase, as the run itself would: the rows with the state."""
-    record = run.records[-1]
-    record.seconds, record.iterations = seconds, int(state.iteration)
-    record.evaluations = int(state.evaluations)
-    end = sum(r.iterations for r in run.records)
-    run.history.append(np.column_stack([np.arange(end - len(rows) + 1, end + 1), rows]))
-    run.state = state
-    run.save(force=True)
+def _own(state: State, i: int) -> State:
+    """The i-th of the stacked states."""
+    mine: State = here(jax.tree.map(itemgetter(i), state))
+    return mine
+
+
+def _kept(
+    runs: list[Run], state: State, rows: list[list[np.ndarray]], spent: list[float], each: float
+) -> list[Run]:
+    """In the middle of a phase, as each run itself would: its rows with its state. The runs that have moved."""
+    moved = [i for i, mine in enumerate(rows) if sum(map(len, mine))]  # others have stopped, and wait
+    for i in moved:
+        run, own, done = runs[i], _own(state, i), np.concatenate(rows[i])
+        record, rows[i] = run.records[-1], []
+        record.seconds, record.iterations = spent[i] + each, int(own.iteration)
+        record.evaluations = int(own.evaluations)
+        end = sum(r.iterations for r in run.records)
+        run.history.append(np.column_stack([np.arange(end - len(done) + 1, end + 1), done]))
+        run.state = own
+    return [runs[i] for i in moved]
 
 
 def stacked(trees: Sequence[Any]) -> Any:
