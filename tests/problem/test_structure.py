@@ -9,7 +9,7 @@ import sympy as sp
 from safenet import library
 from safenet.problem import loads
 from safenet.problem.facts import structure
-from safenet.problem.facts.structure import axis_kinds, breaks, named_frequencies
+from safenet.problem.facts.structure import axis_kinds, breaks, carried, named_frequencies
 
 HEAT = "u_t = u_xx"
 START = "u(x, 0) = sin(pi*x)"
@@ -214,3 +214,18 @@ def test_breaks_of_conditions_are_told_apart_and_parameters_have_their_values():
     text = 'unknowns = ["u"]\nequations = ["u_xx = abs(x - c)"]\nconditions = ["u(0) = 0", "u(1) = 0"]\n'
     moved = loads(text + "domain = { x = [0, 1] }\nparameters = { c = 0.3 }\n").with_parameters(c=0.7)
     assert breaks(moved) == (pytest.approx([0.7]),)
+
+
+@pytest.mark.parametrize(
+    ("equation", "term"),
+    [
+        ("u_t + u*u_x = u_xx/100", "u_x"),
+        ("u_t + diff(u**2/2, x) = 0", "u_x"),
+        ("u_t + 30*u_x = 0", None),
+        ("u_t + x*u_x = u_xx", None),
+        ("u_t = u_xx + 5*u*(1 - u)", None),
+        ("u_t + u_x**2/2 = 0", None),
+    ],
+)
+def test_a_first_derivative_that_an_unknown_multiplies_is_found(equation, term):
+    assert carried(stated([equation], [*ZERO, START])) == term

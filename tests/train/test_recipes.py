@@ -33,6 +33,13 @@ def test_the_default_is_ssbroyden_in_double_precision_and_lbfgs_where_a_dense_ma
     assert "too many" in large.reasons[0]
 
 
+def test_on_a_cpu_fronts_have_more_layers_and_points():
+    smooth, steep = (Train().plan(library.problem(name)) for name in ("wave", "burgers"))
+    assert (smooth.network.depth, smooth.interior) == (2, 2_000)
+    assert (steep.network.depth, steep.interior) == (3, 4_000)
+    assert steep.reasons[0].startswith("u_x is multiplied by an unknown")
+
+
 def test_the_papers_schedules_are_as_printed():
     iterations = {
         name: [(type(phase), phase.iterations) for phase in RECIPES[name].phases]

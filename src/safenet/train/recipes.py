@@ -19,6 +19,8 @@ import jax
 from .. import listed
 from ..errors import SafeNetError, nearest
 from ..networks.methods import TRAINED_DENSELY
+from ..problem import Problem
+from ..problem.facts.structure import carried
 from .optimisers.adam import Adam, MultiAdam
 from .optimisers.lbfgs import LBFGS
 from .optimisers.levenberg import LevenbergMarquardt
@@ -45,6 +47,7 @@ class Recipe:
     condition: int = 400
     sampler: str = "sobol"
     linear: bool = False  # for linear problems only
+    reason: str = ""  # for its sizes, where the problem has a say in them
 
 
 _paper = partial(Recipe, precision="float32", interior=20_000, condition=2_000, sampler="uniform")
@@ -98,22 +101,28 @@ RECIPES: dict[str, Recipe] = {
         (Adam(11_000), LBFGS(30_000), NNCG(2_000)),
     ),
 }
+# Two layers and 2,000 points make steps three times as cheap; fronts need more of both.
 SMALL = replace(
     RECIPES["default"],
-    phases=(Adam(1_000), SSBroyden(20_000, resample=500)),
-    sparing=(Adam(1_000), LBFGS(20_000)),
-    network={**TRAINED_DENSELY, "features": 32, "width": 20, "depth": 3},
-    interior=4_000,
+    phases=(Adam(1_000), SSBroyden(30_000, resample=500)),
+    sparing=(Adam(1_000), LBFGS(30_000)),
+    network={**TRAINED_DENSELY, "features": 32, "width": 20, "depth": 2},
+    interior=2_000,
     condition=200,
 )
+SMALL_FOR_FRONTS = replace(SMALL, network={**SMALL.network, "depth": 3}, interior=4_000)
+FRONTS = "{} is multiplied by an unknown, so fronts may form: three layers and 4,000 points instead of two and 2,000"
 DESCRIPTIONS = listed.RECIPES
 
 
-def recipe(name: str) -> Recipe:
-    """The recipe of that name; the default has sizes for the device."""
+def recipe(name: str, problem: Problem | None = None) -> Recipe:
+    """The recipe of that name; the default has sizes for the device and, on a CPU, for the problem."""
     if name not in RECIPES:
         raise SafeNetError(f"there is no recipe {name!r}", nearest(name, RECIPES))
-    return SMALL if name == "default" and jax.default_backend() == "cpu" else RECIPES[name]
+    if name != "default" or jax.default_backend() != "cpu":
+        return RECIPES[name]
+    steep = carried(problem) if problem is not None else None
+    return replace(SMALL_FOR_FRONTS, reason=FRONTS.format(steep)) if steep else SMALL
 
 
 def scaled(phase: Phase, scale: float) -> Phase:

@@ -218,7 +218,7 @@ class Train:
         obstacle = self.obstacle(problem)
         if obstacle:
             raise SafeNetError(f"{problem.name}: {obstacle}", "use another recipe, sampler or weighting")
-        usual = Recipe(()) if self.recipe == OWN else recipe(self.recipe)
+        usual = Recipe(()) if self.recipe == OWN else recipe(self.recipe, problem)
         chosen = settled(problem, self._network(usual))
         interior, condition = self._counts(usual)
         precision = self.precision or self._own_precision() or usual.precision
@@ -309,6 +309,7 @@ class Train:
         size, most = self._parameters(problem, plan), most_dense()
         few = [f"{len(problem.axes)} axes: Fourier products of two of them at a time"]
         said = few if len(problem.axes) > MOST and not (self.own.module or self.own.factory) else []
+        said += [usual.reason] if usual.reason else []
         if size <= most:
             why = f"{size} parameters: self-scaled Broyden with a dense inverse Hessian, in float64"
             return usual.phases, (*said, why)

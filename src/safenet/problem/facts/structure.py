@@ -225,3 +225,14 @@ def _zeros(expression: sp.Expr, symbol: sp.Symbol, low: float, high: float) -> s
         float(scipy.optimize.brentq(value, nodes[i], nodes[i + 1], xtol=1e-300, rtol=1e-15)) for i in turns
     )
     return {x for x in found if low < x < high}
+
+
+@fact
+def carried(problem: Problem) -> str | None:
+    """A first derivative that an unknown multiplies, such as u_x in u u_x: what carries itself along can steepen."""
+    for equation in problem.equations:
+        for symbol, jet in equation.jets.items():
+            fields = {other for other, its in equation.jets.items() if not any(its.orders)}
+            if sum(jet.orders) == 1 and equation.coefficient(symbol).free_symbols & fields:
+                return jet.text(problem.axis_names)
+    return None
