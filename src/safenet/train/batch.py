@@ -137,7 +137,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
         name: everywhere(jnp.asarray([getattr(phase, name) for phase in phases])) for name in common.numbers
     }
     rounds, full = getattr(common, "resample", 0), jnp.full(len(runs), CAPACITY, jnp.int32)
-    for run in runs if rounds else ():
+    for run in runs:
         run.start_resampling()
     losses, thetas = map(list, zip(*(run.loss_and_theta() for run in runs), strict=True))
     loss = everywhere(stacked(losses))

@@ -135,8 +135,7 @@ class Run:
         if builds is not None and self.theta is not None and self.state is None:
             self._stage(builds)
         rounds = getattr(phase, "resample", 0)
-        if rounds:
-            self.start_resampling()
+        self.start_resampling()
         loss, theta = self.loss_and_theta()
         spread = everywhere(loss)
         record = self.record(phase.name)
@@ -248,8 +247,9 @@ class Run:
         return network if own.start is None else started_from(own.start, network, self.problem, plan.seed)
 
     def start_resampling(self) -> None:
-        """The points with equal shares, so that one program serves before and after the first new points."""
-        if self.points is None:
+        """The points with equal shares where a phase will draw others, so that one program serves before and after."""
+        ahead = self.plan.phases[self.index :]
+        if self.points is None and any(getattr(phase, "resample", 0) for phase in ahead):
             self.points = even_points(self.loss_and_theta()[0])
 
     def resampled(self, phase: Any, loss: PhysicsLoss, state: State) -> tuple[Any, PhysicsLoss, State]:
