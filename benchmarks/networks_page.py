@@ -38,26 +38,21 @@ def _said(value: float | None) -> str:
     return "–" if value is None else f"{value:.1e}"
 
 
-def by_default(problem: str) -> tuple[list[dict[str, Any]], str]:
-    """The runs of the default, and how many layers it has: where there are none yet, those of the default before."""
-    for study, layers in (("default", "four"), ("default-before", "three")):
-        own = [row for row in rows(study) if row["problem"] == problem]
-        if own:
-            return own, layers
-    return [], ""
+def of(study: str, problem: str) -> list[dict[str, Any]]:
+    return [row for row in rows(study) if row["problem"] == problem]
 
 
 def default() -> str:
     lines = [
-        "| problem | paper's best of any method | layers | median | worst | seeds | estimate / error | steps |",
-        "|---" * 8 + "|",
+        "| problem | paper's best of any method | median | best | worst | seeds | estimate / error |",
+        "|---" * 7 + "|",
     ]
     for name in NINE:
-        own, layers = by_default(name)
+        own = of("default", name)
         errors = [e for row in own if (e := error(row)) is not None]
-        numbers = [_said(PRINTED[name]), layers, _said(median(errors)), _said(max(errors)), str(len(own))]
-        steps = f"{min(row['iterations'] for row in own):,} … {max(row['iterations'] for row in own):,}"
-        lines.append(f"| {NAMES.get(name, name)} | {' | '.join([*numbers, _ratios(own), steps])} |")
+        sizes = [PRINTED[name], median(errors), min(errors), max(errors)]
+        numbers = [*map(_said, sizes), str(len(own)), _ratios(own)]
+        lines.append(f"| {NAMES.get(name, name)} | {' | '.join(numbers)} |")
     return "\n".join(lines)
 
 
@@ -68,16 +63,12 @@ def _ratios(own: list[dict[str, Any]]) -> str:
 
 
 def two_cores() -> str:
-    """The present sizes; two layers and half the points where only those were run."""
-    lines = ["| problem | layers | error | seconds | steps | outcome |", "|---" * 6 + "|"]
-    sizes = {"two-cores": "three", "two-cores-before": "two"}
-    own = [(row, layers) for study, layers in sizes.items() for row in rows(study)]
-    for row, layers in sorted(own, key=lambda pair: NINE.index(pair[0]["problem"])):
-        name = NAMES.get(row["problem"], row["problem"])
-        numbers = (
-            f"{_said(error(row))} | {row['wall_seconds']:.0f} | {row['iterations']:,} | {row['outcome']}"
-        )
-        lines.append(f"| {name} | {layers} | {numbers} |")
+    lines = ["| problem | layers | points | error | seconds | steps |", "|---" * 6 + "|"]
+    for name in NINE:
+        for row in of("two-cores", name):
+            sizes = ("three", "4,000") if "three layers" in row["reasons"][0] else ("two", "2,000")
+            numbers = (_said(error(row)), f"{row['wall_seconds']:.0f}", f"{row['iterations']:,}")
+            lines.append(f"| {NAMES.get(name, name)} | {' | '.join([*sizes, *numbers])} |")
     return "\n".join(lines)
 
 
@@ -158,7 +149,7 @@ def picture() -> None:
 
     figure, axes = plt.subplots(3, 3, figsize=(9, 7), layout="constrained", sharex=True)
     for panel, name in zip(axes.flat, NINE, strict=True):
-        for row in by_default(name)[0]:
+        for row in of("default", name):
             end = (row["iterations"], 0, error(row))
             steps, _, errors = zip(*[point for point in row["curve"] if point[0] > 500], end, strict=True)
             panel.loglog(steps, errors, marker=".", color="tab:blue", alpha=0.7)

@@ -82,11 +82,8 @@ def test_the_errors_of_networks_are_the_medians_of_their_rows(two_cores):
     errors = defaultdict(list)
     for line in (HOME / "results" / "networks.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
-        if not row["options"] or row["study"] == "default-before":
+        if not row["options"]:
             errors[row["study"], row["method"], row["problem"]].append(pooled(row["l2re"]))
-    for study, method, problem in list(errors):  # four layers, and three where those have not been run
-        if study == "default-before" and ("default", method, problem) not in errors:
-            errors["default", method, problem] = errors[study, method, problem]
     head, (*lines, printed) = table(README, "nh-heat", "wave")
     assert [line[0] for line in lines] == list(NETWORKS)
     names = [named(problem) for problem in head[1:]]

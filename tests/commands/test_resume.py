@@ -15,6 +15,7 @@ import safenet as sn
 from running import CACHE, DECAY, SMALL, Interrupter, environment, run
 from safenet.backend import cache_compilations
 from safenet.direct import passes
+from safenet.errors import SafeNetWarning
 from safenet.run.checkpoint import unpack
 from safenet.train import run as training
 
@@ -121,6 +122,18 @@ def test_a_run_interrupted_over_and_over_still_arrives(kind, tmp_path):
         solution = sn.resume(folder, monitor=Interrupter(5 if solver == sn.LeastSquares() else 11))
     assert 2 <= interruptions < 60
     assert_same_solution(folder, whole)
+
+
+def test_a_budget_stops_a_resumed_run_again_and_its_plan_stays(undisturbed, tmp_path):
+    text, solver = KINDS["network"]
+    folder = tmp_path / "run"
+    first = sn.solve(sn.loads(text), solver, out=folder, monitor=Interrupter(5))
+    with pytest.warns(SafeNetWarning, match="not solved"):
+        again = sn.resume(folder, budget=1e-3)
+    assert again.result.outcome == "out of time"
+    assert first.result.iterations < again.result.iterations < 400
+    sn.resume(folder, budget="10m")
+    assert_same_solution(folder, undisturbed("network")[0])
 
 
 def test_resuming_a_finished_run_does_no_work_and_changes_nothing(kind, tmp_path):

@@ -50,6 +50,16 @@ def test_all_planned_parts_count_at_the_present_pace(clock):
     assert look.left() == pytest.approx(540)
 
 
+def test_no_more_is_left_than_the_budget(clock):
+    look = Outlook()
+    look.end = 50.0
+    look.expect((1.0,))
+    for second in range(11):
+        clock[0] = float(second)
+        look.reached(second / 100)
+    assert str(look) == "about 40 s left"
+
+
 def test_short_first_steps_do_not_count_for_ever(clock):
     look = Outlook()
     look.expect((1.0,))

@@ -66,7 +66,7 @@ BudgetText = Annotated[
     str | None,
     _limit(metavar="60s", help="stop after this time with the best so far, e.g. 5m", show_default="no limit"),
 ]
-BESIDE_RESUME = ("resume", "device", "as_json", "track")  # what goes with --resume
+BESIDE_RESUME = ("resume", "budget", "device", "as_json", "track")  # what goes with --resume
 
 
 def solve(
@@ -248,7 +248,7 @@ def _carry_out(
 
         sink = tracker(track)
     if resume is not None:
-        folder, solution = resume, _resumed(resume, sink)
+        folder, solution = resume, _resumed(resume, _clock(budget, began), sink)
     else:
         problem = problem_named(str(name), settings, data).finding(*find or ())
         folder = out if out is not None else _free_folder(problem.name, force)
@@ -297,13 +297,13 @@ def _solved(
         return solve(problem, solver, out=folder, force=force, budget=budget, monitor=_both(monitor, sink))
 
 
-def _resumed(folder: Path, sink: Any) -> Solution:
+def _resumed(folder: Path, budget: Budget | None, sink: Any) -> Solution:
     from ..solution import read_problem
     from ..solving.door import resume
     from ..views.console import ConsoleMonitor
 
     with on_ctrl_c(signal.default_int_handler), ConsoleMonitor(read_problem(folder)) as monitor:
-        return resume(folder, monitor=_both(monitor, sink))
+        return resume(folder, budget=budget, monitor=_both(monitor, sink))
 
 
 def _free_folder(name: str, force: bool) -> Path:

@@ -7,6 +7,7 @@ of this part alone.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -29,6 +30,7 @@ class Outlook:
         self.sure = True  # that those behind it come at all
         self.pace: float | None = None  # seconds for a unit of cost
         self.reports: list[tuple[float, float]] = []  # (time, fraction done) of the part at hand
+        self.end = math.inf  # of a budget, by time.monotonic()
 
     def expect(self, costs: Sequence[float], sure: bool = True) -> None:
         """A part begins; `costs` are its own and those of the parts behind it, in one unit throughout a run."""
@@ -52,8 +54,9 @@ class Outlook:
             return None
         when, done = self.reports[-1] if self.reports else (time.monotonic(), 0.0)
         own, *behind = self.costs or (1.0,)
-        left = self.pace * ((1 - done) * own + all_parts * sum(behind)) - (time.monotonic() - when)
-        return left if left > 0 else None
+        now = time.monotonic()
+        left = self.pace * ((1 - done) * own + all_parts * sum(behind)) - (now - when)
+        return min(left, self.end - now) if left > 0 else None
 
     def __str__(self) -> str:
         """about 25 s left; of this pass alone where nothing else is known; empty while nothing is."""

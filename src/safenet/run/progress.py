@@ -29,6 +29,9 @@ class Monitor:
     def expect(self, costs: Sequence[float], sure: bool = True) -> None:
         """A pass begins; `costs` are its own and those of the passes behind it, which are `sure` to come or may."""
 
+    def limit(self, end: float) -> None:
+        """The solve has a budget, until time.monotonic() is `end`."""
+
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         """A phase (or a part of it) begins; `fraction` of the phase is done."""
 
@@ -60,6 +63,10 @@ class Both(Monitor):
     def expect(self, costs: Sequence[float], sure: bool = True) -> None:
         for monitor in self.monitors:
             monitor.expect(costs, sure)
+
+    def limit(self, end: float) -> None:
+        for monitor in self.monitors:
+            monitor.limit(end)
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         for monitor in self.monitors:
@@ -119,6 +126,9 @@ class Lines(Monitor):
 
     def expect(self, costs: Sequence[float], sure: bool = True) -> None:
         self.outlook.expect(costs, sure)
+
+    def limit(self, end: float) -> None:
+        self.outlook.end = end
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         if name != self.name and fraction is None:

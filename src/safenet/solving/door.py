@@ -125,17 +125,24 @@ def solve_many(
     return [_warned(solution) for solution in carry_out(jobs, _watcher(monitor), together=together)]
 
 
-def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor | None = None) -> Solution:
+def resume(
+    folder: str | Path,
+    solver: Train | None = None,
+    *,
+    budget: float | str | Budget | None = None,
+    monitor: Monitor | None = None,
+) -> Solution:
     """Continue an interrupted run; the result is the same as without the interruption.
 
     `solver`: give the same `Train` again if the run uses code of your own (a network, terms, an optax optimiser).
+    `budget`: the time for this part of the run; its plan stays as it is.
 
     Examples:
         >>> stopped = sn.solve(decay, out="runs/stopped", budget="60s")
         >>> sn.resume("runs/stopped").result.outcome
         <Outcome.SOLVED: 'solved'>
     """
-    folder = Path(folder)
+    clock, folder = _clock(budget), Path(folder)
     problem, plan = read_problem(folder), read_plan(folder)
     own = None if solver is None else solver.own
     missing = getattr(plan, "own", ())
@@ -146,7 +153,7 @@ def resume(folder: str | Path, solver: Train | None = None, *, monitor: Monitor 
         )
     with held(None if process_index() else folder):
         check_checkpoints(folder)
-        return _warned(carry_out([Job(problem, plan, folder, own)], _watcher(monitor))[0])
+        return _warned(carry_out([Job(problem, plan, folder, own)], _watcher(monitor), clock)[0])
 
 
 def problem_of(problem: Problem | str | Path) -> Problem:
@@ -218,6 +225,7 @@ def carry_out(
 ) -> list[Solution]:
     """Carry out every plan, measure what came of it, estimate its error, and save what has a folder."""
     monitor, clock = monitor or Monitor(), clock or Budget()
+    monitor.limit(clock.began + clock.total)
     solutions = []
     for job, carried, told, seconds in _carried(jobs, monitor, clock, together):
         former = former_result(job.folder)

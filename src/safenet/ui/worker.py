@@ -37,6 +37,9 @@ class Telling(Monitor):
     def expect(self, costs: Sequence[float], sure: bool = True) -> None:
         self.outlook.expect(costs, sure)
 
+    def limit(self, end: float) -> None:
+        self.outlook.end = end
+
     def _at(self, name: str, detail: str, fraction: float | None, **more: float) -> None:
         if fraction is not None:
             self.outlook.reached(fraction)
