@@ -16,6 +16,7 @@ from running import CACHE, DECAY, SMALL, Interrupter, environment, run
 from safenet.backend import cache_compilations
 from safenet.direct import passes
 from safenet.errors import SafeNetWarning
+from safenet.run.budget import Budget
 from safenet.run.checkpoint import unpack
 from safenet.train import run as training
 
@@ -136,6 +137,21 @@ def test_a_budget_stops_a_resumed_run_again_and_its_plan_stays(undisturbed, tmp_
     assert_same_solution(folder, undisturbed("network")[0])
 
 
+def test_a_training_that_the_clock_stops_has_an_estimate_of_its_own(undisturbed, tmp_path):
+    text, solver = KINDS["network"]
+    folder, clock = tmp_path / "run", Budget(600.0)
+
+    class Stop(sn.Monitor):
+        def losses(self, iteration, total, loss, terms):
+            clock.spent |= loss < 1e-3
+
+    stopped = sn.solve(sn.loads(text), solver, out=folder, budget=clock, monitor=Stop())
+    assert stopped.result.outcome == "out of time"
+    assert 0.5 < stopped.result.estimate / stopped.result.l2re < 2
+    sn.resume(folder)  # the estimate is made anew
+    assert_same_solution(folder, undisturbed("network")[0])
+
+
 def test_resuming_a_finished_run_does_no_work_and_changes_nothing(kind, tmp_path):
     _, _, whole, _ = kind
     folder = tmp_path / "copy"
@@ -216,7 +232,7 @@ def test_sigkill_then_sigint_then_resume_gives_the_undisturbed_bits(name, undist
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "safenet solve --resume run" in out
+    assert f"safenet {WORDS[name][0]} --resume run" in out
     result = json.loads((folder / "result.json").read_text())
     assert result["outcome"] == "interrupted"
     assert result["iterations"] > 0

@@ -227,7 +227,7 @@ def estimate(
                 "symmetry fixes it, solve one half"
             )
             return False
-        if former is not None and former.estimate is not None:
+        if former is not None and former.estimate is not None and former.outcome.complete:
             result.estimate, result.estimate_left, result.estimate_since = (
                 former.estimate,
                 former.estimate_left,
