@@ -99,9 +99,12 @@ class AxisBasis:
         cosine, sine = waves.real, waves.imag
         turned = (cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine)
         omega = 2 * math.pi / self.length * self.frequencies
-        return {
-            n: np.concatenate([turned[n % 4][0], turned[n % 4][1][:, 1:]], axis=1) * omega**n for n in orders
-        }
+        found = {n: np.empty((len(x), self.size)) for n in orders}
+        for n, table in found.items():
+            table[:, : self.modes + 1], table[:, self.modes + 1 :] = turned[n % 4][0], turned[n % 4][1][:, 1:]
+            if n:
+                table *= omega**n
+        return found
 
     @property
     def closed(self) -> bool:
