@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,46 +74,77 @@ class Waves(Tree):
 
     def at(self, points: np.ndarray) -> np.ndarray:
         """(points, fields), in blocks whose tables fit in memory."""
-        size = max(1, BLOCK // max(1, len(self.exponents)))
+        size, ticked = max(1, BLOCK // max(1, len(self.exponents))), [_ticks(line) for line in points.T]
         values, distinct = np.empty((len(points), len(self.factors))), self._distinct()
-        for start in range(0, len(points), size):
-            block = slice(start, start + size)
-            for f in range(len(self.factors)):
-                travelling, standing = self._tables(points[block], f, distinct)
+        for f in range(len(self.factors)):
+            factors = self._factors(ticked, f, distinct)
+            for start in range(0, len(points), size):
+                block = slice(start, start + size)
+                travelling, standing = self._tables(factors, block, f)
                 values[block, f] = np.einsum("pm,pm->p", travelling.real, standing)
         return values
 
     def table(self, points: np.ndarray, field: int) -> np.ndarray:
         """Every mode's complex value of one field, (points, modes)."""
-        travelling, standing = self._tables(points, field, self._distinct())
+        factors = self._factors([_ticks(line) for line in points.T], field, self._distinct())
+        travelling, standing = self._tables(factors, slice(None), field)
         return np.asarray(travelling * standing, dtype=complex)
 
     def _distinct(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         exponents, anchors = np.asarray(self.exponents), np.asarray(self.anchors)
         return [_distinct(*pair) for pair in zip(exponents.T, anchors.T, strict=True)]
 
-    def _tables(
-        self, points: np.ndarray, field: int, distinct: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _factors(
+        self,
+        ticked: list[tuple[np.ndarray, np.ndarray | None]],
+        field: int,
+        distinct: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    ) -> list[_Factor]:
+        """g(κz) of every axis, at its ticks and for its different κ: the products of few are many."""
+        found = []
+        for factor, (ticks, which), (kappa, anchor, own) in zip(
+            self.factors[field], ticked, distinct, strict=True
+        ):
+            wave = _plain(kappa) if factor == "exp" else kappa
+            value = wave_factor(factor, wave, ticks[:, None] - anchor, np)
+            found.append(_Factor(factor == "exp", value, ticks, which, own))
+        return found
+
+    def _tables(self, factors: list[_Factor], block: slice, field: int) -> tuple[np.ndarray, np.ndarray]:
         """The products of the exponentials with the coefficients, and of sines and cosines, which are real."""
-        anchors = np.asarray(self.anchors)
-        travelling, standing = np.ones(()), np.ones((len(points), len(anchors)))
-        for i, factor in enumerate(self.factors[field]):
-            # On faces and grids coordinates repeat: a sine for each tick, not for each point.
-            ticks, which = np.unique(points[:, i], return_inverse=True)
-            repeated = len(ticks) < len(points)
-            z = (ticks if repeated else points[:, i])[:, None]
-            kappa, anchor, own = distinct[i]
-            value = wave_factor(factor, _plain(kappa) if factor == "exp" else kappa, z - anchor, np)
-            value = np.take(value, own, axis=1)
+        anchors, travelling, standing = np.asarray(self.anchors), np.ones(()), np.ones(())
+        for i, factor in enumerate(factors):
+            ticks, value = factor.at(block)
             if i == self.along:
-                value = value * polynomial(_plain(np.asarray(self.coefficients)[:, field]), z - anchors[:, i])
-            value = value[which] if repeated else value
-            if factor == "exp":
-                travelling = travelling * value
+                c = _plain(np.asarray(self.coefficients)[:, field])
+                value = value * (c[:, 0] if c.shape[1] == 1 else polynomial(c, ticks[:, None] - anchors[:, i]))
+            if factor.travels:
+                travelling = value if travelling.ndim == 0 else travelling * value
             else:
-                standing *= value
-        return travelling, standing
+                standing = value if standing.ndim == 0 else standing * value
+        shape = np.broadcast_shapes(travelling.shape, standing.shape)
+        return np.broadcast_to(travelling, shape), np.broadcast_to(standing, shape)
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """g(κz) along an axis, (ticks, different κ), with the tick of each point and the κ of each mode."""
+
+    travels: bool
+    values: np.ndarray
+    ticks: np.ndarray
+    which: np.ndarray | None  # None where every point has a tick of its own
+    own: np.ndarray
+
+    def at(self, block: slice) -> tuple[np.ndarray, np.ndarray]:
+        rows = block if self.which is None else self.which[block]
+        return self.ticks[rows], np.take(self.values[rows], self.own, axis=1)
+
+
+def _ticks(x: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """The different coordinates, and which of them each point has: on faces and grids they repeat."""
+    ticks, which = np.unique(x, return_inverse=True)
+    return (ticks, which) if len(ticks) < len(x) else (x, None)
 
 
 def _plain(numbers: np.ndarray) -> np.ndarray:
