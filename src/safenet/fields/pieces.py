@@ -17,7 +17,7 @@ from ..problem import Problem
 from ..trees import Tree, static
 from .basis import AxisBasis
 from .field import Orders, volume
-from .series import BLOCK, SCATTERED, Bases, contract
+from .series import BLOCK, SCATTERED, Bases, asked, contract, contractions
 
 NUMBERS, LEAST = 2**17, 64  # numbers in the table of a block of points, and points in a block
 
@@ -78,9 +78,7 @@ class TimePieces(Tree):
             }
             unknown = block[:, -1] > breaks[-1]
             tables = {
-                (i, basis): basis.tables(
-                    block[:, i], {0 if i == 0 and basis.closed else order[i] for order in orders}
-                )
+                (i, basis): basis.tables(block[:, i], asked(basis, i, orders))
                 for i, basis in {pair for bases in self.space for pair in enumerate(bases)}
             }
             for f in range(len(self.space)):
@@ -102,25 +100,11 @@ class TimePieces(Tree):
         if not bases:
             return {order: np.einsum("pk,pk->p", own[which], times[order[-1]]) for order in orders}
         found = {order: np.empty(len(which)) for order in orders}
-        tables = {(i, k): table for i, basis in enumerate(bases) for k, table in of[i, basis].items()}
+        tables = [*(of[i, basis] for i, basis in enumerate(bases)), times]
         for low, high in pairwise((0, *(np.flatnonzero(np.diff(which)) + 1).tolist(), len(which))):
-            here, piece = slice(low, high), which[low]
-            if bases[0].closed:
-                # One large table, of the values, and derivatives of the coefficients, which are fewer.
-                table = tables[0, 0][here]
-                first = {
-                    k: np.tensordot(table, bases[0].differentiated(own[piece], k), axes=1)
-                    for k in {order[0] for order in orders}
-                }
-            else:
-                first = {
-                    k: np.tensordot(one[here], own[piece], axes=1) for (i, k), one in tables.items() if i == 0
-                }
-            for order in orders:
-                value = first[order[0]]
-                for i in range(1, len(bases)):
-                    value = np.einsum("pk,pk...->p...", tables[i, order[i]][here], value)
-                found[order][here] = np.einsum("pk,pk->p", times[order[-1]][here], value)
+            here = [{k: table[low:high] for k, table in one.items()} for one in tables]
+            for order, values in contractions(own[which[low]], bases[0], here, orders).items():
+                found[order][low:high] = values
         return found
 
     def jump_integrals(

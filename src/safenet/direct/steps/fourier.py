@@ -50,7 +50,7 @@ from .adams import VALUES, Adams
 from .exponential import Evolution, beginning, check_pins
 from .recorder import Recorder
 from .trail import Trail
-from .waves import Waves
+from .waves import Waves, squares
 
 ORDER = 5  # of the error over all steps, at least: the corrector's is 6
 
@@ -391,6 +391,6 @@ def _cost(evolution: Evolution) -> float:
 def _error(y: np.ndarray, difference: np.ndarray, sizes: np.ndarray) -> tuple[float, np.ndarray]:
     """The largest relative error of a step over the parts of y, and the sizes of these so far."""
     space = tuple(range(1, y.ndim))
-    own, apart = (np.sqrt(np.sum(np.abs(one) ** 2, axis=space)) for one in (y, difference))
+    own, apart = (np.sqrt(np.sum(squares(one), axis=space)) for one in (y, difference))
     sizes = np.maximum(own, 0.99 * sizes)
     return float(np.max(apart / np.maximum(sizes, 1e-3 * max(float(sizes.max()), 1e-300)))), sizes
