@@ -117,7 +117,9 @@ class Waves(Tree):
             ticks, value = factor.at(block)
             if i == self.along:
                 c = _plain(np.asarray(self.coefficients)[:, field])
-                value = value * (c[:, 0] if c.shape[1] == 1 else polynomial(c, ticks[:, None] - anchors[:, i]))
+                value = value * (
+                    c[:, 0] if c.shape[1] == 1 else polynomial(c, ticks[:, None] - anchors[:, i])
+                )
             if factor.travels:
                 travelling = value if travelling.ndim == 0 else travelling * value
             else:

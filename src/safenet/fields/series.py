@@ -49,9 +49,7 @@ class LinearForm(Tree):
         for start in range(0, len(points), BLOCK):
             block = points[start : start + BLOCK]
             for index, (coefficient, bases) in enumerate(zip(self.coefficients, self.bases, strict=True)):
-                tables = [
-                    basis.tables(block[:, i], asked(basis, i, orders)) for i, basis in enumerate(bases)
-                ]
+                tables = [basis.tables(block[:, i], asked(basis, i, orders)) for i, basis in enumerate(bases)]
                 every = contractions(np.asarray(coefficient), bases[0], tables, orders)
                 for order, values in every.items():
                     found[order][start : start + BLOCK, index] = values

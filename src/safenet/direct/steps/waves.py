@@ -16,7 +16,9 @@ import numpy as np
 from ...fields.basis import AxisBasis
 from ...problem.relation import Axis
 
-PARALLEL = 2**17  # points, a millisecond for a pair of transforms, from which on SciPy's two threads are worth its import
+PARALLEL = (
+    2**17
+)  # points, a millisecond for a pair of transforms, from which on SciPy's two threads are worth its import
 
 
 @dataclass(frozen=True)
