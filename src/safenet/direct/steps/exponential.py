@@ -99,6 +99,16 @@ class Evolution:
         found = np.linalg.eigvals(self.linear) if self.blocks else np.einsum("...ii->...i", self.linear)
         return np.asarray(found)
 
+    @cached_property
+    def decay_rates(self) -> np.ndarray:
+        """−Re λ, the largest over the eigenvalues of L along each mode."""
+        return np.asarray(-self._eigenvalues.real).max(axis=-1)
+
+    def slope(self, t: float, y: Any) -> np.ndarray:
+        """y_t = L y + N(y)."""
+        linear = _first(self.linear) if self.blocks else self.packed
+        return np.asarray(self.times(linear, y) + self.rest(t, y))
+
     def times(self, matrix: Any, y: Any) -> Any:
         """matrix · y for each mode; a matrix of numbers on the diagonal has one axis less."""
         if matrix.ndim == y.ndim:

@@ -49,6 +49,7 @@ from ..thresholds import (
 from .adams import VALUES, Adams
 from .exponential import Evolution, beginning, check_pins
 from .recorder import Recorder
+from .settling import first_level
 from .trail import Trail
 from .waves import Waves, squares
 
@@ -226,7 +227,8 @@ class _March:
         y, unit, place = evolution.start(), 2**LAST_LEVEL_OF_STEPS, 0
         trail, recorder = Trail([], waves, t=self.axis.lo), self.recorder
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
-        level, sizes = FIRST_LEVEL_OF_STEPS, np.zeros(len(y))
+        level = first_level(evolution, y, self.axis, self.solver.tolerance)
+        sizes = np.zeros(len(y))
         calm, patience = (
             0,
             VALUES,
