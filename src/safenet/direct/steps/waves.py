@@ -19,6 +19,7 @@ from ...problem.relation import Axis
 PARALLEL = (
     2**17
 )  # points, a millisecond for a pair of transforms, from which on SciPy's two threads are worth its import
+UNCHANGED = 1.0  # (ik)^0
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Waves:
 
     def power(self, orders: Sequence[int]) -> Any:
         """(ik)^α, broadcast over the transform."""
-        found: Any = 1.0
+        found: Any = UNCHANGED
         for k, length, order in zip(self.indices, self.lengths, orders, strict=True):
             if order:
                 found = found * (2j * np.pi / length * k) ** order
