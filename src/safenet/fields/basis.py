@@ -129,7 +129,7 @@ class AxisBasis:
             rows = [xp.ones_like(z) if m == 0 else xp.zeros_like(z)]
             if self.modes >= 1:
                 rows.append(z if m == 0 else (xp.ones_like(z) if m == 1 else xp.zeros_like(z)))
-            below = None if lower_order is None else 2.0 * m * xp.stack(lower_order)
+            below: Any = None if lower_order is None else 2.0 * m * xp.stack(lower_order)
             for k in range(1, self.modes):
                 following = twice * rows[k]
                 following -= rows[k - 1]  # in place where arrays can: a table has hundreds of such lines

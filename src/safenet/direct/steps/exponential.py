@@ -105,7 +105,7 @@ class Evolution:
     @cached_property
     def decay_rates(self) -> np.ndarray:
         """−Re λ, the largest over the eigenvalues of L along each mode."""
-        return np.asarray(-self._eigenvalues.real).max(axis=-1)
+        return np.asarray((-self._eigenvalues.real).max(axis=-1))
 
     def slope(self, t: float, y: Any) -> np.ndarray:
         """y_t = L y + N(y)."""
