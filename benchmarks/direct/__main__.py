@@ -8,20 +8,22 @@ Each run is a process of its own, imports included, from compiled bytecode; roun
 has several settings (a tolerance, or modes and steps), from rough to fine. The error is at the final time, against a
 closed form, 64-bit mantissas or a run of another system that is far finer (kept as `truth`); the ratio is ours
 over theirs, at the smallest error that both reach. `cpu` is processor time, on all cores together. `errors` of ours are
-of each unknown over five moments (200 without space), which is what `estimate` is about. What is not installed is left
-out and said.
+of each unknown over all time, which is what `estimate` is about: five moments (200 without space) and more before the
+first of them, each weighted by the time around it. What is not installed is left out and said.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import resource
 import statistics
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ import numpy as np
 
 from .fem import scikit_fem
 from .others import dedalus, fenicsx
-from .problems import MANY, PROBLEMS, compared, places
+from .problems import MANY, MOMENTS, PROBLEMS, compared, early, places
 from .spectral import collocated, exponax, numpy_plane, split_steps
 from .systems import Settings, numpy_etdrk4, ours, pypde, scipy_ivp
 from .table import draw, table
@@ -53,7 +55,13 @@ SYSTEMS: dict[str, Callable[..., dict[str, Any]]] = {
     "Dedalus": dedalus,
     "FEniCSx": fenicsx,
 }
-PYTHONS = {"Dedalus": "DEDALUS_PYTHON", "FEniCSx": "FENICSX_PYTHON"}  # interpreters of their own
+# Interpreters of their own, where a variable names one.
+PYTHONS = {
+    "Dedalus": "DEDALUS_PYTHON",
+    "FEniCSx": "FENICSX_PYTHON",
+    "exponax": "EXPONAX_PYTHON",
+    "py-pde": "EXPONAX_PYTHON",
+}
 RUNS: dict[str, dict[str, list[Settings]]] = {
     "lorenz": {"SciPy": [("DOP853", 1e-8, 1e-10), ("DOP853", 1e-11, 1e-13), ("DOP853", 1e-13, 1e-15)]},
     "robertson": {"SciPy": [("Radau", 1e-5, 1e-10), ("Radau", 1e-8, 1e-13), ("LSODA", 1e-9, 1e-15)]},
@@ -122,11 +130,30 @@ def truth(name: str) -> list[list[list[float]]]:
     """The values far beyond what is compared: of each unknown, at each moment that they are known at."""
     if name in FINEST:
         system, settings = FINEST[name]
-        return list(SYSTEMS[system](name, *settings)["values"])
+        return list(run(system, name, settings, limit=3600)["values"])
     if name == "lorenz":
         return lorenz_by_taylor()
     phase = 40 * np.multiply(*places(name))
     return [[np.cos(phase).tolist()], [np.sin(phase).tolist()]][: len(compared(name))]
+
+
+STEPPED = ("NumPy", "NumPy, plane", "split steps")  # whose steps may end at any time
+SHORT = 200  # steps to an early time, at least
+
+
+def early_truth(name: str) -> list[list[list[float]]] | None:
+    """The same before the first moment; None where no other system is asked for it."""
+    system, settings = FINEST.get(name, ("", ()))
+    if system == "SciPy":
+        return list(run(system, name, settings, limit=3600)["early"])
+    if system not in STEPPED:
+        return None
+    n, steps = settings
+    end, found = ending(name), []
+    for until in early(name, end):
+        count = max(SHORT, MOMENTS * math.ceil(steps * until / end / MOMENTS))
+        found.append([field[-1] for field in SYSTEMS[system](name, n, count, float(until))["values"]])
+    return [list(line) for line in zip(*found, strict=True)]
 
 
 def lorenz_by_taylor(end: int = 20, order: int = 24, per_unit: int = 40) -> list[list[list[float]]]:
@@ -181,16 +208,38 @@ def error(name: str, values: Any, exact: Any) -> float:
     return float(np.linalg.norm(own - other) / np.linalg.norm(other))
 
 
-def field_errors(values: Any, exact: Any) -> list[float]:
-    """Of each unknown, over all moments that are known."""
+def field_errors(values: Any, exact: Any, times: np.ndarray | None = None) -> list[float]:
+    """Of each unknown, over all moments that are known; weighted by the time around each, where `times` say it."""
     found = []
     for own, other in zip(values, exact, strict=True):
-        a, b = (np.concatenate(side[-len(other) :]) for side in (own, other))
+        a, b = (np.array(side[-len(other) :]) for side in (own, other))
+        if times is not None:
+            middles = (times[1:] + times[:-1]) / 2
+            root = np.sqrt(np.diff([0.0, *middles, times[-1]]))[:, None]
+            a, b = root * a, root * b
         found.append(float(np.linalg.norm(a - b) / np.linalg.norm(b)))
     return found
 
 
-def measured(name: str, rounds: int, exact: Any) -> list[dict[str, Any]]:
+def ending(name: str) -> float:
+    """The last time of a problem file."""
+    return float(tomllib.loads(PROBLEMS[name])["domain"]["t"][1])
+
+
+def over_time(name: str, found: dict[str, Any], exact: Any, begun: Any) -> list[float]:
+    """The errors of our run, from the early times on where they are known."""
+    if begun is None:
+        return field_errors(found["values"], exact)
+    end, count = ending(name), len(exact[0])
+    times = np.array([*early(name, end), *(end * np.arange(1, count + 1) / count)])
+    joined = [
+        [[*first, *then] for first, then in zip(*parts, strict=True)]
+        for parts in ((found["early"], found["values"]), (begun, exact))
+    ]
+    return field_errors(*joined, times)
+
+
+def measured(name: str, rounds: int, exact: Any, begun: Any) -> list[dict[str, Any]]:
     """All settings of all systems, round by round; the median of the seconds."""
     plan: list[tuple[str, Settings]] = [("safenet", (tol,)) for tol in ROUGHER.get(name, TOLERANCES)]
     plan += [(system, one) for system, settings in RUNS[name].items() for one in settings]
@@ -209,7 +258,7 @@ def measured(name: str, rounds: int, exact: Any) -> list[dict[str, Any]]:
                 )
                 row["error"] = error(name, found["values"], exact)
                 if system == "safenet":
-                    row["errors"] = field_errors(found["values"], exact)
+                    row["errors"] = over_time(name, found, exact, begun)
             shown = [row.get(key) for key in ("error", "seconds", "cpu", "errors", "estimate", "failed")]
             print(name, system, settings, *shown, flush=True)
     return list(rows.values())
@@ -254,8 +303,9 @@ def main() -> None:
     for name in PROBLEMS:
         if given.only in name:
             exact = stored.get(name, {}).get("truth") or truth(name)
-            rows = measured(name, given.rounds, exact)
-            stored[name] = {"truth": exact, "rows": rows, "ratios": ratios(rows)}
+            begun = stored.get(name, {}).get("early") or early_truth(name)
+            rows = measured(name, given.rounds, exact, begun)
+            stored[name] = {"truth": exact, "early": begun, "rows": rows, "ratios": ratios(rows)}
             print(name, stored[name]["ratios"])
             if given.out:
                 given.out.write_text(json.dumps(stored, indent=1) + "\n")

@@ -9,7 +9,9 @@ import numpy as np
 STEADY = ("l-shape", "helmholtz", "helmholtz-impedance", "cavity")
 ORDINARY = ("lorenz", "robertson", "robertson-long", "hires")
 MOMENTS = 5  # times at which a run is compared: T/5, 2T/5, …, T
-MANY = 200  # the same of systems without space, much of whose error may be in a short beginning
+MANY = 200  # the same of systems without space
+EARLY = 12  # more times before the first of these, each half of the next: much of an error may be in a short beginning
+EARLIER = 40  # the same of systems without space
 
 
 def toml(
@@ -252,6 +254,12 @@ BOXES: dict[str, tuple[int, float, float]] = {
     "shear-layer": (2, 0.0, 2 * np.pi),
     "allen-cahn-space": (3, 0.0, 1.0),
 }
+
+
+def early(name: str, end: float) -> np.ndarray:
+    """Times before the first moment, crowded at the start."""
+    count, first = (EARLIER, end / MANY) if name in ORDINARY else (EARLY, end / MOMENTS)
+    return first * 2.0 ** np.arange(-count, 0)
 
 
 def places(name: str) -> list[np.ndarray]:

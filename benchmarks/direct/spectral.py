@@ -119,8 +119,9 @@ PLANES: dict[str, tuple[Any, Any, Any, float]] = {
 }
 
 
-def numpy_plane(name: str, n: int, steps: int) -> dict[str, Any]:
+def numpy_plane(name: str, n: int, steps: int, until: float | None = None) -> dict[str, Any]:
     symbols, nonlinear, start, end = PLANES[name]
+    end = until or end
     low = BOXES[name][1]
     x = low + np.arange(n) / n
     k = np.fft.fftfreq(n, 1 / n)[:, None], np.arange(n // 2 + 1)[None, :]
@@ -153,11 +154,11 @@ def numpy_plane(name: str, n: int, steps: int) -> dict[str, Any]:
     return {"values": [[one[f].ravel().tolist() for one in found] for f in range(len(lin))]}
 
 
-def split_steps(name: str, n: int, steps: int) -> dict[str, Any]:
+def split_steps(name: str, n: int, steps: int, until: float = 5.0) -> dict[str, Any]:
     """Schrödinger's cubic equation by Yoshida's splitting of order 4."""
     x, k = -30 + 60 * np.arange(n) / n, 2 * np.pi / 60 * np.fft.fftfreq(n, 1 / n)
     u = (np.exp(1j * x) / np.cosh(x + 5) + np.exp(-1j * x) / np.cosh(x - 5)).astype(complex)
-    h, third, found = 5 / steps, 2 ** (1 / 3), []
+    h, third, found = until / steps, 2 ** (1 / 3), []
     shares = 1 / (2 - third), -third / (2 - third), 1 / (2 - third)
     turns = [np.exp(-0.5j * k**2 * share * h) for share in shares]
     for step in range(1, steps + 1):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .problems import MANY, MOMENTS, ORDINARY, PROBLEMS, STEADY, compared, places
+from .problems import MANY, MOMENTS, ORDINARY, PROBLEMS, STEADY, compared, early, places
 
 Settings = tuple[Any, ...]
 
@@ -25,21 +25,24 @@ def ours(name: str, tol: float) -> dict[str, Any]:
     space = problem.axes if name in STEADY else problem.axes[:-1]
     at = {axis.name: ticks for axis, ticks in zip(space, places(name), strict=True)}
     if name in STEADY:
-        found = [sol(**at)]
+        found, begun = [sol(**at)], 0
     else:
-        axis = problem.axes[-1]
-        count = MANY if name in ORDINARY else MOMENTS
-        moments = np.array([*(axis.lo + axis.length * k / count for k in range(1, count)), axis.hi])
-        spread = {name: np.tile(ticks, count) for name, ticks in at.items()}
+        axis, count = problem.axes[-1], MANY if name in ORDINARY else MOMENTS
+        regular = [*(axis.lo + axis.length * k / count for k in range(1, count)), axis.hi]
+        moments = np.array([*(axis.lo + early(name, axis.length)), *regular])
+        begun = len(moments) - count
+        spread = {name: np.tile(ticks, len(moments)) for name, ticks in at.items()}
         every = sol(**spread, t=np.repeat(moments, len(places(name)[0]) if at else 1))
         fields = every if isinstance(every, dict) else {problem.unknowns[0]: every}
-        rows = {each: np.reshape(values, (count, -1)) for each, values in fields.items()}
-        found = [{each: values[k] for each, values in rows.items()} for k in range(count)]
+        rows = {each: np.reshape(values, (len(moments), -1)) for each, values in fields.items()}
+        found = [{each: values[k] for each, values in rows.items()} for k in range(len(moments))]
     whole = [one if isinstance(one, dict) else {problem.unknowns[0]: one} for one in found]
     estimate, names = sol.result.estimate, compared(name)
     own = estimate if isinstance(estimate, dict) else {names[0]: estimate}
+    every = [[np.atleast_1d(one[each]).tolist() for one in whole] for each in names]
     return {
-        "values": [[np.atleast_1d(one[each]).tolist() for one in whole] for each in names],
+        "values": [line[begun:] for line in every],
+        "early": [line[:begun] for line in every],
         "estimate": [own.get(each) for each in names],
         "outcome": str(sol.result.outcome),
     }
@@ -79,7 +82,10 @@ def scipy_ivp(name: str, method: str, rtol: float, atol: float) -> dict[str, Any
     }[name]
     sol = solve_ivp(rates, (0, end), start, method=method, rtol=rtol, atol=atol, dense_output=True)
     moments = end * np.arange(1, MANY + 1) / MANY
-    return {"values": [[[value] for value in line] for line in sol.sol(moments).tolist()]}
+    return {
+        key: [[[value] for value in line] for line in sol.sol(times).tolist()]
+        for key, times in {"values": moments, "early": early(name, end)}.items()
+    }
 
 
 # ---- NumPy: Cox and Matthews' ETDRK4 as Kassam and Trefethen wrote it, for one unknown on a line
@@ -111,8 +117,9 @@ LINES: dict[
 LINES["kuramoto-sivashinsky-long"] = (*LINES["kuramoto-sivashinsky"][:-1], 200.0)
 
 
-def numpy_etdrk4(name: str, n: int, steps: int) -> dict[str, Any]:
+def numpy_etdrk4(name: str, n: int, steps: int, until: float | None = None) -> dict[str, Any]:
     low, length, symbol, start, kind, end = LINES[name]
+    end = until or end
     x, k = low + length * np.arange(n) / n, 2 * np.pi / length * np.arange(n // 2 + 1)
     kept, ik = np.arange(n // 2 + 1) <= n // 3, 1j * k
 

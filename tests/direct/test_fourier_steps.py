@@ -251,3 +251,12 @@ def test_the_tail_is_of_each_unknown_by_itself():
     u, v, both = march.repeat(march.explore(), 1.25).tail
     assert u < 1e-6 * v
     assert both == v
+
+
+def test_a_mode_that_settles_within_a_usual_step_is_followed():
+    """u = e^{−t} cos x + (1 − e^{−λt})/λ sin 20x, λ = 400: the second part is there after 1/400 of the time."""
+    problem = boxed(["u"], ["u_t = u_xx + sin(20*x)"], ["u(x, 0) = cos(x)"], {"x": ("0", "2*pi")}, 1)
+    sol = sn.solve(problem, sn.Fourier(tolerance=1e-6), monitor=sn.Monitor())
+    t, x = (one.ravel() for one in np.meshgrid(np.geomspace(1e-6, 1, 200), np.linspace(0, 6, 31)))
+    exact = np.exp(-t) * np.cos(x) + (1 - np.exp(-400 * t)) / 400 * np.sin(20 * x)
+    assert np.abs(sol(x=x, t=t) - exact).max() < 1e-5

@@ -6,6 +6,7 @@ import pytest
 
 import safenet as sn
 from safenet.direct.steps.integrate import Integrate, System
+from safenet.direct.steps.richardson import Tightening
 from safenet.fields.saved import field_skeleton
 from safenet.problem.toml import loads
 from safenet.run.budget import Budget
@@ -158,3 +159,13 @@ def test_derivatives_along_a_solution_are_those_of_the_solution():
     third = -(u**2) - 2 * at * u * slope
     fourth = -4 * u * slope - 2 * at * (slope**2 + u * second)
     np.testing.assert_allclose(found[0, 0], [u, slope, second, third, fourth], rtol=1e-14)
+
+
+def test_the_error_of_the_last_run_follows_the_law_of_uneven_tolerances():
+    """e = C r^0.7: two differences give the power, and it holds for any third tolerance."""
+    tightening, exact = Tightening(), np.array([[1.0, 2.0], [2.0, -1.0]])
+    wrong = np.array([[0.3, -0.1], [0.1, 0.2]])
+    for rtol in (1e-6, 1e-9, 1e-13):
+        error = tightening.after(rtol, exact + 100 * rtol**0.7 * wrong)
+    true = 100 * 1e-13**0.7 * np.linalg.norm(wrong) / np.linalg.norm(exact)
+    assert error[-1] == pytest.approx(true, rel=0.1)

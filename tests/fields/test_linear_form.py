@@ -57,6 +57,20 @@ def test_calling_it_is_the_derivative_of_order_zero():
     np.testing.assert_allclose(called, network.jets(points, [(0, 0, 0)])[(0, 0, 0)], rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("fixed", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("first", ["periodic", "sine"])
+def test_points_on_a_face_are_as_any_other(first, fixed):
+    """Axes along which all points agree are contracted before the others; a period by its coefficients' derivatives."""
+    axes = (AxisBasis(first, 3, 0.0, 2.0), *BASES[0][1:])
+    network, orders = form((axes, axes)), [(0, 0, 0), (1, 0, 0), (2, 1, 0), (0, 2, 1), (1, 1, 1)]
+    points = np.random.default_rng(2).random((7, 3))
+    points[:, fixed] = points[0, fixed]
+    found = network.jets(points, orders)
+    for order in orders:
+        expected = [written_out(network, point, order) for point in points]
+        np.testing.assert_allclose(found[order], expected, rtol=1e-11, atol=1e-11)
+
+
 def test_blocks_of_points_do_not_show():
     bases = ((AxisBasis("sine", 2, 0.0, 1.0), AxisBasis("chebyshev", 2, 0.0, 1.0)),)
     network, points = form(bases), np.random.default_rng(1).random((4096 + 3, 2))

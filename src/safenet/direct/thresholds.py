@@ -127,6 +127,7 @@ MISSED, MISSED_MORE = (
 FOURIER_TAIL = 0.1  # of the tolerance: the highest quarter of the modes kept may have this share
 FOURIER_MORE, FOURIER_WIDER = 1.5, 1.25  # times as many modes: for the initial values, and on the way
 FIRST_LEVEL_OF_STEPS, LAST_LEVEL_OF_STEPS = 4, 30  # steps T/2^j: never longer, and never shorter
+SETTLING = 2.0  # first steps while a mode that settles decays by e
 FOURIER_LOOSE = (
     8.0  # times the tolerance: the error of a step of the first run, which the second divides by 64
 )

@@ -99,9 +99,12 @@ class AxisBasis:
         cosine, sine = waves.real, waves.imag
         turned = (cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine)
         omega = 2 * math.pi / self.length * self.frequencies
-        return {
-            n: np.concatenate([turned[n % 4][0], turned[n % 4][1][:, 1:]], axis=1) * omega**n for n in orders
-        }
+        found = {n: np.empty((len(x), self.size)) for n in orders}
+        for n, table in found.items():
+            table[:, : self.modes + 1], table[:, self.modes + 1 :] = turned[n % 4][0], turned[n % 4][1][:, 1:]
+            if n:
+                table *= omega**n
+        return found
 
     @property
     def closed(self) -> bool:
@@ -120,16 +123,18 @@ class AxisBasis:
 
     def _derivatives(self, x: Any, highest: int, xp: ModuleType = np) -> list[Any]:
         """T_{k+1}^(m) = 2z T_k^(m) + 2m T_k^(m−1) − T_{k−1}^(m), m ≤ highest, with dz/dx = 2/length."""
-        z = (2.0 * x - (self.lower + self.upper)) / self.length
-        lower_order, found = None, []
+        z = xp.asarray((2.0 * x - (self.lower + self.upper)) / self.length)
+        twice, found, lower_order = 2.0 * z, [], None
         for m in range(highest + 1):
             rows = [xp.ones_like(z) if m == 0 else xp.zeros_like(z)]
             if self.modes >= 1:
                 rows.append(z if m == 0 else (xp.ones_like(z) if m == 1 else xp.zeros_like(z)))
+            below: Any = None if lower_order is None else 2.0 * m * xp.stack(lower_order)
             for k in range(1, self.modes):
-                following = 2.0 * z * rows[k] - rows[k - 1]
-                if lower_order is not None:
-                    following = following + 2.0 * m * lower_order[k]
+                following = twice * rows[k]
+                following -= rows[k - 1]  # in place where arrays can: a table has hundreds of such lines
+                if below is not None:
+                    following += below[k]
                 rows.append(following)
             lower_order = rows
             kept = rows if len(self.cosines) == len(rows) else [rows[k] for k in self.cosines]

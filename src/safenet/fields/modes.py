@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,48 +73,81 @@ class Waves(Tree):
         ]
         return jnp.stack([jnp.sum(mode.real) for mode in modes])
 
-    def at(self, points: np.ndarray) -> np.ndarray:
-        """(points, fields), in blocks whose tables fit in memory."""
-        size = max(1, BLOCK // max(1, len(self.exponents)))
-        values, distinct = np.empty((len(points), len(self.factors))), self._distinct()
-        for start in range(0, len(points), size):
-            block = slice(start, start + size)
-            for f in range(len(self.factors)):
-                travelling, standing = self._tables(points[block], f, distinct)
-                values[block, f] = np.einsum("pm,pm->p", travelling.real, standing)
+    def at(self, points: np.ndarray, coefficients: Sequence[np.ndarray]) -> np.ndarray:
+        """(sets of coefficients, points, fields), in blocks whose tables fit in memory."""
+        size, ticked = max(1, BLOCK // max(1, len(self.exponents))), [_ticks(line) for line in points.T]
+        values, distinct = np.empty((len(coefficients), len(points), len(self.factors))), self._distinct()
+        every = np.stack(coefficients, axis=-1)
+        for f in range(len(self.factors)):
+            factors, c = self._factors(ticked, f, distinct), _plain(every[:, f])
+            for start in range(0, len(points), size):
+                block = slice(start, start + size)
+                products, z = self._products(factors, block)
+                found = products @ c[:, 0]
+                for j in range(1, c.shape[1]):
+                    products = products * z / j
+                    found = found + products @ c[:, j]
+                values[:, block, f] = found.real.T
         return values
 
     def table(self, points: np.ndarray, field: int) -> np.ndarray:
         """Every mode's complex value of one field, (points, modes)."""
-        travelling, standing = self._tables(points, field, self._distinct())
-        return np.asarray(travelling * standing, dtype=complex)
+        factors = self._factors([_ticks(line) for line in points.T], field, self._distinct())
+        products, z = self._products(factors, slice(None))
+        return np.asarray(products * polynomial(np.asarray(self.coefficients)[:, field], z), dtype=complex)
 
     def _distinct(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         exponents, anchors = np.asarray(self.exponents), np.asarray(self.anchors)
         return [_distinct(*pair) for pair in zip(exponents.T, anchors.T, strict=True)]
 
-    def _tables(
-        self, points: np.ndarray, field: int, distinct: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The products of the exponentials with the coefficients, and of sines and cosines, which are real."""
-        anchors = np.asarray(self.anchors)
-        travelling, standing = np.ones(()), np.ones((len(points), len(anchors)))
-        for i, factor in enumerate(self.factors[field]):
-            # On faces and grids coordinates repeat: a sine for each tick, not for each point.
-            ticks, which = np.unique(points[:, i], return_inverse=True)
-            repeated = len(ticks) < len(points)
-            z = (ticks if repeated else points[:, i])[:, None]
-            kappa, anchor, own = distinct[i]
-            value = wave_factor(factor, _plain(kappa) if factor == "exp" else kappa, z - anchor, np)
-            value = np.take(value, own, axis=1)
-            if i == self.along:
-                value = value * polynomial(_plain(np.asarray(self.coefficients)[:, field]), z - anchors[:, i])
-            value = value[which] if repeated else value
-            if factor == "exp":
-                travelling = travelling * value
-            else:
-                standing *= value
-        return travelling, standing
+    def _factors(
+        self,
+        ticked: list[tuple[np.ndarray, np.ndarray | None]],
+        field: int,
+        distinct: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    ) -> list[_Factor]:
+        """g(κz) of every axis, at its ticks and for its different κ: the products of few are many."""
+        found = []
+        for factor, (ticks, which), (kappa, anchor, own) in zip(
+            self.factors[field], ticked, distinct, strict=True
+        ):
+            wave = _plain(kappa) if factor == "exp" else kappa
+            value = wave_factor(factor, wave, ticks[:, None] - anchor, np)
+            found.append(_Factor(value, ticks, which, own))
+        return found
+
+    def _products(self, factors: list[_Factor], block: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Π_i g_i(κ_i z_i) of every mode at the points of a block, and the z of its powers."""
+        # Real factors first: one that is complex makes the product complex, which costs twice.
+        tables = sorted((factor.at(block) for factor in factors), key=np.iscomplexobj)
+        along = factors[self.along]
+        z = along.coordinates(block)[:, None] - np.asarray(self.anchors)[:, self.along]
+        return reduce(np.multiply, tables), z
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """g(κz) along an axis, (ticks, different κ), with the tick of each point and the κ of each mode."""
+
+    values: np.ndarray
+    ticks: np.ndarray
+    which: np.ndarray | None  # None where every point has a tick of its own
+    own: np.ndarray
+
+    def at(self, block: slice) -> np.ndarray:
+        return np.take(self.values[self._rows(block)], self.own, axis=1)
+
+    def coordinates(self, block: slice) -> np.ndarray:
+        return np.asarray(self.ticks[self._rows(block)])
+
+    def _rows(self, block: slice) -> Any:
+        return block if self.which is None else self.which[block]
+
+
+def _ticks(x: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """The different coordinates, and which of them each point has: on faces and grids they repeat."""
+    ticks, which = np.unique(x, return_inverse=True)
+    return (ticks, which) if len(ticks) < len(x) else (x, None)
 
 
 def _plain(numbers: np.ndarray) -> np.ndarray:
@@ -141,7 +176,18 @@ class ModalForm(Tree):
 
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
         points = np.asarray(points, dtype=float)
-        return {order: sum(part.derivative(order).at(points) for part in self.parts) for order in orders}
+        found = {order: np.zeros((len(points), len(self.parts[0].factors))) for order in orders}
+        for part in self.parts:
+            # Derivatives that turn no sine into a cosine, as all even ones, differ in their coefficients only.
+            alike: dict[Factors, list[tuple[Orders, Waves]]] = {}
+            for order in orders:
+                one = part.derivative(order)
+                alike.setdefault(one.factors, []).append((order, one))
+            for group in alike.values():
+                values = group[0][1].at(points, [np.asarray(one.coefficients) for _, one in group])
+                for (order, _), own in zip(group, values, strict=True):
+                    found[order] += own
+        return found
 
     def spec(self) -> dict[str, Any]:
         parts = [

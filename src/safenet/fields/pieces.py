@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from ..problem import Problem
 from ..trees import Tree, static
 from .basis import AxisBasis
 from .field import Orders, volume
-from .series import BLOCK, SCATTERED, Bases, contract
+from .series import BLOCK, SCATTERED, Bases, asked, contract, contractions
+
+NUMBERS, LEAST = 2**17, 64  # numbers in the table of a block of points, and points in a block
 
 
 class TimePieces(Tree):
@@ -60,8 +63,13 @@ class TimePieces(Tree):
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
         points, breaks = np.asarray(points, dtype=float), np.asarray(self.breaks)
         found = {order: np.empty((len(points), len(self.space))) for order in orders}
-        for start in range(0, len(points), BLOCK):
-            block = points[start : start + BLOCK]
+        # By time: a block meets few pieces, and its tables stay in the cache.
+        sorted_ = np.argsort(points[:, -1], kind="stable")
+        widest = max((basis.size for bases in self.space for basis in bases), default=1)
+        size = min(BLOCK, max(LEAST, NUMBERS // widest))
+        for start in range(0, len(points), size):
+            here = sorted_[start : start + size]
+            block = points[here]
             which = np.searchsorted(breaks[1:-1], block[:, -1], side="right")
             length = breaks[which + 1] - breaks[which]
             z = (2 * block[:, -1] - breaks[which] - breaks[which + 1]) / length
@@ -70,15 +78,13 @@ class TimePieces(Tree):
             }
             unknown = block[:, -1] > breaks[-1]
             tables = {
-                (i, basis): basis.tables(
-                    block[:, i], {0 if i == 0 and basis.closed else order[i] for order in orders}
-                )
+                (i, basis): basis.tables(block[:, i], asked(basis, i, orders))
                 for i, basis in {pair for bases in self.space for pair in enumerate(bases)}
             }
             for f in range(len(self.space)):
                 for order, values in self._field(f, which, orders, times, tables).items():
                     values[unknown] = np.nan
-                    found[order][start : start + BLOCK, f] = values
+                    found[order][here, f] = values
         return found
 
     def _field(
@@ -89,30 +95,16 @@ class TimePieces(Tree):
         times: dict[int, np.ndarray],
         of: dict[tuple[int, AxisBasis], dict[int, np.ndarray]],
     ) -> dict[Orders, np.ndarray]:
-        """One field at points in the pieces `which`; what derivatives share is contracted once."""
+        """One field at points in the pieces `which`, in order; what derivatives share is contracted once."""
         own, bases = np.asarray(self.coefficients[f]), self.space[f]
         if not bases:
             return {order: np.einsum("pk,pk->p", own[which], times[order[-1]]) for order in orders}
         found = {order: np.empty(len(which)) for order in orders}
-        tables = {(i, k): table for i, basis in enumerate(bases) for k, table in of[i, basis].items()}
-        for piece in np.unique(which):
-            here = np.flatnonzero(which == piece)
-            if bases[0].closed:
-                # One large table, of the values, and derivatives of the coefficients, which are fewer.
-                table = tables[0, 0][here]
-                first = {
-                    k: np.tensordot(table, bases[0].differentiated(own[piece], k), axes=1)
-                    for k in {order[0] for order in orders}
-                }
-            else:
-                first = {
-                    k: np.tensordot(one[here], own[piece], axes=1) for (i, k), one in tables.items() if i == 0
-                }
-            for order in orders:
-                value = first[order[0]]
-                for i in range(1, len(bases)):
-                    value = np.einsum("pk,pk...->p...", tables[i, order[i]][here], value)
-                found[order][here] = np.einsum("pk,pk->p", times[order[-1]][here], value)
+        tables = [*(of[i, basis] for i, basis in enumerate(bases)), times]
+        for low, high in pairwise((0, *(np.flatnonzero(np.diff(which)) + 1).tolist(), len(which))):
+            here = [{k: table[low:high] for k, table in one.items()} for one in tables]
+            for order, values in contractions(own[which[low]], bases[0], here, orders).items():
+                found[order][low:high] = values
         return found
 
     def jump_integrals(

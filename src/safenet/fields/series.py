@@ -6,7 +6,7 @@ Linear in its coefficients, so a linear equation is one least-squares solve. `Pi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -49,15 +49,10 @@ class LinearForm(Tree):
         for start in range(0, len(points), BLOCK):
             block = points[start : start + BLOCK]
             for index, (coefficient, bases) in enumerate(zip(self.coefficients, self.bases, strict=True)):
-                tables = [
-                    basis.tables(block[:, i], {order[i] for order in orders}) for i, basis in enumerate(bases)
-                ]
-                first = {
-                    k: np.tensordot(table, np.asarray(coefficient), axes=1) for k, table in tables[0].items()
-                }
-                for order in orders:
-                    behind = [table[k] for table, k in zip(tables[1:], order[1:], strict=True)]
-                    found[order][start : start + BLOCK, index] = contracted(first[order[0]], behind)
+                tables = [basis.tables(block[:, i], asked(basis, i, orders)) for i, basis in enumerate(bases)]
+                every = contractions(np.asarray(coefficient), bases[0], tables, orders)
+                for order, values in every.items():
+                    found[order][start : start + BLOCK, index] = values
         return found
 
     def tails(self) -> list[float]:
@@ -74,16 +69,52 @@ class LinearForm(Tree):
         return sum(int(np.size(coefficient)) for coefficient in self.coefficients)
 
 
+def asked(basis: AxisBasis, axis: int, orders: Sequence[Orders]) -> set[int]:
+    """The derivatives of an axis whose tables `contractions` wants."""
+    return {0 if axis == 0 and basis.closed else order[axis] for order in orders}
+
+
 def contract(coefficient: np.ndarray, tables: Sequence[np.ndarray]) -> np.ndarray:
     """Σ_k a_k Π_i T_i[p, k_i] for every point p."""
-    return contracted(np.tensordot(tables[0], coefficient, axes=1), tables[1:])
-
-
-def contracted(value: np.ndarray, tables: Sequence[np.ndarray]) -> np.ndarray:
-    """The same from the first axis on: value has the points, and the coefficients of the other axes."""
-    for table in tables:
+    value = np.tensordot(tables[0], coefficient, axes=1)
+    for table in tables[1:]:
         value = np.einsum("pk,pk...->p...", table, value)
     return value
+
+
+def contractions(
+    coefficient: np.ndarray,
+    first: AxisBasis,
+    tables: Sequence[Mapping[int, np.ndarray]],
+    orders: Sequence[Orders],
+) -> dict[Orders, np.ndarray]:
+    """{α: Σ_k a_k Π_i ∂^{α_i} φ_{k_i}} at every point; what derivatives share is contracted once.
+
+    Axes along which all points agree come first, without the points. Of a first axis whose derivatives are sums of the
+    same functions there is one large table, of the values, and derivatives of the coefficients, which are fewer.
+    """
+    agreed = [next(iter(one.values())).strides[0] == 0 for one in tables]
+    axes = sorted(range(len(tables)), key=lambda i: not agreed[i])
+    known: dict[tuple[int, ...], np.ndarray] = {(): coefficient}
+
+    def after(order: Orders, count: int) -> np.ndarray:
+        key = tuple(order[i] for i in axes[:count])
+        if key not in known:
+            value, axis = after(order, count - 1), axes[count - 1]
+            order_here = order[axis]
+            if axis == 0 and first.closed:
+                value, order_here = first.differentiated(value, order_here), 0
+            table, pending = tables[axis][order_here], sorted(axes[count - 1 :])
+            if agreed[axis]:
+                value = np.tensordot(table[0], value, axes=(0, pending.index(axis)))
+            elif count - 1 == sum(agreed):
+                value = np.tensordot(table, value, axes=1)
+            else:
+                value = np.einsum("pk,pk...->p...", table, value)
+            known[key] = value
+        return known[key]
+
+    return {order: after(order, len(axes)) for order in orders}
 
 
 class Piecewise(Tree):

@@ -34,7 +34,7 @@ def compiled(
     tables: dict[str, Any] = {}
     results = [_written(expression, known, lines, tables) for expression in expressions]
     arguments = ", ".join(f"x{i}" for i in range(len(symbols)))
-    body = [f"def function({arguments}):", *lines, f"    return ({', '.join(results)},)"]
+    body = [f"def function({arguments}):", *lines, f"    return ({''.join(f'{one}, ' for one in results)})"]
     names: dict[str, Any] = {"f": SCALARS if scalar else _arrays(xp), "nan": math.nan, "__builtins__": {}}
     names |= {name: _looked_up(node, scalar, xp) for name, node in tables.items()}
     exec("\n".join(body), names)

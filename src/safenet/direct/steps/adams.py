@@ -56,7 +56,8 @@ class Adams:
 
     def weights(self, h: float) -> tuple[Any, list[Any], list[Any]]:
         """e^{hL}, and what multiplies the values of N in the predictor and in the corrector."""
-        key = (h, *(round((t - self.times[-1]) / h, 6) for t in self.times))
+        last = self.times[-1]
+        key = (h, *[round((t - last) / h, 6) for t in self.times])
         if key not in self._weights:
             if len(self._weights) >= KEPT:
                 self._weights.pop(next(iter(self._weights)))

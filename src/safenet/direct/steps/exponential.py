@@ -25,7 +25,7 @@ from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
 from .fluxes import Fluxes
 from .phi import phi, phi_matrices
-from .waves import Waves
+from .waves import UNCHANGED, Waves
 
 RANK = 1e-10  # relative singular values of a constraint below this are zero: the mean of a pressure
 
@@ -45,7 +45,10 @@ class Evolution:
         self._eliminate()
         axes = [axis.symbol for axis in problem.axes]
         fluxes = Fluxes(self.system)
-        self._terms = [(waves.power(one.orders), one.rows) for one in fluxes.terms]
+        self._terms = [
+            [(row, xp.asarray(factor * waves.power(one.orders))) for row, factor in one.rows]
+            for one in fluxes.terms
+        ]
         self._constants = [(row, value) for row, value in enumerate(fluxes.constants) if value]
         self._used = [(column, waves.power(orders)) for _, column, orders in fluxes.jets]
         self._rest = compiled(
@@ -99,6 +102,16 @@ class Evolution:
         found = np.linalg.eigvals(self.linear) if self.blocks else np.einsum("...ii->...i", self.linear)
         return np.asarray(found)
 
+    @cached_property
+    def decay_rates(self) -> np.ndarray:
+        """−Re λ, the largest over the eigenvalues of L along each mode."""
+        return np.asarray((-self._eigenvalues.real).max(axis=-1))
+
+    def slope(self, t: float, y: Any) -> np.ndarray:
+        """y_t = L y + N(y)."""
+        linear = _first(self.linear) if self.blocks else self.packed
+        return np.asarray(self.times(linear, y) + self.rest(t, y))
+
     def times(self, matrix: Any, y: Any) -> Any:
         """matrix · y for each mode; a matrix of numbers on the diagonal has one axis less."""
         if matrix.ndim == y.ndim:
@@ -112,7 +125,10 @@ class Evolution:
         xp, whole = self.xp, y
         if self.follow is not None and any(column >= self.count for column, _ in jets):
             whole = xp.concatenate([y, self.times(self.follow, y)])
-        found = [self.waves.backward(power * whole[column], xp) for column, power in jets]
+        found = [
+            self.waves.backward(whole[column] if power is UNCHANGED else power * whole[column], xp)
+            for column, power in jets
+        ]
         return [*self.waves.coordinates, t, *found]
 
     def rest(self, t: Any, y: Any) -> Any:
@@ -121,11 +137,11 @@ class Evolution:
         xp, shape = self.xp, self.waves.shape
         rows: list[Any] = [None] * self.count
         values = self._rest(*self._jets(t, y, self._used)) if self._terms else ()
-        for (power, owners), value in zip(self._terms, values, strict=True):
+        for owners, value in zip(self._terms, values, strict=True):
             whole = value if np.shape(value) == shape else xp.broadcast_to(xp.asarray(value), shape)
             term = self.waves.forward(whole, xp)
             for row, factor in owners:
-                part = (factor * power) * term
+                part = factor * term
                 rows[row] = part if rows[row] is None else rows[row] + part
         for row, number in self._constants:
             first = self._mean * number

@@ -31,7 +31,11 @@ class Fluxes:
     def __init__(self, system: Semilinear) -> None:
         self._jets = {symbol: (column, orders) for symbol, column, orders in system.jets}
         self._plain = {column: symbol for symbol, (column, orders) in self._jets.items() if not sum(orders)}
-        axes = len(system.jets[0][2]) if system.jets else 0
+        every = [orders for *_, orders in system.jets]
+        every += [
+            orders for terms in system.linear.values() for _, orders in terms
+        ]  # N may be a source alone
+        axes = len(every[0]) if every else 0
         self._none = (0,) * axes
         self._along = [along(i, axes) for i in range(axes)]
         self._steady = _steady(system, self._along)

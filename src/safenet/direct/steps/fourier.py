@@ -49,8 +49,9 @@ from ..thresholds import (
 from .adams import VALUES, Adams
 from .exponential import Evolution, beginning, check_pins
 from .recorder import Recorder
+from .settling import first_level
 from .trail import Trail
-from .waves import Waves
+from .waves import Waves, squares
 
 ORDER = 5  # of the error over all steps, at least: the corrector's is 6
 
@@ -226,7 +227,8 @@ class _March:
         y, unit, place = evolution.start(), 2**LAST_LEVEL_OF_STEPS, 0
         trail, recorder = Trail([], waves, t=self.axis.lo), self.recorder
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
-        level, sizes = FIRST_LEVEL_OF_STEPS, np.zeros(len(y))
+        level = first_level(evolution, y, self.axis, self.solver.tolerance)
+        sizes = np.zeros(len(y))
         calm, patience = (
             0,
             VALUES,
@@ -391,6 +393,6 @@ def _cost(evolution: Evolution) -> float:
 def _error(y: np.ndarray, difference: np.ndarray, sizes: np.ndarray) -> tuple[float, np.ndarray]:
     """The largest relative error of a step over the parts of y, and the sizes of these so far."""
     space = tuple(range(1, y.ndim))
-    own, apart = (np.sqrt(np.sum(np.abs(one) ** 2, axis=space)) for one in (y, difference))
+    own, apart = (np.sqrt(np.sum(squares(one), axis=space)) for one in (y, difference))
     sizes = np.maximum(own, 0.99 * sizes)
     return float(np.max(apart / np.maximum(sizes, 1e-3 * max(float(sizes.max()), 1e-300)))), sizes

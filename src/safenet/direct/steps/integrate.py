@@ -41,6 +41,7 @@ from ..thresholds import (
     LSODA_DEGREE,
     MISSED,
     MISSED_MORE,
+    NO_DIGIT,
     SHORTER_STEPS,
     STIFF_AHEAD,
     STIFF_CHECK,
@@ -118,7 +119,7 @@ class Integrate:
             if stiff and len(tightening.differences):
                 # Steps of an order of 5 and less: a digit at a time, and none that was not asked for.
                 tolerances = [rtol / 10] if error.max() > self.tolerance and rtol > STIFF_TIGHTEST else []
-            elif not tolerances and error.max() > self.tolerance and rtol > tightest:
+            elif self._short(float(error.max()), rtol, tolerances) and rtol > tightest:
                 # A tenth of what the error asks for, as it is in proportion.
                 tolerances = [max(tightest, 0.1 * rtol * self.tolerance / float(error.max()))]
             state = Direct(
@@ -131,6 +132,12 @@ class Integrate:
             )
             monitor.level(found.parameters, float(error[-1]))
             yield state
+
+    def _short(self, error: float, rtol: float, planned: list[float]) -> bool:
+        """Whether no run that is planned comes below the tolerance, as far as two runs with digits tell."""
+        if not planned:
+            return error > self.tolerance
+        return len(planned) == 1 and error < NO_DIGIT and error * planned[0] > self.tolerance * rtol
 
     def _ended(self, problem: Problem, system: System, track: Track, state: Direct) -> Direct:
         """A run that did not come to the end: out of time, out of steps, or at the end of the solution itself."""

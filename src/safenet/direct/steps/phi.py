@@ -16,15 +16,17 @@ def phi(z: np.ndarray, count: int = 4) -> np.ndarray:
     z = np.asarray(z, dtype=complex)
     small = np.abs(z) < SERIES_BELOW
     near, far = np.where(small, z, 0), np.where(small, 1.0, z)
-    found = np.empty((count, *z.shape), complex)
-    found[0] = np.exp(z)
-    recurrence = np.exp(far)
+    # Near zero the power series of the last, and from there φ_j = z φ_{j+1} + 1/j!, which adds what is alike in size.
+    series = np.zeros_like(z)
+    for n in reversed(range(TERMS)):
+        series = series * near + 1 / math.factorial(n + count - 1)
+    found, recurrence = np.empty((count, *z.shape), complex), [np.exp(z)]
     for j in range(1, count):
-        recurrence = (recurrence - 1 / math.factorial(j - 1)) / far
-        series = np.zeros_like(z)
-        for n in reversed(range(TERMS)):
-            series = series * near + 1 / math.factorial(n + j)
-        found[j] = np.where(small, series, recurrence)
+        recurrence.append((recurrence[-1] - 1 / math.factorial(j - 1)) / far)
+    for j in reversed(range(1, count)):
+        found[j] = np.where(small, series, recurrence[j])
+        series = series * near + 1 / math.factorial(j - 1)
+    found[0] = recurrence[0]
     return found
 
 

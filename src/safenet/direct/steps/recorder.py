@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...fields.pieces import TimePieces
-from .waves import Waves
+from .waves import Waves, squares
 
 DEGREE = 8
 LEAST, MOST = 10, 80  # steps in a piece
@@ -91,7 +91,7 @@ class Recorder:
 
 def _energy(states: np.ndarray) -> np.ndarray:
     """Σ |û|² of each state and field."""
-    return np.asarray(np.sum(np.abs(states) ** 2, axis=tuple(range(2, states.ndim))))
+    return np.asarray(np.sum(squares(states), axis=tuple(range(2, states.ndim))))
 
 
 def _fitting(z: np.ndarray) -> np.ndarray:

@@ -1,11 +1,12 @@
-"""e ≈ d₂²/d₁: the error of the last of several runs, each tighter than the one before, from how they differ.
+"""e ≈ d₂ (r₃/r₂)^p, d₂/d₁ = (r₂/r₁)^p: the error of the last of several runs, each tighter than the one before.
 
-d₁ and d₂ are the differences between runs that follow each other. The difference is the error of the looser one; that
-of the last, which nothing tighter tells, is smaller by the factor by which the differences fell.
+d₁ and d₂ are the differences between runs with tolerances r₁, r₂, r₃. The difference is the error of the looser one;
+that of the last, which nothing tighter tells, is smaller as the differences fell.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,20 +21,23 @@ EPS = float(np.finfo(float).eps)
 class Tightening:
     """The values of the runs so far at some points, (points, fields), and what they say about the last."""
 
-    rtol: float = 0.0
+    rtols: list[float] = field(default_factory=list)
     values: np.ndarray | None = None
     differences: list[np.ndarray] = field(default_factory=list)
 
     def after(self, rtol: float, values: np.ndarray) -> np.ndarray:
         """The relative error of the run with these values, of each field and of all; nan for the first."""
-        before, loose, self.rtol, self.values = self.values, self.rtol, rtol, values
+        before, self.values = self.values, values
+        self.rtols.append(rtol)
         if before is None:
             return np.full(values.shape[1] + 1, np.nan)
+        loose = self.rtols[-2]
         found = np.maximum(relative(values - before, values), EPS)
         self.differences.append(found)
         fall = np.full_like(found, (rtol / loose) ** GAIN)
         if len(self.differences) > 1:
-            fall = np.clip(found / self.differences[-2], rtol / loose, 1.0)
+            power = math.log(rtol / loose) / math.log(loose / self.rtols[-3])
+            fall = np.clip((found / self.differences[-2]) ** power, rtol / loose, 1.0)
         # A looser run without a digit does not tell how good the tighter one is.
         fall = np.where(found > NO_DIGIT, 1.0, fall)
         # Rounding is magnified as the error of the looser run was.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -124,8 +125,13 @@ def _diagonal(line: Line, terms: Terms) -> bool:
 
 
 def along(matrix: np.ndarray, array: np.ndarray, axis: int) -> np.ndarray:
-    """Σ_k matrix[j, k] array[…, k, …]."""
-    return np.moveaxis(np.tensordot(matrix, array, axes=((1,), (axis,))), 0, axis)
+    """Σ_k matrix[j, k] array[…, k, …], without a copy of the array in another order."""
+    axis %= array.ndim
+    before, behind = array.shape[:axis], array.shape[axis + 1 :]
+    if not behind:
+        return np.asarray(array @ matrix.T)
+    stacked = array.reshape(math.prod(before), array.shape[axis], math.prod(behind))
+    return np.asarray(np.matmul(matrix, stacked).reshape(*before, len(matrix), *behind))
 
 
 def each(matrices: Sequence[np.ndarray | None], array: np.ndarray) -> np.ndarray:
