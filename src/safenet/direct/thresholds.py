@@ -131,6 +131,12 @@ FOURIER_LOOSE = (
     8.0  # times the tolerance: the error of a step of the first run, which the second divides by 64
 )
 FOURIER_SAFER = 128.0  # a step twice as long has 64 times the error
+FOURIER_GAPS = (
+    0,
+    8,
+    64,
+    512,
+)  # steps after which twice as many modes are looked at for what the grid does not have
 FOURIER_BEGINNING = 1 / 8  # of the time: where that asks for more modes, the first steps get them, too
 FOURIER_LOOK = 8  # every so many steps stability is looked after
 FOURIER_PATIENCE = 80  # steps without an error too large, at most, before a longer one is tried
