@@ -11,7 +11,7 @@ from benchmarks.trust.chosen import known
 from benchmarks.trust.run import judged
 
 import safenet as sn
-from safenet.measure.branching import branching
+from safenet.measure.orbits.branching import branching
 from safenet.measure.rows.cells import CellRows
 from safenet.problem.facts.balance import imbalance
 from safenet.problem.facts.direction import closed_lines, parting

@@ -31,14 +31,16 @@ from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
 from .added import Corrected, on_a_grid, on_a_region
-from .branching import branching
-from .growth import departed, followed
+from .cut_off import cut_off
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
-from .hidden import hidden
+from .orbits.branching import branching
+from .orbits.growth import departed, followed
+from .orbits.hidden import hidden
 from .relative import TINY, ratio, relative
 from .rows.grid import Start, TensorRows, beginning, continued
 from .rows.grid_conditions import node_counts, tensor_obstacle
 from .shaking import Sum, chained
+from .stepped import stepped_over
 from .thresholds import (
     AMPLE,
     BLIND,
@@ -108,6 +110,8 @@ def estimated(
     is over.
     """
     clock = clock or Budget()
+    if missed := stepped_over(problem, field):
+        return Estimate(np.nan, 1.0, lost=missed)
     if (known := _known(problem, field, residual)) is not None:
         return known
     (monitor or Monitor()).phase("estimating the error")
@@ -121,7 +125,7 @@ def estimated(
     points = points if since is None else points[points[:, -1] >= since]
     own = values(field, points)
     e = values(better, points) - own
-    *each, error = relative(e, own).tolist()
+    *each, error = np.hypot(relative(e, own), cut_off(problem, field, points, own)).tolist()
     counted = None if since is None else (since, problem.axes[-1].hi)
     measured = held_out(problem, field, span=counted)
     # Beside a solution that has grown far beyond its data, what they are missed by counts as it is.

@@ -238,7 +238,7 @@ class _March:
             self._show(t, waves)
             with np.errstate(all="ignore"):
                 after, difference = adams.step(t, y, h)
-            error, sizes = _error(y, difference, sizes)
+            error, sizes = _error(y, after, difference, sizes)
             if not error < allowed:
                 level += _levels(error / allowed)
                 calm, patience = 0, min(2 * patience, FOURIER_PATIENCE)
@@ -388,9 +388,12 @@ def _cost(evolution: Evolution) -> float:
     return float(evolution.evaluations * (evolution.waves.points + OVERHEAD))
 
 
-def _error(y: np.ndarray, difference: np.ndarray, sizes: np.ndarray) -> tuple[float, np.ndarray]:
-    """The largest relative error of a step over the parts of y, and the sizes of these so far."""
+def _error(
+    y: np.ndarray, after: np.ndarray, difference: np.ndarray, sizes: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """The largest relative error of a step over the parts of y, and the sizes of these so far; from zero on, what the
+    step arrives at has a size."""
     space = tuple(range(1, y.ndim))
-    own, apart = (np.sqrt(np.sum(np.abs(one) ** 2, axis=space)) for one in (y, difference))
-    sizes = np.maximum(own, 0.99 * sizes)
+    own, next_, apart = (np.sqrt(np.sum(np.abs(one) ** 2, axis=space)) for one in (y, after, difference))
+    sizes = np.maximum(np.where(own > 0, own, next_), 0.99 * sizes)
     return float(np.max(apart / np.maximum(sizes, 1e-3 * max(float(sizes.max()), 1e-300)))), sizes
