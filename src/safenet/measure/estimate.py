@@ -47,6 +47,8 @@ from .thresholds import (
     DRIFT,
     DWARFED,
     EARLY,
+    FALLS,
+    FINER,
     HARDLY,
     MOVED_BELOW,
     OFF,
@@ -54,7 +56,9 @@ from .thresholds import (
     ROUGH,
     ROUNDING,
     SHAKEN_BELOW,
+    SUSPECT_ON_SHAPES,
     UNIFORM,
+    UNSEEN_ON_SHAPES,
 )
 
 
@@ -297,8 +301,13 @@ def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
     start = np.pad(np.asarray(form.coefficients), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
     shaking = chained(problem, form.cells, degrees, start, clock)
     e, d = (CellForm(part, form.cells, degrees) for part in (shaking.step, shaking.noise))
-    missed = 0.0 if problem.plane is None else shaking.left
-    return Corrected(Sum(form, e), noise=d, seen=shaking.seen, missed=missed)
+    missed, seen = 0.0 if problem.plane is None else shaking.left, shaking.seen
+    if problem.region is not None and UNSEEN_ON_SHAPES < seen < SUSPECT_ON_SHAPES:
+        # An eigenfunction is hardly a polynomial: the more it is one, the less is seen of it.
+        more = [(0, 0), (0, 0), *[(0, FINER)] * len(degrees)]
+        finer = chained(problem, form.cells, [d + FINER for d in degrees], np.pad(start, more), clock)
+        seen = 0.0 if finer.seen < FALLS * seen else seen
+    return Corrected(Sum(form, e), noise=d, seen=seen, missed=missed)
 
 
 def _on_grids(problem: Problem, field: Piecewise) -> bool:

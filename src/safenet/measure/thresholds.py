@@ -41,6 +41,7 @@ UNSEEN_ON_SHAPES = (
     3e-7  # the same of functions of norm one: less is lost behind the RIDGE, which is its square
 )
 SUSPECT = 1e-8  # in the plane, where eigenfunctions are hardly polynomials: less is looked at once more
+SUSPECT_ON_SHAPES = 1e-3  # the same on shapes, whose cells are few
 HARDLY = 1e-5  # and less than this is hardly seen: where a condition is missing, or much grows within a slab
 BARELY = 3e-3  # the same of a slab: what begins there is too little of what it becomes
 TRIED_SIZES = 1.0, 4.0, 12.0  # of a solution: from these another is looked for
