@@ -161,6 +161,7 @@ ELEMENTS_FALL = (
     1e-3,
     0.1,
 )  # a level never counts as more than so much better; the second where corners are cut
+ELEMENTS_SLACK = 3.0  # times what one try made of rounding
 ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
 ELEMENTS_TORN = 1e-3  # error at which elements of a table of constants stop: singular at each of its corners
 ELEMENTS_FREE = 1000  # unknowns: another level costs a hundredth of a second, and its digits are taken

@@ -32,6 +32,7 @@ from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
 from .added import Corrected, on_a_grid, on_a_region
 from .cut_off import cut_off
+from .ends import with_layers
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
 from .orbits.branching import branching
 from .orbits.growth import departed, followed
@@ -302,6 +303,11 @@ def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
     shaking = chained(problem, form.cells, degrees, start, clock)
     e, d = (CellForm(part, form.cells, degrees) for part in (shaking.step, shaking.noise))
     missed, seen = 0.0 if problem.plane is None else shaking.left, shaking.seen
+    if graded := with_layers(problem, form):
+        # Cells that fit this solution may have no room for the layers of another.
+        other = chained(problem, graded.cells, graded.degrees, np.asarray(graded.coefficients), clock)
+        if other.seen < FALLS * seen:
+            seen, d = other.seen, CellForm(other.noise, graded.cells, graded.degrees)
     if problem.region is not None and UNSEEN_ON_SHAPES < seen < SUSPECT_ON_SHAPES:
         # An eigenfunction is hardly a polynomial: the more it is one, the less is seen of it.
         more = [(0, 0), (0, 0), *[(0, FINER)] * len(degrees)]
