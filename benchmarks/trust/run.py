@@ -38,7 +38,7 @@ from safenet.run.result import Outcome, pooled
 
 from .. import workers
 from . import problems, undecided
-from .chosen import boundary, evolution, hostile, known, ordinary, plane, shaped, tempting
+from .chosen import boundary, evolution, hostile, known, ordinary, plane, shaped, tempting, unlisted
 from .problems import Trial
 
 TOO_SMALL = 10.0  # times the estimate: an error above is a failure of it
@@ -70,6 +70,7 @@ def chosen() -> list[Trial]:
         *tempting.TRIALS,
         *shaped.TRIALS,
         *known.TRIALS,
+        *unlisted.TRIALS,
     ]
 
 

@@ -66,4 +66,4 @@ def _rest(below: float, high: float) -> float:
         return 0.0
     else:
         q = float(scipy.optimize.brentq(excess, 1.0, STEEPEST))
-    return high / (0.75**-q - 1)
+    return float(high / (0.75**-q - 1))
