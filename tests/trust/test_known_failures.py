@@ -35,7 +35,7 @@ def test_it_is_solved_or_the_reason_is_said(trial) -> None:
 )
 def test_it_is_solved_or_the_reason_is_said_in_a_while(trial) -> None:
     row = judged(trial, seconds=300.0)
-    assert row["outcome"] == "not solved", row
+    assert row["outcome"] in ("not solved", "out of time"), row  # how far it comes is a matter of the machine
 
 
 @pytest.mark.parametrize(
