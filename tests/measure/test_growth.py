@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import safenet as sn
-from safenet.measure.growth import followed
+from safenet.measure.orbits.growth import followed
 
 GROWTH = (
     'unknowns = ["u"]\nequations = ["u_t = {rate}*u"]\nconditions = ["u(0) = 1"]\ndomain = {{ t = [0, 3] }}\n'

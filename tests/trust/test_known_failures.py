@@ -11,7 +11,7 @@ from benchmarks.trust.chosen import known
 from benchmarks.trust.run import judged
 
 import safenet as sn
-from safenet.measure.branching import branching
+from safenet.measure.orbits.branching import branching
 from safenet.measure.rows.cells import CellRows
 from safenet.problem.facts.balance import imbalance
 from safenet.problem.facts.direction import closed_lines, parting
@@ -35,7 +35,7 @@ def test_it_is_solved_or_the_reason_is_said(trial) -> None:
 )
 def test_it_is_solved_or_the_reason_is_said_in_a_while(trial) -> None:
     row = judged(trial, seconds=300.0)
-    assert row["outcome"] == "not solved", row
+    assert row["outcome"] in ("not solved", "out of time"), row  # how far it comes is a matter of the machine
 
 
 @pytest.mark.parametrize(

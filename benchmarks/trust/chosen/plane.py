@@ -105,6 +105,7 @@ TRIALS = [
         "u_xx + u_yy + exp(u) = exp(sin(pi*x)*sin(pi*y)) - 2*pi**2*sin(pi*x)*sin(pi*y)",
         ZERO,
         lambda x, y: np.sin(np.pi * x) * np.sin(np.pi * y),
+        "and another, about 6 high: e^u grows faster than any multiple of u",
     ),
     square("nonlinear", "u_xx + u_yy + 8*exp(u) = 0", ZERO, None, "none beyond 6.81"),
     # ---- no one answer

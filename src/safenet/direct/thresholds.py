@@ -132,6 +132,12 @@ FOURIER_LOOSE = (
     8.0  # times the tolerance: the error of a step of the first run, which the second divides by 64
 )
 FOURIER_SAFER = 128.0  # a step twice as long has 64 times the error
+FOURIER_GAPS = (
+    0,
+    8,
+    64,
+    512,
+)  # steps after which twice as many modes are looked at for what the grid does not have
 FOURIER_BEGINNING = 1 / 8  # of the time: where that asks for more modes, the first steps get them, too
 FOURIER_LOOK = 8  # every so many steps stability is looked after
 FOURIER_PATIENCE = 80  # steps without an error too large, at most, before a longer one is tried
@@ -156,6 +162,7 @@ ELEMENTS_FALL = (
     1e-3,
     0.1,
 )  # a level never counts as more than so much better; the second where corners are cut
+ELEMENTS_SLACK = 3.0  # times what one try made of rounding
 ELEMENTS_ROUNDING = 1e-13  # relative error that float64 leaves
 ELEMENTS_TORN = 1e-3  # error at which elements of a table of constants stop: singular at each of its corners
 ELEMENTS_FREE = 1000  # unknowns: another level costs a hundredth of a second, and its digits are taken

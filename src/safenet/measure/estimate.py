@@ -31,20 +31,25 @@ from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
 from .added import Corrected, on_a_grid, on_a_region
-from .branching import branching
-from .growth import departed, followed
+from .cut_off import cut_off
+from .ends import with_layers
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
-from .hidden import hidden
+from .orbits.branching import branching
+from .orbits.growth import departed, followed
+from .orbits.hidden import hidden
 from .relative import TINY, ratio, relative
 from .rows.grid import Start, TensorRows, beginning, continued
 from .rows.grid_conditions import node_counts, tensor_obstacle
 from .shaking import Sum, chained
+from .stepped import stepped_over
 from .thresholds import (
     AMPLE,
     BLIND,
     DRIFT,
     DWARFED,
     EARLY,
+    FALLS,
+    FINER,
     HARDLY,
     MOVED_BELOW,
     OFF,
@@ -52,7 +57,9 @@ from .thresholds import (
     ROUGH,
     ROUNDING,
     SHAKEN_BELOW,
+    SUSPECT_ON_SHAPES,
     UNIFORM,
+    UNSEEN_ON_SHAPES,
 )
 
 
@@ -108,6 +115,8 @@ def estimated(
     is over.
     """
     clock = clock or Budget()
+    if missed := stepped_over(problem, field):
+        return Estimate(np.nan, 1.0, lost=missed)
     if (known := _known(problem, field, residual)) is not None:
         return known
     (monitor or Monitor()).phase("estimating the error")
@@ -121,7 +130,7 @@ def estimated(
     points = points if since is None else points[points[:, -1] >= since]
     own = values(field, points)
     e = values(better, points) - own
-    *each, error = relative(e, own).tolist()
+    *each, error = np.hypot(relative(e, own), cut_off(problem, field, points, own)).tolist()
     counted = None if since is None else (since, problem.axes[-1].hi)
     measured = held_out(problem, field, span=counted)
     # Beside a solution that has grown far beyond its data, what they are missed by counts as it is.
@@ -293,8 +302,18 @@ def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
     start = np.pad(np.asarray(form.coefficients), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
     shaking = chained(problem, form.cells, degrees, start, clock)
     e, d = (CellForm(part, form.cells, degrees) for part in (shaking.step, shaking.noise))
-    missed = 0.0 if problem.plane is None else shaking.left
-    return Corrected(Sum(form, e), noise=d, seen=shaking.seen, missed=missed)
+    missed, seen = 0.0 if problem.plane is None else shaking.left, shaking.seen
+    if graded := with_layers(problem, form):
+        # Cells that fit this solution may have no room for the layers of another.
+        other = chained(problem, graded.cells, graded.degrees, np.asarray(graded.coefficients), clock)
+        if other.seen < FALLS * seen:
+            seen, d = other.seen, CellForm(other.noise, graded.cells, graded.degrees)
+    if problem.region is not None and UNSEEN_ON_SHAPES < seen < SUSPECT_ON_SHAPES:
+        # An eigenfunction is hardly a polynomial: the more it is one, the less is seen of it.
+        more = [(0, 0), (0, 0), *[(0, FINER)] * len(degrees)]
+        finer = chained(problem, form.cells, [d + FINER for d in degrees], np.pad(start, more), clock)
+        seen = 0.0 if finer.seen < FALLS * seen else seen
+    return Corrected(Sum(form, e), noise=d, seen=seen, missed=missed)
 
 
 def _on_grids(problem: Problem, field: Piecewise) -> bool:

@@ -72,8 +72,11 @@ def held_out(
         return HeldOut(*balances(problem, field))
     if jumping(problem):
         inner = interior_points(problem, count)
-        sizes, scales = _sizes(problem, field, inner), _scales(problem, field, inner)
-        met = (_relative(problem, field, condition, inner, sizes, scales) for condition in problem.conditions)
+        sizes, scales = field_sizes(problem, field, inner), _scales(problem, field, inner)
+        met = (
+            relative_residual(problem, field, condition, inner, sizes, scales)
+            for condition in problem.conditions
+        )
         return HeldOut((imbalance(problem, field),), tuple(met))
     points = _interior_points(problem, count).copy()
     started, features = True, _features(problem)
@@ -87,17 +90,17 @@ def held_out(
     points = np.concatenate([points, features])
     balanced = getattr(field, "balanced", False)
     seen = _Seen.at(points, field, problem, [*problem.conditions, *(() if balanced else problem.equations)])
-    sizes, scales = _sizes(problem, seen, points), _scales(problem, seen, points)
+    sizes, scales = field_sizes(problem, seen, points), _scales(problem, seen, points)
     if balanced:
         equations = box_balances(problem, field)
     else:
-        equations = tuple(_relative(problem, seen, one, points, sizes) for one in problem.equations)
+        equations = tuple(relative_residual(problem, seen, one, points, sizes) for one in problem.equations)
     conditions = []
     for condition in problem.conditions:
         if not started and condition.initial:
             continue
         at = on_condition(problem, condition, len(points), scattered) if condition.piece else points
-        conditions.append(_relative(problem, seen, condition, at, sizes, scales))
+        conditions.append(relative_residual(problem, seen, condition, at, sizes, scales))
     return HeldOut(equations, tuple(conditions), jumps(problem, field, points, sizes, seen))
 
 
@@ -120,7 +123,7 @@ class _Seen:
         return jets(self.field, points, orders)
 
 
-def _sizes(problem: Problem, field: Any, points: np.ndarray) -> np.ndarray:
+def field_sizes(problem: Problem, field: Any, points: np.ndarray) -> np.ndarray:
     """The size of each field, which equations, conditions and jumps are measured by."""
     return np.asarray(np.sqrt(np.mean(np.square(values(field, points)), axis=0)))
 
@@ -148,7 +151,7 @@ def dwarfed(problem: Problem, field: Any) -> Dwarfed | None:
     them; one that is large because there is none (an eigenvalue is hit, time runs backwards) does not.
     """
     points = interior_points(problem)
-    fields, found = _sizes(problem, field, points), []
+    fields, found = field_sizes(problem, field, points), []
     for relation in (*problem.equations, *problem.conditions):
         at = points
         if isinstance(relation, Condition) and relation.piece:
@@ -228,7 +231,7 @@ def jumps(
     return worst
 
 
-def _relative(
+def relative_residual(
     problem: Problem,
     field: Any,
     relation: Relation,
@@ -244,7 +247,12 @@ def _relative(
         terms = [evaluate(term, values, np) for term in summands]
         if scales is not None:
             sizes = [scales[jet.orders][problem.unknowns.index(jet.field)] for jet in relation.jets.values()]
-            least = TRIVIAL * _expected(problem, relation, values, np.full_like(fields, fields.max()))
+            # Of slopes that are zero all along only noise is left: they count relative to those of a field that varies.
+            all_alike = np.full_like(fields, fields.max())
+            least = max(
+                TRIVIAL * _expected(problem, relation, values, all_alike),
+                SMOOTH * _expected(problem, relation, values, fields),
+            )
             scale = float(np.max([*sizes, *(_rms(term) for term in terms), least]))
             # Beside a corner slopes may be infinite: of elements, which meet them in the mean, the mean counts.
             left = np.mean(np.abs(sum(terms))) if getattr(field, "balanced", False) else _rms(sum(terms))

@@ -41,10 +41,12 @@ UNSEEN_ON_SHAPES = (
     3e-7  # the same of functions of norm one: less is lost behind the RIDGE, which is its square
 )
 SUSPECT = 1e-8  # in the plane, where eigenfunctions are hardly polynomials: less is looked at once more
+SUSPECT_ON_SHAPES = 1e-3  # the same on shapes, whose cells are few
 HARDLY = 1e-5  # and less than this is hardly seen: where a condition is missing, or much grows within a slab
 BARELY = 3e-3  # the same of a slab: what begins there is too little of what it becomes
 TRIED_SIZES = 1.0, 4.0, 12.0  # of a solution: from these another is looked for
-APART_BY, ANOTHER = 0.05, 1e-6  # of its size, and the residual of another that is one
+APART_BY = 0.05  # of its size: so far away is another
+ANOTHER = {1: 1e-6, 2: 3e-3}  # axes → the residual of another that is one: in the plane its cells are few
 OFF = 1e-7  # by which a start is moved, to see what becomes of it
 INVERSE_STEPS = 8  # towards the direction that the rows see least
 

@@ -14,6 +14,7 @@ import scipy
 import sympy as sp
 
 from ...measure.points import coordinates
+from ...measure.relative import ratio
 from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.facts.elliptic import Elliptic, Side
@@ -22,6 +23,7 @@ from .mesh import Mesh, on_side
 
 chebyshev = np.polynomial.chebyshev
 legendre = np.polynomial.legendre
+EPS = float(np.finfo(float).eps)
 
 
 @cache
@@ -42,6 +44,7 @@ class Galerkin:
     def __init__(self, problem: Problem, system: Elliptic, mesh: Mesh, degree: int) -> None:
         self.problem, self.system, self.mesh, self.p = problem, system, mesh, degree
         self.fields, self.n, self.cells = len(problem.unknowns), degree + 1, mesh.cells
+        self.noise = 0.0  # of the solution: what becomes of rounding
         x, y = (axis.symbol for axis in problem.axes)
         # What integration by parts leaves of a coefficient that varies: −c_x u_x v.
         self.weak: list[dict[tuple[int, Orders, Orders], sp.Expr]] = []
@@ -218,4 +221,10 @@ class Galerkin:
         load = (right - matrix @ values)[free]
         solved = factor.solve(load)
         values[free] = solved + factor.solve(load - reduced @ solved)
+        # What a rounding of every entry and load becomes: e^{1/ε} times as much, where convection leaves on all sides.
+        # Relative to the largest value, also where this solution happens to be zero: another need not be.
+        largest = np.full(size, np.abs(values).max(initial=0.0))
+        rounding = EPS * (abs(matrix) @ largest + np.abs(right))[free]
+        moved = factor.solve(rounding * np.random.default_rng(size).choice([-1.0, 1.0], size=len(load)))
+        self.noise = ratio(moved, values)
         return values

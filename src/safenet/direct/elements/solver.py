@@ -30,6 +30,7 @@ from ..thresholds import (
     ELEMENTS_MORE,
     ELEMENTS_NEAR,
     ELEMENTS_ROUNDING,
+    ELEMENTS_SLACK,
     ELEMENTS_STUCK,
     ELEMENTS_TORN,
     LEVELS_GROW,
@@ -105,6 +106,7 @@ class Elements:
             if before is not None:
                 gaps.append(np.maximum(relative(values - before, values), ELEMENTS_ROUNDING))
             before, error = values, _error(gaps, cut, divided)
+            error = None if error is None else np.maximum(error, ELEMENTS_SLACK * galerkin.noise)
             found = replace(form, error=np.full(values.shape[1] + 1, np.nan) if error is None else error)
             worst = float(error.max()) if error is not None else np.inf
             monitor.level(galerkin.size, worst)

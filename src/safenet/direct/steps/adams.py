@@ -54,6 +54,14 @@ class Adams:
             return self.evolution.extrapolated(t, y, h, self.values[-1])
         return multistep(self.evolution, self.weights(h), t, y, h, self.values)
 
+    def within(self, t: float, y: Any, h: float) -> Any:
+        """y(t + h) inside a step from t: e^{hL} y, and the integral of the polynomial through the values of N."""
+        phi = self.evolution.phis(h, len(self.times) + 1)
+        weights = self._integrals(h, phi, tuple((one - t) / h for one in self.times))
+        x = self.evolution.times
+        found = x(self.evolution.xp.asarray(phi[0]), y) + sum(map(x, weights, self.values))
+        return self.evolution.cleaned(found)
+
     def weights(self, h: float) -> tuple[Any, list[Any], list[Any]]:
         """e^{hL}, and what multiplies the values of N in the predictor and in the corrector."""
         last = self.times[-1]

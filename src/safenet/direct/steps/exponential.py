@@ -12,6 +12,7 @@ a = −(CB)⁻¹C(Ly + N), which keeps C y = 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -175,6 +176,21 @@ class Evolution:
         for size, (_, power) in zip(each, self._all, strict=True):
             found = found + size * np.abs(power)
         return found
+
+    def dropped(self, t: float, y: Any, h: float) -> np.ndarray:
+        """h φ₁(hL) N(y) along the modes that the grid does not have, relative to y, per axis: on twice as many modes.
+
+        A spectrum may have gaps. The waves cos kx of u³ are those of 3k, beyond a tail that is empty.
+        """
+        wide = replace(self.waves, modes=tuple(2 * m for m in self.waves.modes))
+        other = Evolution(self.problem, wide)
+        whole = self.waves.onto(wide, np.asarray(y))
+        added = other.times(h * other.phis(h, 2)[1], other.rest(t, whole))
+        space = tuple(range(1, added.ndim))
+        size = np.sum(np.abs(whole + added) ** 2, axis=space)
+        size, added = np.maximum(size, 1e-6 * size.max() + 1e-300), np.abs(added) ** 2
+        beyond = (np.abs(k) > m for k, m in zip(wide.indices, self.waves.modes, strict=True))
+        return np.array([np.sqrt(np.max(np.sum(added * one, axis=space) / size)) for one in beyond])
 
     def mean_of_decay(self, h: float) -> np.ndarray:
         """|φ₁(hλ)|, the largest over the eigenvalues λ of L along each mode: what L leaves of a constant N."""

@@ -31,6 +31,7 @@ from ..thresholds import (
     EARLY_COST,
     FIRST_LEVEL_OF_STEPS,
     FOURIER_BEGINNING,
+    FOURIER_GAPS,
     FOURIER_LOOK,
     FOURIER_LOOSE,
     FOURIER_MORE,
@@ -47,6 +48,7 @@ from ..thresholds import (
     WIDEST,
 )
 from .adams import VALUES, Adams
+from .between import Between
 from .exponential import Evolution, beginning, check_pins
 from .recorder import Recorder
 from .settling import first_level
@@ -125,9 +127,7 @@ class Fourier:
                 if one.done and not one.given_up and tolerance != tolerances[-1]:
                     best, spent = one, march.cost
                     one = replace(one, done=False, final=False)
-                elif (
-                    one.stopped and best is not None
-                ):  # a whole solution is worth more than a part of a finer one
+                elif one.stopped and best is not None:  # worth more than a part of a finer one
                     one = replace(best, done=False, final=False, stopped=True)
                 yield one
 
@@ -229,10 +229,7 @@ class _March:
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
         level = first_level(evolution, y, self.axis, self.solver.tolerance)
         sizes = np.zeros(len(y))
-        calm, patience = (
-            0,
-            VALUES,
-        )  # steps since the last change, and how many there must be before a longer one
+        calm, patience = 0, VALUES  # steps since the last change, and how many until a longer one
         while place < unit:
             t = self.axis.lo + self.axis.length * place / unit
             h = self.axis.length / 2**level
@@ -243,7 +240,7 @@ class _March:
             self._show(t, waves)
             with np.errstate(all="ignore"):
                 after, difference = adams.step(t, y, h)
-            error, sizes = _error(y, difference, sizes)
+            error, sizes = _error(y, after, difference, sizes)
             if not error < allowed:
                 level += _levels(error / allowed)
                 calm, patience = 0, min(2 * patience, FOURIER_PATIENCE)
@@ -251,6 +248,8 @@ class _March:
                     return self._ended(trail, recorder, "failed", t)
                 continue
             tails = waves.tails(after)
+            if len(trail.steps) in FOURIER_GAPS and 2 ** len(waves.axes) * waves.points <= self.solver.points:
+                tails = np.maximum(tails, FOURIER_TAIL * evolution.dropped(t, y, h))
             if (tails > FOURIER_TAIL * self.solver.tolerance).any():
                 wider = self._wider(waves, tails)
                 if wider.points > self.solver.points or max(wider.shape) > WIDEST:
@@ -258,11 +257,8 @@ class _March:
                 if place < FOURIER_BEGINNING * unit:
                     self.evaluations += evolution.evaluations
                     return wider
-                y, waves, self.evaluations = (
-                    waves.onto(wider, y),
-                    wider,
-                    self.evaluations + evolution.evaluations,
-                )
+                self.evaluations += evolution.evaluations
+                y, waves = waves.onto(wider, y), wider
                 evolution = Evolution(self.problem, waves)
                 adams, rho = adams.moved(evolution), evolution.slopes(t, y)
                 continue
@@ -310,17 +306,20 @@ class _March:
         trail = Trail([], waves, t=self.axis.lo, single=rough.starting)
         recorder = Recorder(0.1 * self.solver.tolerance)
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
+        between = Between(recorder)
         for number, steps in rough.refined(ratio):
             if (wider := grids[number - 1]).modes != waves.modes:
                 self._spent(evolution)
+                between.flush(adams)
                 y, waves, evolution = waves.onto(wider, y), wider, Evolution(self.problem, wider)
                 adams = adams.moved(evolution)
             self._show(steps[0][0], waves)
             for t, h in steps:
                 with np.errstate(all="ignore"):
-                    y, _ = adams.step(t, y, h, single=t < trail.starting)
-                state = evolution.unknowns(t + h, y)
-                recorder.add(t + h, state, waves)
+                    after, _ = adams.step(t, y, h, single=t < trail.starting)
+                    state = evolution.unknowns(t + h, after)
+                    between.add(adams, t, h, y, state)
+                y = after
             trail.steps += steps
             trail.grids += [waves] * len(steps)
             if number in rough.snapshots:
@@ -329,6 +328,7 @@ class _March:
                 return self._ended(trail, recorder, "failed", t)
             if self.budget.over():
                 return self._ended(trail, recorder, "stopped", t + h)
+        between.flush(adams)
         self._spent(evolution)
         self.cost += self.last
         trail.waves = waves
@@ -390,9 +390,12 @@ def _cost(evolution: Evolution) -> float:
     return float(evolution.evaluations * (evolution.waves.points + OVERHEAD))
 
 
-def _error(y: np.ndarray, difference: np.ndarray, sizes: np.ndarray) -> tuple[float, np.ndarray]:
-    """The largest relative error of a step over the parts of y, and the sizes of these so far."""
+def _error(
+    y: np.ndarray, after: np.ndarray, difference: np.ndarray, sizes: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """The largest relative error of a step over the parts of y, and the sizes of these so far; from zero on, what the
+    step arrives at has a size."""
     space = tuple(range(1, y.ndim))
-    own, apart = (np.sqrt(np.sum(squares(one), axis=space)) for one in (y, difference))
-    sizes = np.maximum(own, 0.99 * sizes)
+    own, next_, apart = (np.sqrt(np.sum(squares(one), axis=space)) for one in (y, after, difference))
+    sizes = np.maximum(np.where(own > 0, own, next_), 0.99 * sizes)
     return float(np.max(apart / np.maximum(sizes, 1e-3 * max(float(sizes.max()), 1e-300)))), sizes

@@ -40,6 +40,10 @@ class Recorder:
             self._flush(0, most)
             self.times, self.states = self.times[most:], self.states[most:]
 
+    def miss(self, time: float, apart: np.ndarray) -> None:
+        """States within so long a time are off by this much."""
+        self._missed = self._missed + time * _energy(apart[None])[0]
+
     def _flush(self, low: int, high: int) -> None:
         """The nodes low … high as one piece, or as two halves where that is not accurate enough."""
         t, states = np.array(self.times[low : high + 1]), np.array(self.states[low : high + 1])

@@ -12,6 +12,7 @@ from ..evaluate import evaluate
 from ..jets import along, coordinate
 from ..relation import Condition, Relation
 from .fact import fact
+from .structure import axis_kinds
 
 if TYPE_CHECKING:
     from ..geometry.region import Region
@@ -44,10 +45,15 @@ def _sides(problem: Problem, nodes: int) -> tuple[float, float, float] | None:
     if problem.plane is not None:
         return _around(problem, problem.plane, problem.value(equation.source), factors, nodes)
     used = _integrals(problem, problem.value(equation.source), list(range(len(axes))), {}, nodes)
-    flows, faces = [], set()
+    rings = [i for i in range(len(axes)) if axis_kinds(problem)[problem.unknowns[0]][i] == "periodic"]
+    # What leaves a ring enters it again.
+    flows = [np.zeros(2) for _ in rings for _ in range(2)]
+    faces = set(itertools.product(rings, (-1, 1)))
     for condition in problem.conditions:
-        if len(axes) > 1 and not condition.free:
+        if (len(axes) > 1 and not condition.free) or rings == [0] == list(range(len(axes))):
             continue  # a value at a point fixes a constant, and lets nothing flow
+        if len(condition.places) > 1 and any(i not in condition.free for i in rings):
+            continue  # what makes it a ring
         index = next((i for i in range(len(axes)) if i not in condition.free), 0)
         slope = _factor(problem, condition, index, 1)
         if slope is None or len(condition.jets) != 1 or len(condition.free) != len(axes) - 1:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+import scipy
 import sympy as sp
 
 from ...errors import SafeNetError
@@ -33,6 +34,11 @@ CLOSED = {
     3: 16,
 }  # axes → waves along each that are looked at: a longer closed line is hardly one
 ROUNDING = 1e-12  # of the terms of a determinant: less is zero
+RETURNS, TURNS, RETURNED = (
+    128,
+    32,
+    1e-8,
+)  # lines that are followed, how often around, and how near they come back
 BESIDE = 1e-9  # of an axis: on one side of a break; and of a speed: less is no jump
 MOST_UNKNOWNS = 4  # a determinant of more is not written out
 
@@ -186,7 +192,7 @@ def closed_lines(problem: Problem) -> tuple[str, ...]:
         return ()
     coefficients, exponents, _ = _determinant(problem, 0)
     if any(c.free_symbols - set(exponents) for c in coefficients):
-        return ()
+        return _winding(problem)
     most = CLOSED.get(len(problem.axes), 2)
     lines = [np.arange(-most, most + 1)] * len(problem.axes)
     waves = np.stack([mesh.ravel() for mesh in np.meshgrid(*lines, indexing="ij")])
@@ -212,6 +218,43 @@ def closed_lines(problem: Problem) -> tuple[str, ...]:
         f"no equation sees a wave whose periods are {periods}, and all axes are periodic: it may be added to the "
         "solution, or there is none. Add a little diffusion, or conditions along a line.",
     )
+
+
+def _winding(problem: Problem) -> tuple[str, ...]:
+    """a u_x + b u_y = f on a torus with coefficients that vary: dy/dx = b/a, P: y(0) → y(L), and P^q(y) = y + p L′ for
+    all y  →  closed lines. Where no power of P is the identity, a continuous u is determined up to a constant."""
+    (equation, *others), axes = problem.equations, problem.axes
+    ways = {jet.orders: problem.value(equation.coefficient(symbol)) for symbol, jet in equation.jets.items()}
+    if others or len(problem.unknowns) > 1 or set(ways) != {(1, 0), (0, 1)}:
+        return ()
+    mesh = np.meshgrid(*(np.linspace(*axis.bounds, 65) for axis in axes), indexing="ij")
+    at = {axis.symbol: line for axis, line in zip(axes, mesh, strict=True)}
+    signs = {i: np.sign(evaluate(ways[along(i, 2)], at, np)) for i in (0, 1)}
+    i = next((i for i, sign in signs.items() if abs(np.mean(sign)) == 1), None)
+    if i is None:
+        return ()
+    x, y = axes[i], axes[1 - i]
+    slope = ways[along(1 - i, 2)] / ways[along(i, 2)]
+    starts = y.lo + y.length * np.arange(RETURNS) / RETURNS
+
+    def rate(at: float, ys: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(evaluate(slope, {x.symbol: np.full_like(ys, at), y.symbol: ys}, np), ys.shape)
+
+    around = scipy.integrate.solve_ivp(rate, x.bounds, starts, "DOP853", rtol=1e-12, atol=1e-12 * y.length)
+    waves = np.fft.rfft(around.y[:, -1] - starts, norm="forward")
+    waves[1:-1] *= 2
+    k, ys = np.arange(len(waves)), starts
+    for count in range(1, TURNS + 1):
+        phase = np.exp(2j * np.pi * np.outer((ys - y.lo) / y.length, k))
+        ys = ys + (phase @ waves).real
+        turns = (ys - starts) / y.length
+        if np.abs(turns - np.round(turns)).max() < RETURNED:
+            return (
+                f"the characteristics close after {count} turn{'s' * (count > 1)} around {x.name}: on each of them "
+                f"{problem.unknowns[0]} is free up to a constant, or there is no solution. Add a little diffusion, or "
+                f"conditions along a line.",
+            )
+    return ()
 
 
 def _speeds(problem: Problem) -> Iterator[tuple[int, sp.Expr]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
@@ -61,7 +61,7 @@ def narrow(problem: Problem, conditions: bool = True) -> Narrow:
     points, unbounded, spread = [], [], []
     cuts: list[set[float]] = [set() for _ in problem.axes]
     for part in _parts(problem, conditions):
-        found = _features(problem, part)
+        found = features(problem, part)
         if found is None:
             unbounded.append(str(part)[:80])
             continue
@@ -93,7 +93,7 @@ def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
             if not free <= axes:
                 own, rest = node.as_independent(*(free - axes), as_Add=node.is_Add)
                 todo += [*([own] if own.free_symbols & axes else []), *(rest.args if own != 0 else node.args)]
-            elif node not in seen and not _plain(node):
+            elif node not in seen and not slow(node):
                 seen.add(node)
                 # Points on a grid of so many axes are out of reach: what the formula is made of is looked at.
                 if len(free) > MOST_AXES:
@@ -102,7 +102,7 @@ def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
                     yield node
 
 
-def _plain(node: sp.Expr) -> bool:
+def slow(node: sp.Expr) -> bool:
     """A polynomial of low degree varies slowly, whatever it is; a table varies between its ticks, which are known."""
     if node.has(Tabulated):
         return True
@@ -110,7 +110,7 @@ def _plain(node: sp.Expr) -> bool:
     return bool(node.is_polynomial(*symbols)) and sp.Poly(node, *symbols).total_degree() <= 8
 
 
-def _features(problem: Problem, part: sp.Expr) -> tuple[np.ndarray, list[int]] | None:
+def features(problem: Any, part: sp.Expr) -> tuple[np.ndarray, list[int]] | None:
     """(boxes (n, axes, 2) of the narrow features, axes of the formula); None where the range cannot be bounded."""
     along = [i for i, axis in enumerate(problem.axes) if axis.symbol in part.free_symbols]
     boxes = _within(problem, _first(problem, part, along))

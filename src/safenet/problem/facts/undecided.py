@@ -26,7 +26,7 @@ from .conservation import conservation
 from .direction import closed_lines, entering, parting, runaway
 from .fact import fact
 from .narrow import narrow
-from .structure import breaks
+from .structure import axis_kinds, breaks
 
 SAMPLES = 4001
 ROUNDING = 1e-9  # of the terms of an equation: less is the same value, written in two ways
@@ -47,6 +47,11 @@ def _unbalanced(problem: Problem) -> list[str]:
     if sides is None:
         return []
     used, flow = sides
+    if all(kind == "periodic" for kinds in axis_kinds(problem).values() for kind in kinds):
+        return [
+            f"there is no solution: the source integrates to {used:.4g} over the period and must integrate to 0. "
+            "Subtract its mean."
+        ]
     return [
         f"there is no solution: the source integrates to {used:.4g} and the slopes on the sides to {flow:.4g}, which "
         "must be the same. Change one of them, or give a value instead of a slope on some side."

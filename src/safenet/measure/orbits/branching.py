@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 import sympy as sp
 
-from ..errors import SafeNetError
-from ..fields.pieces import TimePieces
-from ..problem import Problem
-from ..problem.facts.first_order import FirstOrder, first_order
-from .compiled import compiled
+from ...errors import SafeNetError
+from ...fields.pieces import TimePieces
+from ...problem import Problem
+from ...problem.facts.first_order import FirstOrder, first_order
+from ..compiled import compiled
 from .growth import orbit
 
 SAMPLES = 8  # of every piece of time

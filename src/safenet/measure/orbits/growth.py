@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from ..errors import SafeNetError
-from ..fields.basis import AxisBasis
-from ..fields.pieces import TimePieces
-from ..problem import Problem
-from ..problem.facts.first_order import FirstOrder, first_order
-from .compiled import compiled
-from .relative import ratio, relative
-from .thresholds import OFF
+from ...errors import SafeNetError
+from ...fields.basis import AxisBasis
+from ...fields.pieces import TimePieces
+from ...problem import Problem
+from ...problem.facts.first_order import FirstOrder, first_order
+from ..compiled import compiled
+from ..relative import ratio, relative
+from ..thresholds import OFF
 
 EPS = float(np.finfo(float).eps)
 STEEPEST = 700.0  # e^700 is the largest number there is

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import SafeNetError
-from ..fields.pieces import TimePieces
-from ..problem import Problem
-from ..problem.facts.first_order import FirstOrder, first_order
-from ..problem.facts.intervals import enclosure
-from ..problem.facts.narrow import COMMON, FLAT, SEEN
-from .compiled import compiled
+from ...errors import SafeNetError
+from ...fields.pieces import TimePieces
+from ...problem import Problem
+from ...problem.facts.first_order import FirstOrder, first_order
+from ...problem.facts.intervals import enclosure
+from ...problem.facts.narrow import COMMON, FLAT, SEEN
+from ..compiled import compiled
 from .growth import orbit
 
 SHARE = np.array([0.0, 0.211, 0.493, 0.789, 1.0])  # of a part of a step: where it is looked at
