@@ -260,3 +260,11 @@ def test_a_mode_that_settles_within_a_usual_step_is_followed():
     t, x = (one.ravel() for one in np.meshgrid(np.geomspace(1e-6, 1, 200), np.linspace(0, 6, 31)))
     exact = np.exp(-t) * np.cos(x) + (1 - np.exp(-400 * t)) / 400 * np.sin(20 * x)
     assert np.abs(sol(x=x, t=t) - exact).max() < 1e-5
+
+
+@pytest.mark.parametrize("end", [0.07, 1.3])
+def test_a_run_ends_where_time_ends_to_the_bit(end):
+    """Steps of 1.3/2^j add up to 1.2999999999999998, and what lies behind the last piece is not a number."""
+    start = "u(x, 0) = sin(2*pi*x)"
+    problem = boxed(["u"], ["u_t = u_xx/10 + u - u**3"], [start], {"x": ("0", "1")}, end)
+    assert np.isfinite(sn.solve(problem, "fourier", monitor=sn.Monitor())(x=0.3, t=end))

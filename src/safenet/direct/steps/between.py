@@ -1,12 +1,11 @@
 """y(t + θh) for 0 < θ < 1: what a run records inside its steps, where their ends do not tell.
 
 A polynomial through the ends of ten steps of one length is right between them, too. Behind a change of length it need
-not be, and what decays within the first step (a short wave in the initial values) leaves nothing at its ends.
+not be. (Nothing that matters settles within the first step: see `settling`.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,6 @@ from .adams import VALUES, Adams
 from .recorder import LEAST, Recorder
 
 INSIDE = 0.25, 0.5, 0.75  # of a step: where it is recorded behind a change of length
-OCTAVE = np.linspace(0.5, 1.0, 9)[:-1]  # the same in each octave [θ/2, θ] of the first step
-OCTAVES = 20  # of the first step, at most
-STRAIGHT = 1e-3  # y(θ) − 2 y(θ/2) + y(0) relative to y: below, a polynomial follows it down to θ = 0
 
 
 class Between:
@@ -27,7 +23,6 @@ class Between:
         self.recorder = recorder
         self._fresh, self._length = 0, 0.0  # steps since their length has changed, and that length
         self._waiting: list[tuple[float, float, Any, np.ndarray, bool]] = []
-        self._first = True
 
     def add(self, adams: Adams, t: float, h: float, y: Any, state: np.ndarray) -> None:
         """A step from y at t, and all unknowns behind it; the first ones wait for the values of N."""
@@ -41,8 +36,7 @@ class Between:
         """Record what waits, before the grid changes or the run ends."""
         evolution = adams.evolution
         for t, h, y, state, fresh in self._waiting:
-            shares = self._octaves(adams, t, h, y) if self._first else INSIDE if fresh else ()
-            for share in shares:
+            for share in INSIDE if fresh else ():
                 inside = evolution.unknowns(t + share * h, adams.within(t, y, share * h))
                 self.recorder.add(t + share * h, inside, evolution.waves)
             if (
@@ -50,17 +44,4 @@ class Between:
             ):  # how far the polynomial of N is off is seen at the end, where the step itself is better
                 self.recorder.miss(h, evolution.unknowns(t + h, adams.within(t, y, h)) - state)
             self.recorder.add(t + h, state, evolution.waves)
-            self._first = False
         self._waiting = []
-
-    def _octaves(self, adams: Adams, t: float, h: float, y: Any) -> Iterator[float]:
-        """θ of the first step: eight in each octave, down to the one in which y is nearly straight."""
-        end, size, count = adams.within(t, y, h), np.linalg.norm(y) or 1.0, 1
-        while count < OCTAVES:
-            middle = adams.within(t, y, h / 2**count)
-            if np.linalg.norm(end - 2 * middle + y) < STRAIGHT * size:
-                break
-            end, count = middle, count + 1
-        yield from (2 * OCTAVE[1:] - 1) * 0.5**count
-        for octave in range(count, 0, -1):
-            yield from OCTAVE * 2.0 ** (1 - octave)

@@ -276,7 +276,7 @@ class _March:
                 level, calm = level - 1, 0
         self.evaluations += evolution.evaluations
         trail.waves, trail.snapshots[len(trail.steps)] = waves, (waves, evolution.unknowns(self.axis.hi, y))
-        trail.form = recorder.form()
+        trail.form = recorder.form(self.axis.hi)
         return trail
 
     def recorded(self) -> Any:
@@ -332,7 +332,7 @@ class _March:
         self._spent(evolution)
         self.cost += self.last
         trail.waves = waves
-        trail.form, trail.represented = recorder.form(), recorder.represented
+        trail.form, trail.represented = recorder.form(self.axis.hi), recorder.represented
         tails = [float(waves.tails(state[f : f + 1]).max()) for f in range(len(state))]
         trail.tail = np.array([*tails, max(tails)])
         return trail
@@ -393,8 +393,7 @@ def _cost(evolution: Evolution) -> float:
 def _error(
     y: np.ndarray, after: np.ndarray, difference: np.ndarray, sizes: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """The largest relative error of a step over the parts of y, and the sizes of these so far; from zero on, what the
-    step arrives at has a size."""
+    """The largest relative error of a step over the parts of y, and their sizes so far (from zero: behind the step)."""
     space = tuple(range(1, y.ndim))
     own, next_, apart = (np.sqrt(np.sum(squares(one), axis=space)) for one in (y, after, difference))
     sizes = np.maximum(np.where(own > 0, own, next_), 0.99 * sizes)

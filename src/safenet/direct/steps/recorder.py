@@ -76,21 +76,24 @@ class Recorder:
         together = self._missed.sum() / max(float(self._whole.sum()), 1e-300)
         return np.sqrt([*(self._missed / scale), together])
 
-    def form(self, error: np.ndarray | None = None) -> TimePieces | None:
-        """What has been recorded so far; nothing of it is recorded again."""
+    def form(self, until: float | None = None) -> TimePieces | None:
+        """What has been recorded so far; nothing of it is recorded again.
+
+        `until`: where a run that is whole ends; its steps add up to that but for rounding.
+        """
         if len(self.times) > 1:
             self._flush(0, len(self.times) - 1)
             self.times, self.states = self.times[-1:], self.states[-1:]
         if self.waves is None or not self.pieces:
             return None
+        self.ends[-1] = self.ends[-1] if until is None else until
         count = len(self.waves.kinds)
         bases = tuple(self.waves.bases(f) for f in range(count))
         coefficients = tuple(
             np.stack([_widened(fields[f], waves, self.waves, f) for waves, fields in self.pieces])
             for f in range(count)
         )
-        unknown = np.full(count + 1, np.nan) if error is None else error
-        return TimePieces(coefficients, np.array(self.ends), unknown, bases)
+        return TimePieces(coefficients, np.array(self.ends), np.full(count + 1, np.nan), bases)
 
 
 def _energy(states: np.ndarray) -> np.ndarray:
