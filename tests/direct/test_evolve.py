@@ -16,11 +16,14 @@ from safenet.direct.evolve.linear import factored_lu
 from safenet.direct.evolve.rosenbrock import GAMMA, System, _step, steps
 from safenet.direct.evolve.rules import RULES
 from safenet.direct.state import Direct
-from safenet.fields.triangles import Triangles
+from safenet.fields.triangles import Triangles, mapped
 from safenet.measure.heldout import held_out
 from safenet.problem.geometry.mesh import mesh_of
 from safenet.problem.geometry.region import Region
 from safenet.problem.geometry.shapes import Box, Disc
+from safenet.problem.geometry.solid import Solid
+from safenet.problem.geometry.solids import Cone
+from safenet.problem.geometry.tetrahedra import tetrahedra
 from safenet.run.budget import Budget
 from safenet.solving.auto import Auto
 
@@ -356,3 +359,16 @@ def test_a_flow_with_an_outlet_is_on_triangles_in_a_plain_channel_too():
     solvers, reasons = Auto().choice(problem)
     assert solvers[0].name == "evolve"
     assert "pressure" in reasons[-1]
+
+
+def test_the_tip_of_a_cone_has_tetrahedra_that_are_not_inside_out():
+    """At a tip the curvature has no bound: cells would shrink to nothing, and bent ones turn over."""
+    pytest.importorskip("gmsh")
+    body = Solid(Cone((0, 0, 0), (0, 0, 1), 0.5))
+    mesh = tetrahedra(body, 0.13, 8)
+    corners = np.repeat(mesh.nodes[mesh.cells], len(RULES[3][0]), axis=0)
+    _, jacobian = mapped(corners, np.tile(RULES[3][0], (len(mesh.cells), 1)))
+    size = np.linalg.det(jacobian)
+    assert size.min() > 0
+    assert size.max() < 1e5 * size.min()
+    assert size @ np.tile(RULES[3][1], len(mesh.cells)) == pytest.approx(np.pi / 12, rel=5e-3)
