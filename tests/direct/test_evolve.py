@@ -22,7 +22,7 @@ from safenet.problem.geometry.mesh import mesh_of
 from safenet.problem.geometry.region import Region
 from safenet.problem.geometry.shapes import Box, Disc
 from safenet.problem.geometry.solid import Solid
-from safenet.problem.geometry.solids import Cone
+from safenet.problem.geometry.solids import Cone, Revolution
 from safenet.problem.geometry.tetrahedra import tetrahedra
 from safenet.run.budget import Budget
 from safenet.solving.auto import Auto
@@ -361,14 +361,21 @@ def test_a_flow_with_an_outlet_is_on_triangles_in_a_plain_channel_too():
     assert "pressure" in reasons[-1]
 
 
-def test_the_tip_of_a_cone_has_tetrahedra_that_are_not_inside_out():
+@pytest.mark.parametrize(
+    ("shape", "volume"),
+    [
+        (Cone((0, 0, 0), (0, 0, 1), 0.5), np.pi / 12),
+        (Revolution(Disc((1, 0), 0.3), axis=(1, 0, 1)), 0.18 * np.pi**2),
+    ],
+    ids=["cone", "ring"],
+)
+def test_no_tetrahedra_are_inside_out_at_a_tip_and_a_ring_has_some(shape, volume):
     """At a tip the curvature has no bound: cells would shrink to nothing, and bent ones turn over."""
     pytest.importorskip("gmsh")
-    body = Solid(Cone((0, 0, 0), (0, 0, 1), 0.5))
-    mesh = tetrahedra(body, 0.13, 8)
+    mesh = tetrahedra(Solid(shape), 0.15, 8)
     corners = np.repeat(mesh.nodes[mesh.cells], len(RULES[3][0]), axis=0)
     _, jacobian = mapped(corners, np.tile(RULES[3][0], (len(mesh.cells), 1)))
     size = np.linalg.det(jacobian)
     assert size.min() > 0
     assert size.max() < 1e5 * size.min()
-    assert size @ np.tile(RULES[3][1], len(mesh.cells)) == pytest.approx(np.pi / 12, rel=5e-3)
+    assert size @ np.tile(RULES[3][1], len(mesh.cells)) == pytest.approx(volume, rel=5e-3)

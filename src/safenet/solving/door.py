@@ -250,6 +250,7 @@ def _judged(
     )
     decided = True
     known = judging.knows_its_error(solution.field)
+    known = known or carried.apart is not None
     if estimate and settled and not carried.interrupted and (known or not carried.stopped):
         decided = judging.estimate(solution, carried, monitor, clock, former)
     if carried.found and (relative := pooled(solution.result.estimate)) is not None:
