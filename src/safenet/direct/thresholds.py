@@ -71,6 +71,9 @@ MORE_MODES = 1.5  # times as many functions along an axis of a series
 CORNER = 1e-5  # of the time: the first slab behind a jump in the data; what it makes of the jump lasts
 SLAB_POINTS = 256  # on which the residual of a slab is measured
 INTERRUPTED_POINTS = 64  # and that of a run which was stopped: nobody waits for more
+GRID_VALUES = (
+    4_000_000  # of the coarsest grid in a slab: more axes than that are for lists of products, or networks
+)
 LEVEL_POINTS = 512  # where the last two levels of a run out of time are compared
 CELL_STEP = 6.0  # multiplications of a Newton step on cells, in units of cells · width³
 

@@ -167,7 +167,8 @@ def _cut(body: Solid, size: float) -> Cells:
     whole = whole[(level[whole] < 0).any(axis=1)]
     # Those inside first: one, two or three of them leave a tetrahedron or a prism, which is three.
     whole = np.take_along_axis(whole, np.argsort(level[whole] >= 0, axis=1, kind="stable"), axis=1)
-    inside, ends, made = (level[whole] < 0).sum(axis=1), [], [whole[(level[whole] < 0).all(axis=1)]]
+    inside = (level[whole] < 0).sum(axis=1)
+    made, ends = [whole[inside == 4]], list[np.ndarray]()
 
     def between(pairs: np.ndarray) -> np.ndarray:
         first = len(nodes) + sum(map(len, ends))
