@@ -25,7 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = "from safenet.cli import main; main()"
+PROGRAM = "from safenet.cli import program; program()"
 
 
 def stated(equations: str, conditions: str, domain: str, unknowns: str = "u") -> str:

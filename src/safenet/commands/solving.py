@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ..run.result import Outcome
     from ..solution import Solution
 
+BEGAN: float | None = None  # when the program was started, where it is this program
+
 
 def _panel(heading: str) -> Callable[..., Any]:
     return partial(typer.Option, rich_help_panel=heading)
@@ -230,8 +232,9 @@ def _carry_out(
     data: list[Path] | None,
     find: list[str] | None,
 ) -> None:
-    """What both commands do, whichever solver is chosen. A budget counts from here on: loading JAX is part of it."""
-    began = time.monotonic()
+    """What both commands do, whichever solver is chosen. A budget counts from the start of the process; where that
+    is not known, from here on. Loading JAX is part of it."""
+    began = time.monotonic() if BEGAN is None else BEGAN
     if resume is not None:
         _only_resume(ctx)
     elif name is None:

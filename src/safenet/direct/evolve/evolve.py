@@ -201,7 +201,7 @@ class Evolve:
                 times.append(t)
                 states.append(assembly.with_sides(t + EDGE * axis.length, after))
             share = (t - axis.lo) / axis.length
-            monitor.phase(self.name, f"t = {t:.4g}, {len(assembly.mesh.cells)} triangles", share)
+            monitor.phase(self.name, f"t = {t:.4g}, {len(assembly.mesh.cells)} {assembly.cells}", share)
             if t >= axis.hi:
                 ended = ""
             elif budget.over():
