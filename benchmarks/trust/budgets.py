@@ -2,8 +2,9 @@
 
     python -m benchmarks.trust.budgets [--seconds 15] [--only WORD]
 
-From the start of the process to its end. Each problem would take longer than its budget. The second number is from a
-Ctrl-C, at a random moment of that time, to the end of the process; then what was kept, if anything.
+From the start of the process to its end. Each problem would take longer than its budget. `silent` is the longest time
+in which nothing was written to the terminal, a pseudo-terminal that a thread reads. Then a second run: from a Ctrl-C,
+at a random moment of that time, to the end of the process, and what was kept, if anything.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ import argparse
 import json
 import math
 import os
+import pty
 import random
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = "from safenet.cli import main; main()"
+PROGRAM = "from safenet.cli import program; program()"
 
 
 def stated(equations: str, conditions: str, domain: str, unknowns: str = "u") -> str:
@@ -101,7 +105,29 @@ SUBJECTS: dict[str, tuple[str, list[str]]] = {
         ),
         ["--tol", "1e-6"],
     ),
+    "a body": (
+        stated(
+            "u_t = (u_xx + u_yy + u_zz)/10 + u*(1 - u)",
+            "u = 0 on skin; u(x, y, z, 0) = exp(-20*(x**2 + y**2 + z**2))",
+            "[domain]\nx = [-1, 1]\ny = [-1, 1]\nz = [-1, 1]\nt = [0, 1]\n"
+            'shape = [{ ball = { center = [0, 0, 0], radius = 1 } }]\n[pieces]\nskin = "rest"',
+        ),
+        ["--tol", "1e-5"],
+    ),
+    "four dimensions": (
+        stated(
+            "u_aa + u_bb + u_cc + u_dd = exp(-4*(a*b + c*d)**2)*sin(5*a*c + 3*b*d)",
+            "; ".join(
+                f"u({', '.join(s if k == j else n for k, n in enumerate('abcd'))}) = 0"
+                for j in range(4)
+                for s in "01"
+            ),
+            "domain = { a = [0, 1], b = [0, 1], c = [0, 1], d = [0, 1] }",
+        ),
+        [],
+    ),
     "a flow": ("backstep", []),
+    "a surface by a network": (str(ROOT / "examples" / "space" / "ring.toml"), []),
     "sparse": (str(ROOT / "examples" / "many"), []),
     "fit": (
         stated(
@@ -137,32 +163,67 @@ def found(subject: str, place: Path) -> list[str]:
     return [command, text, *(word for word in words if word != "train"), "--out", "out", "--json"]
 
 
-def begun(subject: str, place: Path, *more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *found(subject, place), *more],
-        cwd=place,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+class Begun:
+    """A command in a process of its own, with a pseudo-terminal for what it says."""
 
+    def __init__(self, subject: str, place: Path, *more: str) -> None:
+        self.began = time.monotonic()
+        terminal, theirs = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *found(subject, place), *more],
+            cwd=place,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            text=True,
+            env=environment,
+            # What a shell starts in the background ignores Ctrl-C, and so would its children.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        os.close(theirs)
+        self.said, self.times = b"", [self.began]
+        self.reader = threading.Thread(target=self._read, args=(terminal,))
+        self.reader.start()
 
-def timed(subject: str, seconds: float, rng: random.Random) -> tuple[float, str, float, str]:
-    """(seconds with a budget, its outcome, seconds from Ctrl-C to the end, what was kept)"""
-    with tempfile.TemporaryDirectory() as place:
-        began = time.monotonic()
-        out, _ = begun(subject, Path(place), "--budget", f"{seconds}s").communicate()
-        took, outcome = time.monotonic() - began, told(out)
-    with tempfile.TemporaryDirectory() as place:
-        process = begun(subject, Path(place))
+    def _read(self, terminal: int) -> None:
         try:
-            process.wait(rng.uniform(2.0, seconds))
+            while part := os.read(terminal, 4096):
+                self.said += part
+                self.times.append(time.monotonic())
+        except OSError:  # the end of a pseudo-terminal
+            pass
+        os.close(terminal)
+
+    def ended(self) -> tuple[str, float]:
+        """What it wrote to its output, and when it ended."""
+        out, _ = self.process.communicate()
+        end = time.monotonic()
+        self.reader.join()
+        return out, end
+
+    def silent(self, end: float) -> tuple[float, float]:
+        """The longest silence, and when it began."""
+        gaps = [(after - before, before - self.began) for before, after in pairwise([*self.times, end])]
+        return max(gaps)
+
+
+def timed(subject: str, seconds: float, rng: random.Random) -> str:
+    """A row: the budget, seconds taken, the outcome, the longest silence; seconds from Ctrl-C on, and what was kept."""
+    with tempfile.TemporaryDirectory() as place:
+        run = Begun(subject, Path(place), "--budget", f"{seconds}s")
+        out, end = run.ended()
+        gap, at = run.silent(end)
+        row = f"{end - run.began:.1f} | {told(out)} | {gap:.1f} at {at:.0f}"
+    with tempfile.TemporaryDirectory() as place:
+        run, wait = Begun(subject, Path(place)), rng.uniform(2.0, seconds)
+        try:
+            run.process.wait(wait)
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        out, err = process.communicate()
-        stop = time.monotonic() - began
-        return took, outcome, stop, "a traceback" if "Traceback" in err else told(out)
+            run.process.send_signal(signal.SIGINT)
+        stopped = time.monotonic()
+        out, end = run.ended()
+        kept = "a traceback" if b"Traceback" in run.said else told(out)
+        return f"{row} | {end - stopped:.1f} at {wait:.0f} | {kept}, exit {run.process.returncode}"
 
 
 def told(out: str) -> str:
@@ -170,8 +231,10 @@ def told(out: str) -> str:
         result = json.loads(out)
     except ValueError:
         return "nothing"
-    residual = "no residual" if result["residual"] is None else f"residual {result['residual']:.0e}"
-    return f"{result['outcome']}, {residual}"
+    estimate = result["estimate"]["pooled"] if isinstance(result["estimate"], dict) else result["estimate"]
+    numbers = {"residual": result["residual"], "estimate": estimate}
+    known = (f"{name} {value:.0e}" if value is not None else f"no {name}" for name, value in numbers.items())
+    return ", ".join([str(result["outcome"]), *known])
 
 
 def main() -> None:
@@ -179,19 +242,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=15.0)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", nargs="*", default=[""], metavar="WORD")
     given = parser.parse_args()
     rng = random.Random(0)
     print(
-        "| solver | budget, s | took, s | outcome | Ctrl-C, s | kept |\n|---|---|---|---|---|---|", flush=True
+        "| solver | budget, s | took, s | outcome | silent, s | Ctrl-C, s | kept |\n|" + "---|" * 7,
+        flush=True,
     )
     for subject in SUBJECTS:
-        if given.only in subject:
-            took, outcome, stop, kept = timed(subject, given.seconds, rng)
-            print(
-                f"| {subject} | {given.seconds:g} | {took:.1f} | {outcome} | {stop:.1f} | {kept} |",
-                flush=True,
-            )
+        if any(word in subject for word in given.only):
+            print(f"| {subject} | {given.seconds:g} | {timed(subject, given.seconds, rng)} |", flush=True)
 
 
 if __name__ == "__main__":

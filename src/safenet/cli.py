@@ -8,9 +8,11 @@ import io
 import os
 import signal
 import sys
+import time
 import unicodedata
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -141,9 +143,13 @@ def main() -> None:
         raise SystemExit(130) from None
 
 
+LOADING = 60.0  # seconds: a process that is older was not started for this
+
+
 def program() -> None:
     """`safenet` itself. Compiled code that was interrupted may crash while Python takes itself apart, so a run that was
     stopped, and saved, ends at once."""
+    solving.BEGAN = _started()
     try:
         main()
     except SystemExit as ended:
@@ -152,3 +158,14 @@ def program() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)
+
+
+def _started() -> float:
+    """When this process began, by the clock of budgets; now, where the system does not tell (Linux does)."""
+    now = time.monotonic()
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return now
+    return now - age if 0 < age < LOADING else now

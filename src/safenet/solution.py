@@ -243,7 +243,7 @@ class Solution:
         return grid_values(self, **counts)
 
     def export(self, path: str | Path, *, derivatives: Sequence[str] = (), **counts: Any) -> Path:
-        """Fields over the grid, and derivatives such as "u_xt", as .csv, .npz, .nc, .vtr or .pvd; the file to open."""
+        """Fields over the grid, and derivatives such as "u_xt", as .csv, .npz, .nc, .vtr, .vtu or .pvd: the file."""
         from .views.export import export
 
         return export(self, path, derivatives, **counts)
@@ -255,8 +255,8 @@ class Solution:
         return to_xarray(self, **counts)
 
     def to_vtk(self, path: str | Path, **counts: Any) -> Path:
-        """VTK files over the grid; the one to open in ParaView is returned."""
-        from .views.export import to_vtk
+        """VTK files over the grid, or the cells of a region; the one to open in ParaView is returned."""
+        from .views.vtk import to_vtk
 
         return to_vtk(self, path, **counts)
 

@@ -120,7 +120,7 @@ def test_netcdf_and_vtk_have_the_derivatives_too(desk):
 @pytest.mark.parametrize(
     ("words", "says", "remedy"),
     [
-        (("-o", "pulse.txt"), "cannot export to pulse.txt", ".csv, .npz, .nc, .vtr, .pvd"),
+        (("-o", "pulse.txt"), "cannot export to pulse.txt", ".csv, .npz, .nc, .vtr, .vtu, .pvd"),
         (("-o", "a.csv", "--grid", "3,4,5"), "3 numbers for 2 axes (x, t)", "--grid 101,101"),
         (("-o", "a.csv", "--grid", "1"), "x = 1.0 is not a number of points", "at least 2"),
         (("-o", "a.csv", "--grid", "many"), "'many' is not known", "give a number"),

@@ -241,3 +241,17 @@ def test_a_velocity_that_is_taken_as_conserved_is_a_warning_and_a_momentum_is_no
         sn.SafeNetWarning, match=r"at jumps v is taken as conserved.* write the equation of h\*v"
     ):
         sn.solve(dam("v*v_x + h_x"), sn.Conserve(tolerance=0.1))
+
+
+@pytest.mark.parametrize(
+    ("inflow", "start", "jumps"),
+    [("1", "0", True), ("where(t < 1/2, 1, 0)", "1", True), ("sin(3*t)", "0", False), ("1", "1", False)],
+)
+def test_a_jump_at_an_inflow_is_carried_by_finite_volumes(inflow, start, jumps):
+    problem = sn.Problem(
+        "u_t + u_x = 0",
+        domain={"x": (0, 1), "t": (0, 1)},
+        conditions=[f"u(x, 0) = {start}", f"u(0, t) = {inflow}"],
+    )
+    assert steepens(problem) is jumps
+    assert (Auto().choice(problem)[0][0].name == "conserve") is jumps

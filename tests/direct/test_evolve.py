@@ -11,16 +11,19 @@ from scipy.special import j0, j1, jn_zeros
 
 import safenet as sn
 from safenet.direct.evolve.assembly import Assembly
-from safenet.direct.evolve.evolve import in_time, meshed
+from safenet.direct.evolve.evolve import _error, in_time, meshed
 from safenet.direct.evolve.linear import factored_lu
 from safenet.direct.evolve.rosenbrock import GAMMA, System, _step, steps
 from safenet.direct.evolve.rules import RULES
 from safenet.direct.state import Direct
-from safenet.fields.triangles import Triangles
+from safenet.fields.triangles import Triangles, mapped
 from safenet.measure.heldout import held_out
 from safenet.problem.geometry.mesh import mesh_of
 from safenet.problem.geometry.region import Region
 from safenet.problem.geometry.shapes import Box, Disc
+from safenet.problem.geometry.solid import Solid
+from safenet.problem.geometry.solids import Cone, Revolution
+from safenet.problem.geometry.tetrahedra import tetrahedra
 from safenet.run.budget import Budget
 from safenet.solving.auto import Auto
 
@@ -64,7 +67,7 @@ def test_triangles_fill_a_region_and_follow_its_arcs():
     assert (twice / longest).min() > 0.3
     # With bent sides the area is that of the region to fourth order.
     problem = sn.loads((EXAMPLES / "disc.toml").read_text())
-    areas = [Assembly(problem, meshed(problem, level)).w.sum() for level in (0, 1)]
+    areas = [Assembly(problem, meshed(problem, level)).w.sum() for level in (0, 2)]  # half the size
     assert abs(areas[0] - np.pi) < 1e-3
     assert abs(areas[1] - np.pi) < abs(areas[0] - np.pi) / 10
 
@@ -132,12 +135,27 @@ def test_sides_may_switch_and_disagree_with_the_initial_values():
 
 
 def test_steps_are_no_shorter_than_the_meshes_ask(disc):
-    """Where two meshes differ by half, steps of 1e-6 would be wasted; where they agree, each level has a tenth."""
+    """Where two meshes differ by half, steps of 1e-6 would be wasted; where they agree, half the size has a tenth."""
     rough, fine = (
-        in_time(Direct(field=disc.field, cursor={"level": 3, "apart": apart})) for apart in (0.5, 1e-6)
+        in_time(Direct(field=disc.field, cursor={"level": 6, "apart": apart})) for apart in (0.5, 1e-6)
     )
     assert fine == pytest.approx(10**-6.5)
     assert 10**-6 < rough <= 10**-5.5
+
+
+def test_each_level_has_about_twice_as_many_triangles(disc):
+    cells = [len(meshed(disc.problem, level).cells) for level in range(4)]
+    assert all(1.8 < fine / rough < 2.2 for rough, fine in itertools.pairwise(cells))
+
+
+def test_a_difference_that_fell_by_chance_does_not_count_as_small(disc):
+    """Two meshes that agree by luck: the estimate is what the best rate of the elements allows, at least."""
+    state = Direct(field=disc.field, cursor={"level": 3, "apart": 0.1})
+    near = Triangles(tuple(own * (1 + 1e-6) for own in disc.field.values), *vars_of(disc.field))
+    error, apart = _error(disc.problem, state, near)
+    best = np.sqrt(6)
+    assert apart == pytest.approx(1e-6, rel=1e-3)
+    assert error[-1] == pytest.approx(0.1 / best / (best - 1))
 
 
 RING = """
@@ -341,3 +359,23 @@ def test_a_flow_with_an_outlet_is_on_triangles_in_a_plain_channel_too():
     solvers, reasons = Auto().choice(problem)
     assert solvers[0].name == "evolve"
     assert "pressure" in reasons[-1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "volume"),
+    [
+        (Cone((0, 0, 0), (0, 0, 1), 0.5), np.pi / 12),
+        (Revolution(Disc((1, 0), 0.3), axis=(1, 0, 1)), 0.18 * np.pi**2),
+    ],
+    ids=["cone", "ring"],
+)
+def test_no_tetrahedra_are_inside_out_at_a_tip_and_a_ring_has_some(shape, volume):
+    """At a tip the curvature has no bound: cells would shrink to nothing, and bent ones turn over."""
+    pytest.importorskip("gmsh")
+    mesh = tetrahedra(Solid(shape), 0.15, 8)
+    corners = np.repeat(mesh.nodes[mesh.cells], len(RULES[3][0]), axis=0)
+    _, jacobian = mapped(corners, np.tile(RULES[3][0], (len(mesh.cells), 1)))
+    size = np.linalg.det(jacobian)
+    assert size.min() > 0
+    assert size.max() < 1e5 * size.min()
+    assert size @ np.tile(RULES[3][1], len(mesh.cells)) == pytest.approx(volume, rel=5e-3)

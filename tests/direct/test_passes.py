@@ -141,6 +141,28 @@ def test_a_spent_budget_stops_the_run_which_goes_on_to_the_same_bits(name, stop,
     assert facts(carry_out(problem, plan, None, tmp_path, resume=True)) == undisturbed(name)
 
 
+def test_a_run_out_of_time_knows_what_its_last_two_levels_differ_by():
+    """A rough estimate that costs nothing: exp(−t) on two levels of polynomials."""
+    budget, plan = Budget(total=1e9), DirectPlan("least-squares", (LeastSquares(tolerance=0.0, least=2),))
+
+    class Late(Watch):
+        def level(self, unknowns, residual):
+            super().level(unknowns, residual)
+            if sum(what == "level" for what, _ in self.told) == 2:
+                budget.total = 0.0
+
+    carried = carry_out(DECAY, plan, Late(), None, budget)
+    t = np.linspace(0, 1, 200)
+    first, second = (
+        np.array([float(state.field(np.array([one]))[0]) for one in t])
+        for state in states(plan.passes[0], DECAY)[:2]
+    )
+    assert carried.stopped
+    wanted = np.linalg.norm(second - first) / np.linalg.norm(second)
+    assert carried.apart[-1] == pytest.approx(wanted, rel=0.2)
+    assert wanted > np.linalg.norm(second - np.exp(-t)) / np.linalg.norm(second)
+
+
 def test_a_budget_stops_between_two_newton_steps():
     """Of a level that would take many steps, once a smaller one is known."""
     budget = Budget(total=1e9)

@@ -1,7 +1,10 @@
 """Many dimensions: a growing list of products of polynomials."""
 
+import itertools
+
 import numpy as np
 import pytest
+import sympy as sp
 
 import safenet as sn
 from safenet.direct.many.sparse import first_indices, grown
@@ -84,3 +87,20 @@ def test_what_is_not_smooth_or_not_linear_is_refused():
             'unknowns = ["u"]\nequations = ["u_x = 1"]\nconditions = ["u(0) = 0"]\ndomain = { x = [0, 1] }'
         )
     )
+
+
+def test_heat_in_five_dimensions_is_a_list_of_products_and_no_grid():
+    """The coarsest grid would have eleven million values in a slab."""
+    axes, u = "abcde", "a**2 + b*c + exp(d + t) + e + 2*t"
+    conditions = []
+    for axis, end in itertools.product(axes, "01"):
+        place = ", ".join(end if one == axis else one for one in axes)
+        conditions.append(f"u({place}, t) = {sp.sympify(u).subs(axis, int(end))}")
+    problem = sn.Problem(
+        f"u_t = {' + '.join(f'u_{one}{one}' for one in axes)}",
+        domain={**dict.fromkeys(axes, (0, 1)), "t": (0, 1)},
+        conditions=["u(a, b, c, d, e, 0) = a**2 + b*c + exp(d) + e", *conditions],
+    )
+    assert "values" in sn.March(on="grid").obstacle(problem)
+    assert "sparse" in [solver.name for solver in sn.Auto().choice(problem)[0]]
+    assert "march" not in [solver.name for solver in sn.Auto().choice(problem)[0]]

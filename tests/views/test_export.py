@@ -207,6 +207,83 @@ def test_time_in_space_is_a_series_of_files(axes: str, read: Any, tmp_path: Path
         np.testing.assert_allclose(values["u"], field(*mesh, np.asarray(time)), rtol=1e-14)
 
 
+def read_vtu(path: Path) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Points (n, 3), cells (m, k) and point data of an unstructured grid, decoded as the format is specified."""
+    head, _, tail = path.read_bytes().partition(b"<AppendedData")
+    raw = tail[tail.index(b"_") + 1 :]
+    piece = ET.fromstring(head + b"</VTKFile>").find("UnstructuredGrid/Piece")
+    assert piece is not None
+    kinds = {"Float64": np.float64, "Int64": np.int64, "UInt8": np.uint8}
+
+    def array(element: ET.Element) -> np.ndarray:
+        offset, kind = int(element.attrib["offset"]), np.dtype(kinds[element.attrib["type"]])
+        size = int(np.frombuffer(raw, "<u8", 1, offset)[0])
+        return np.frombuffer(raw, kind, size // kind.itemsize, offset + 8)
+
+    points = array(piece.findall("Points/DataArray")[0]).reshape(-1, 3)
+    cells = {element.attrib["Name"]: array(element) for element in piece.findall("Cells/DataArray")}
+    width = {22: 6, 24: 10, 10: 4}[int(cells["types"][0])]
+    assert (np.diff(cells["offsets"]) == width).all()
+    values = {e.attrib["Name"]: array(e) for e in piece.findall("PointData/DataArray")}
+    return points, cells["connectivity"].reshape(-1, width), values
+
+
+def volume(points: np.ndarray, cells: np.ndarray, dimension: int) -> float:
+    """Of the straight cells between the corners."""
+    corners = points[cells[:, : dimension + 1], :dimension]
+    return float(np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])).sum() / (1, 1, 2, 6)[dimension])
+
+
+def shaped(axes: str, shape: Any) -> Solution:
+    space = axes.removesuffix("t")
+    second = " + ".join(f"u_{axis}{axis}" for axis in space)
+    problem = sn.Problem(
+        f"u_t = {second}" if "t" in axes else f"{second} = 0",
+        domain={**dict.fromkeys(space, (0, 2)), **({"t": (0, 1)} if "t" in axes else {})},
+        shape=shape,
+        conditions=["u = 0 on rim"] + [f"u({', '.join(space)}, 0) = 0"] * ("t" in axes),
+        pieces={"rim": "rest"},
+        unknowns=["u"],
+    )
+    return Solution(problem, network(1), DirectPlan("auto", ()))
+
+
+def test_a_disc_is_written_as_a_disc_at_each_time(tmp_path: Path) -> None:
+    pytest.importorskip("pyevtk")
+    path = shaped("xyt", sn.Disc((1, 1), 0.8)).export(tmp_path / "disc.pvd", t=[0, 0.5], derivatives=["u_y"])
+    listed = ET.parse(path).findall("Collection/DataSet")
+    assert [float(entry.attrib["timestep"]) for entry in listed] == [0, 0.5]
+    points, cells, values = read_vtu(tmp_path / listed[1].attrib["file"])
+    assert volume(points, cells, 2) == pytest.approx(0.64 * np.pi, rel=0.01)
+    assert np.hypot(*(points[:, :2] - 1).T).max() == pytest.approx(0.8, rel=1e-9)
+    x, y = points[:, :2].T
+    np.testing.assert_allclose(values["u"], field(x, y, 0.5), rtol=1e-13)
+    np.testing.assert_allclose(values["u_y"], 10 + 0.5 * x, rtol=1e-13)
+
+
+@pytest.mark.parametrize("made", [True, False], ids=["tetrahedra", "cut"])
+def test_a_ball_is_written_as_a_ball(made: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("pyevtk")
+    if made:
+        pytest.importorskip("gmsh")
+    else:
+        monkeypatch.setattr("safenet.views.vtk.obstacle", lambda body: "there is no Gmsh")
+    path = shaped("xyz", sn.Ball((1, 1, 1), 0.8)).export(tmp_path / "ball.vtu", x=21)
+    assert path == tmp_path / "ball.vtu"
+    points, cells, values = read_vtu(path)
+    assert volume(points, cells, 3) == pytest.approx(4 / 3 * np.pi * 0.512, rel=0.02)
+    assert np.linalg.norm(points - 1, axis=1).max() == pytest.approx(0.8, rel=2e-3)
+    np.testing.assert_allclose(values["u"], field(*points.T), rtol=1e-13)
+
+
+def test_a_box_has_no_cells_and_a_place_is_no_number_of_them(tmp_path: Path) -> None:
+    pytest.importorskip("pyevtk")
+    with pytest.raises(sn.SafeNetError, match="is a box"):
+        known("xy").export(tmp_path / "box.vtu")
+    with pytest.raises(sn.SafeNetError, match="not cut at x"):
+        shaped("xyz", sn.Ball((1, 1, 1), 0.8)).export(tmp_path / "ball.vtu", x=[0.5])
+
+
 @pytest.mark.parametrize("name", ["wave", "wave.vtr", "nu0.01", "nu0.01.vtr"])
 def test_a_name_may_have_its_ending_or_a_dot(name: str, tmp_path: Path) -> None:
     pytest.importorskip("pyevtk")

@@ -15,9 +15,10 @@ from safenet.direct.plan import DirectPlan
 from safenet.errors import SafeNetError
 from safenet.fields.unknown import Unknown
 from safenet.solution import Solution
-from safenet.views.cuts import cuts
+from safenet.views.cuts import Cut, cuts
 from safenet.views.explore import Explorer
-from safenet.views.look import STYLES, error_colours, error_range, error_title, number
+from safenet.views.look import STYLES, Picture, error_colours, error_range, error_title, number
+from safenet.views.maps import Plane
 
 CIRCLE = """
 name = "circle"
@@ -239,3 +240,23 @@ def test_a_steady_field_in_space_is_drawn_in_three_layers():
     assert [cut.held for cut in cuts(solution, {})] == [{2: 0.5}, {2: 1.0}, {2: 1.5}]
     assert [cut.held for cut in cuts(solution, {"y": 0.3})] == [{1: 0.3}]
     assert len(drawn(solution.plot())) == 3
+
+
+def test_a_slice_of_a_body_is_cut_at_its_boundary_and_not_along_the_grid():
+    """The cut of a ball of radius 1 at z = 0.6 is a disc of radius 0.8: along the grid its area is 2 % off."""
+    cube = dict.fromkeys("xyz", (-1, 1))
+    ball = sn.Problem(
+        "u_xx + u_yy + u_zz = 0",
+        domain=cube,
+        shape=sn.Ball((0, 0, 0), 1),
+        conditions=["u = 0 on s"],
+        pieces={"s": "rest"},
+    )
+    plane = Plane(ball, Cut((0, 1), {2: 0.6}))
+    level = plane.level((65, 65))
+    ax = Picture().subplots()
+    image = plane.show(ax, np.where(level > 0, np.nan, 1.0), "u")
+    assert np.isfinite(image.get_array()).all()
+    path, to_screen = image.get_clip_path().get_transformed_path_and_affine()
+    x, y = ax.transData.inverted().transform(to_screen.transform(path.vertices)).T
+    assert abs(np.sum(x[:-1] * y[1:] - x[1:] * y[:-1])) / 2 == pytest.approx(0.64 * np.pi, rel=2e-3)

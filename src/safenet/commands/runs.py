@@ -97,7 +97,7 @@ def _shown(place: dict[str, float]) -> str:
 def export(
     run: RunFolder,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="F.csv", help=".csv, .npz, .nc, .vtr or .pvd")
+        Path, typer.Option("-o", "--output", metavar="F.csv", help=".csv, .npz, .nc, .vtr, .vtu or .pvd")
     ],
     grid: Annotated[
         str | None,
@@ -120,6 +120,7 @@ def export(
     .npz   for NumPy: the ticks x, t and arrays u[x, t], nan outside a region
     .nc    netCDF, for xarray and others
     .vtr   for ParaView; .pvd where there is time beside two axes of space or more
+    .vtu   for ParaView, on cells that follow the boundary of a region
 
     \b
     safenet export runs/wave -o wave.csv --grid 201,101 --with u_x,u_t

@@ -10,8 +10,9 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from ..run.progress import Monitor
     from ..run.result import Outcome
     from ..solution import Solution
+
+BEGAN: float | None = None  # when the program was started, where it is this program
 
 
 def _panel(heading: str) -> Callable[..., Any]:
@@ -229,8 +232,9 @@ def _carry_out(
     data: list[Path] | None,
     find: list[str] | None,
 ) -> None:
-    """What both commands do, whichever solver is chosen. A budget counts from here on: loading JAX is part of it."""
-    began = time.monotonic()
+    """What both commands do, whichever solver is chosen. A budget counts from the start of the process; where that
+    is not known, from here on. Loading JAX is part of it."""
+    began = time.monotonic() if BEGAN is None else BEGAN
     if resume is not None:
         _only_resume(ctx)
     elif name is None:
@@ -238,8 +242,6 @@ def _carry_out(
         raise SafeNetError("no problem was given", f"e.g. safenet {command} wave, or --resume RUN")
     if device is not None:
         use_device(device)
-    from ..views.describe import result_text
-
     after_import("jax", _cache_compilations)
     warnings.simplefilter("ignore", SafeNetWarning)  # the result names them
     sink = None
@@ -250,7 +252,9 @@ def _carry_out(
     if resume is not None:
         folder, solution = resume, _resumed(resume, _clock(budget, began), sink)
     else:
-        problem = problem_named(str(name), settings, data).finding(*find or ())
+        with _saying(f"reading {name}"):
+            problem = problem_named(str(name), settings, data).finding(*find or ())
+            import_module("safenet.solving.door")  # JAX takes seconds
         folder = out if out is not None else _free_folder(problem.name, force)
         solution = _solved(problem, chosen(), folder, force, _clock(budget, began), sink)
     if sink is not None:
@@ -258,10 +262,21 @@ def _carry_out(
     if as_json:
         print(json.dumps(solution.result.to_json()))
     else:
+        from ..views.describe import result_text
+
         verdict, *rest = result_text(solution, folder).split("\n")
         print(_coloured(verdict, solution.result.outcome), *rest, sep="\n")
     # On a full disk there is a result to read and no folder.
     raise typer.Exit(solution.result.outcome.exit_status or int(solution.folder is None))
+
+
+def _saying(what: str) -> AbstractContextManager[Any]:
+    """On a terminal, what is done before there is a solve to watch."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(what)
 
 
 def _cache_compilations() -> None:

@@ -24,7 +24,7 @@ from ..run.budget import Budget
 from ..run.progress import Monitor
 from .bases import first_modes
 from .march import Attempt, Grid, Slab, SlabMarch, Span
-from .thresholds import AIM, COARSER, FINER, KINK, KINK_BELOW, KINK_TRIES, SHORTER, SPACE
+from .thresholds import AIM, COARSER, FINER, GRID_VALUES, KINK, KINK_BELOW, KINK_TRIES, SHORTER, SPACE
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,17 @@ class MarchOnGrid(SlabMarch):
 
     def obstacle(self, problem: Problem) -> str | None:
         """Why a problem cannot be marched in time on a grid, or None if it can."""
-        return time_obstacle(problem) or tensor_obstacle(problem)
+        if found := time_obstacle(problem) or tensor_obstacle(problem):
+            return found
+        values = math.prod(self._coarsest(problem)) * self.time * len(problem.unknowns)
+        return f"a slab would need {values} values" if values > GRID_VALUES else None
+
+    def _coarsest(self, problem: Problem) -> Grid:
+        return [2 * modes + 1 for modes in first_modes(problem, self.least)[:-1]]
 
     def first(self, problem: Problem) -> Grid:
         """What resolves the initial values."""
-        grid: Grid = [2 * modes + 1 for modes in first_modes(problem, self.least)[:-1]]
+        grid = self._coarsest(problem)
         while True:
             rows = TensorRows(problem, grid, self.time, problem.axes[-1].bounds, beginning(problem))
             finer = self.finer(problem, grid, rows.starting_tails[None])

@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ..fields.field import values
 from ..fields.saved import field_skeleton
 from ..fields.unknown import Unknown
-from ..measure.heldout import HeldOut, held_out
+from ..measure.heldout import HeldOut, held_out, interior_points
+from ..measure.relative import relative
 from ..measure.thresholds import POINTS
 from ..problem import Problem
 from ..run.budget import Budget
@@ -30,7 +32,7 @@ from ..run.result import Carried, Ending, PhaseRecord, finite_or_none
 from .plan import DirectPlan
 from .solver import Pass
 from .state import Direct
-from .thresholds import DIGIT, INTERRUPTED_POINTS
+from .thresholds import DIGIT, INTERRUPTED_POINTS, LEVEL_POINTS
 
 
 def carry_out(
@@ -66,6 +68,7 @@ class Passes:
         self.exhausted = False  # a finer march would gain nothing
         self.reached = -math.inf  # where the last march that was given up had come to
         self.stopped = False
+        self.coarser: Any = None  # the field of the level before the last, of a pass that has levels
         self.saved = time.monotonic()
 
     # ---- the loop
@@ -78,7 +81,7 @@ class Passes:
                 if self._wanted(each):
                     self._run(each)
                 if not self.stopped:
-                    self.index, self.state = self.index + 1, None
+                    self.index, self.state, self.coarser = self.index + 1, None, None
         except KeyboardInterrupt:
             interrupted = True
         # Saved before the state at hand becomes a candidate: a resumed run must not know that it was stopped.
@@ -87,6 +90,11 @@ class Passes:
             # Who stops a run does not wait: a few points will do.
             self._candidate(self.state.field, points=INTERRUPTED_POINTS if interrupted else POINTS)
         field = Unknown(len(self.problem.unknowns)) if self.best is None else self.best
+        apart = None
+        if self.stopped and self.coarser is not None and self.state is not None and field is self.state.field:
+            points = interior_points(self.problem, LEVEL_POINTS)
+            own = values(field, points)
+            apart = relative(own - values(self.coarser, points), own)
         history = np.empty((0, 2))  # of losses: there are none
         return Carried(
             field,
@@ -97,6 +105,7 @@ class Passes:
             self.stopped,
             winner=self.winner,
             measured=self.measured,
+            apart=apart,
         )
 
     def _over(self) -> bool:
@@ -142,6 +151,8 @@ class Passes:
             record.iterations, record.evaluations = state.iterations, state.evaluations
             record.stop_reason = state.reason
             self.stopped = state.stopped
+            if not each.marches and self.state is not None and self.state.field is not state.field:
+                self.coarser = self.state.field
             self.state = replace(state, stopped=False)
             if state.field is not None and not state.stopped:
                 self.budget.found = True

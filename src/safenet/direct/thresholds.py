@@ -71,6 +71,10 @@ MORE_MODES = 1.5  # times as many functions along an axis of a series
 CORNER = 1e-5  # of the time: the first slab behind a jump in the data; what it makes of the jump lasts
 SLAB_POINTS = 256  # on which the residual of a slab is measured
 INTERRUPTED_POINTS = 64  # and that of a run which was stopped: nobody waits for more
+GRID_VALUES = (
+    4_000_000  # of the coarsest grid in a slab: more axes than that are for lists of products, or networks
+)
+LEVEL_POINTS = 512  # where the last two levels of a run out of time are compared
 CELL_STEP = 6.0  # multiplications of a Newton step on cells, in units of cells · width³
 
 # ---- why a march ended
@@ -183,19 +187,24 @@ JUMPS_STAY = 0.75  # of the largest step between cells left when they are halved
 
 # ---- triangles that evolve
 EVOLVE_ACROSS = {2: 10, 3: 5}  # cells along the root of a domain's area or volume, on the first level
-EVOLVE_FINER = {2: 2.0, 3: 2**0.5}  # from level to level: in space half the size means eight times as many
+EVOLVE_FINER = (
+    2**0.5
+)  # from level to level: halved ones would be four or eight times as many, and six times as dear
 EVOLVE_AROUND = 8  # tetrahedra around a circle, on the first level
 EVOLVE_LARGE = 4000  # unknowns in space from which on equations are solved by steps on two levels, not by LU
 EVOLVE_SOLVED = 1e-11  # residual of these steps, and the most of them
 EVOLVE_STEPS = 400
 EVOLVE_LONGEST = 1 / 24  # of the time: no step is longer, or what is between two would not be seen
 EVOLVE_POINTS = 2048  # where two levels are compared
-EVOLVE_DEARER = 5.0  # times what a level takes, the next one does
-EVOLVE_GAIN = 4.0  # of two levels: quadratic triangles gain eight where u is smooth
+EVOLVE_DEARER = 1.5  # a level with n times as many cells takes n to this power as long
+EVOLVE_GAIN = 4.0  # of half the size: quadratic triangles gain eight where u is smooth
 EVOLVE_IN_TIME = (
     0.1  # of what the next mesh is expected to differ by: as much may all steps in time err together
 )
-EVOLVE_RATES = 2.0, 6.0  # by how much the difference of two levels falls to the next: at worst, and at best
+EVOLVE_RATES = (
+    2.0,
+    6.0,
+)  # by how much the difference of two levels falls with half the size: at worst, and at best
 NEWTON_MOST = (
     12  # steps to a steady flow: from a guess that is near, or with most of the flow known, six are usual
 )

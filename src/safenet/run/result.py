@@ -196,6 +196,9 @@ class Carried:
     winner: int = -1
     found: Found | None = None  # of an inverse problem
     measured: Any = None  # the held-out residuals of the field, where they are known
+    apart: Any = (
+        None  # ‖u − v‖/‖u‖ of each unknown, then of all; v: the level before the last, of a run out of time
+    )
 
     @property
     def ending(self) -> Ending:

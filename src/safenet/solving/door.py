@@ -258,9 +258,10 @@ def _judged(
     )
     decided = True
     known = judging.knows_its_error(solution.field)
+    known = known or carried.apart is not None
     if estimate and settled and not carried.interrupted and (known or not carried.stopped or job.plan.trains):
         # Of a training that was stopped, the error is estimated in what was kept for its end.
-        left = Budget(max(clock.left, 0.0)) if carried.stopped else clock
+        left = Budget(max(clock.left, 0.0)) if carried.stopped and job.plan.trains else clock
         decided = judging.estimate(solution, carried, monitor, left, former)
     if carried.found and (relative := pooled(solution.result.estimate)) is not None:
         solution.result.found = carried.found.to_json(relative)

@@ -195,10 +195,17 @@ def _weighed(solution: Solution) -> bool:
     return True
 
 
-def _late(result: Result) -> None:
+def _late(solution: Solution, carried: Carried) -> None:
+    """No time for an estimate: what the last two levels differ by, if there were two, is a rough one."""
+    result, apart = solution.result, carried.apart
     result.outcome = Outcome.OUT_OF_TIME
-    stopped = result.stop_reason.rstrip(".")
-    result.stop_reason = f"{stopped}; too little of the budget was left to estimate the error"
+    stopped, how = result.stop_reason.rstrip("."), "too little of the budget was left to estimate the error"
+    if apart is not None and np.isfinite(apart).all():
+        *fields, pooled = (float(share) for share in apart)
+        result.estimate = field_errors_json(solution.problem.unknowns, pooled, fields)
+        result.estimate_left = 1.0
+        how = "the error is what the last two levels differ by"
+    result.stop_reason = f"{stopped}; {how}" if stopped else f"{how[0].upper()}{how[1:]}."
 
 
 def estimate(
@@ -217,7 +224,7 @@ def estimate(
         return False  # the doubts have said why
     clock.found = True
     if clock.over() and not known:
-        _late(result)
+        _late(solution, carried)
         return True
     decided = True
     try:
@@ -246,7 +253,7 @@ def estimate(
             result.warnings += _others(solution, clock)
         decided = _weighed(solution) and decided
     except SpentError:
-        _late(result)
+        _late(solution, carried)
     except KeyboardInterrupt:
         result.outcome = Outcome.INTERRUPTED
         result.stop_reason = "Interrupted while the error was estimated; a run with a folder can be resumed."

@@ -131,6 +131,6 @@ def _panel(
         ax.set_xlabel(math(problem.axes[drawn[0]].name))
         ax.grid()
         return lambda k: line.set_ydata(fields[k])
-    plane = Plane(problem, drawn)
+    plane = Plane(problem, place)
     image = plane.show(ax, fields[0], label, **field_colours(everything))
-    return lambda k: image.set_data(fields[k] if plane.across else fields[k].T)
+    return lambda k: image.set_data(plane.picture(fields[k]))

@@ -74,7 +74,7 @@ def _difference(first: Solution, second: Solution, names: list[str]) -> dict[str
 
 def _drawn(first: Solution, second: Solution, names: list[str], place: Cut) -> Picture:
     problem, lines = first.problem, len(place.drawn) == 1
-    plane = None if lines else Plane(problem, place.drawn)
+    plane = None if lines else Plane(problem, place)
     columns = 2 if plane is None else 3
     height = 0.75 if plane is None else min(max(plane.ratio, 0.3), 1.4)
     size = (columns * 4.4 + 0.4, len(names) * (3.4 * height + 0.7) + 0.6)

@@ -1,9 +1,8 @@
-"""u on a grid, for other programs: NumPy arrays, tables, an xarray Dataset, VTK files for ParaView.
+"""u on a grid, for other programs: NumPy arrays, tables, an xarray Dataset (VTK files: vtk.py).
 
-sol.export("wave.csv", x=201, t=[0, 0.5, 1], derivatives=["u_x"])      .csv, .npz, .nc, .vtr or .pvd
+sol.export("wave.csv", x=201, t=[0, 0.5, 1], derivatives=["u_x"])      .csv, .npz, .nc, .vtr, .vtu or .pvd
 ticks, fields = sol.grid(x=201, t=[0, 0.5, 1])      along each axis: how many points, or which
 sol.to_xarray().to_netcdf("wave.nc")
-sol.to_vtk("runs/heat")                             runs/heat.vtr, or runs/heat.pvd with one file for each time
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 COUNTS = {1: 101, 2: 101, 3: 41}  # points along each axis, by the number of axes
 MANY = 2 * 10**5  # points in all, for four axes or more
 LARGEST = 10**8  # points of a grid: a gigabyte for each field
-FORMATS = (".csv", ".npz", ".nc", ".vtr", ".pvd")
+FORMATS = (".csv", ".npz", ".nc", ".vtr", ".vtu", ".pvd")
 INSTALL = "pip install 'safenet[data]'"
 
 
@@ -61,7 +60,7 @@ def _sampled(
     return ticks, fields, outside
 
 
-def _table(
+def table(
     solution: Solution, derivatives: Sequence[str], counts: Mapping[str, Any]
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]:
     """The same with the derivatives beside the fields, each by its own name."""
@@ -89,6 +88,7 @@ def export(solution: Solution, path: str | Path, derivatives: Sequence[str] = ()
     .npz   the ticks of each axis and every field on their product, by name; nan outside a region
     .nc    the same as netCDF, as `to_xarray` makes it
     .vtr   for ParaView, as `to_vtk` makes it; .pvd where there is time beside two or three axes of space
+    .vtu   the same on cells that follow the boundary of a region
     """
     path = Path(path)
     ending = path.suffix.lower()
@@ -96,12 +96,14 @@ def export(solution: Solution, path: str | Path, derivatives: Sequence[str] = ()
         raise SafeNetError(f"cannot export to {path}", f"use a name that ends in {', '.join(FORMATS)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if ending in (".vtr", ".pvd"):
+        if ending in (".vtr", ".vtu", ".pvd"):
+            from .vtk import to_vtk
+
             return to_vtk(solution, path, derivatives, **counts)
         if ending == ".nc":
             to_xarray(solution, derivatives, **counts).to_netcdf(path, engine="scipy")
             return path
-        ticks, fields, outside = _table(solution, derivatives, counts)
+        ticks, fields, outside = table(solution, derivatives, counts)
         if ending == ".npz":
             arrays: dict[str, Any] = {**ticks, **fields}
             with path.open("wb") as file:
@@ -130,6 +132,18 @@ def _ticks(name: str, low: float, high: float, points: Any) -> np.ndarray:
     return ticks
 
 
+def export_times(solution: Solution, counts: Mapping[str, Any]) -> np.ndarray:
+    """The times of a series of files; none for a steady problem."""
+    problem = solution.problem
+    for name in counts:
+        if name not in problem.axis_names:
+            raise SafeNetError(f"{name!r} is not an axis", nearest(name, problem.axis_names))
+    if problem.time is None:
+        return np.empty(0)
+    axis = problem.axes[problem.time]
+    return _ticks(axis.name, axis.lo, axis.hi, counts.get(axis.name, COUNTS[3]))
+
+
 def to_xarray(solution: Solution, derivatives: Sequence[str] = (), **counts: Any) -> Dataset:
     """A Dataset with the axes as coordinates and one variable for each unknown; its attributes say what was solved
     and how well. They are numbers and text, so that it can be written as netCDF."""
@@ -139,7 +153,7 @@ def to_xarray(solution: Solution, derivatives: Sequence[str] = (), **counts: Any
         raise SafeNetError("to_xarray needs xarray", INSTALL) from None
 
     problem, result = solution.problem, solution.result
-    ticks, fields, _ = _table(solution, derivatives, counts)
+    ticks, fields, _ = table(solution, derivatives, counts)
     # The errors are those of the solution; of its derivatives they say nothing.
     differentiated = any(solution.orders)
     l2re = None if differentiated else result.l2re
@@ -172,49 +186,3 @@ def label(solution: Solution, name: str) -> str:
         return name
     axes = zip(solution.problem.axis_names, solution.orders, strict=True)
     return f"{name}_{''.join(axis * order for axis, order in axes)}"
-
-
-def to_vtk(solution: Solution, path: str | Path, derivatives: Sequence[str] = (), **counts: Any) -> Path:
-    """Write rectilinear grids that ParaView opens, and return the file to open there.
-
-    One to three axes make one `.vtr` file, x and t the plane (x, t). With time and two or three axes of space, each
-    time is a file of its own, and a `.pvd` file lists them.
-    """
-    try:
-        from pyevtk.hl import gridToVTK
-        from pyevtk.vtk import VtkGroup
-    except ImportError:
-        raise SafeNetError("to_vtk needs pyevtk", INSTALL) from None
-
-    axes = solution.problem.axes
-    series = solution.problem.time is not None and len(axes) > 2
-    if len(axes) - series > 3:
-        raise SafeNetError(
-            f"VTK has three axes of space, and {solution.problem.name} has {len(axes) - series}"
-        )
-    path = Path(path)
-    stem = path.with_suffix("") if path.suffix.lower() in (".vtr", ".pvd", ".vtk") else path
-    ticks, fields, _ = _table(solution, derivatives, counts)
-
-    def write(where: Path, ticks: list[np.ndarray], fields: dict[str, np.ndarray]) -> Path:
-        missing = 3 - len(ticks)
-        coordinates = [*ticks, *[np.zeros(1)] * missing]
-        shape = tuple(map(len, coordinates))
-        # VTK counts along the first axis first.
-        data = {name: np.asfortranarray(values.reshape(shape)) for name, values in fields.items()}
-        gridToVTK(str(where), *coordinates, pointData=data)
-        return where.with_name(f"{where.name}.vtr")
-
-    try:
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        if not series:
-            return write(stem, list(ticks.values()), fields)
-        *space, times = ticks.values()
-        group = VtkGroup(str(stem))
-        for k, time in enumerate(times):
-            at = stem.with_name(f"{stem.name}_{k:04d}")
-            group.addFile(str(write(at, space, {name: v[..., k] for name, v in fields.items()})), float(time))
-        group.save()
-    except OSError as obstacle:
-        raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None
-    return stem.with_name(f"{stem.name}.pvd")

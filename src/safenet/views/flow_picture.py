@@ -38,7 +38,7 @@ def plot_flow(solution: Solution, pair: tuple[str, str]) -> Picture:
     height = (7.2 * ratio * 0.86 + 0.85) * (1 + len(others)) + 0.5
     figure = Picture(figsize=(7.4 * columns, height), layout="compressed")
     axes = figure.subplots(1 + len(others), columns, squeeze=False)
-    plane = Plane(problem, (0, 1))
+    plane = Plane(problem, Cut((0, 1), {}))
     plane.show(axes[0, 0], np.hypot(u, v), "speed and streamlines", cmap="cividis", vmin=0.0)
     _streamlines(axes[0, 0], ticks, u, v)
     if exact_u is not None and exact_v is not None:

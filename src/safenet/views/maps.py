@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from matplotlib.axes import Axes
 
 from ..problem import Problem
@@ -23,7 +24,11 @@ class Plane:
     """The plane of two axes: time runs to the right; a plane in space has its first axis to the right."""
 
     problem: Problem
-    drawn: tuple[int, ...]
+    cut: Cut
+
+    @property
+    def drawn(self) -> tuple[int, ...]:
+        return self.cut.drawn
 
     @property
     def across(self) -> int:
@@ -57,13 +62,16 @@ class Plane:
         """The data as an image, with its colour bar, labels and the outline of a region."""
         right, up = self.axes
         extent = (right.lo, right.hi, up.lo, up.hi)
-        picture = data if self.across else data.T
         smooth = "nearest" if error else "bilinear"
         image = ax.imshow(
-            picture, origin="lower", extent=extent, aspect=self.aspect, interpolation=smooth, **style
+            self.picture(data),
+            origin="lower",
+            extent=extent,
+            aspect=self.aspect,
+            interpolation=smooth,
+            **style,
         )
-        if self.drawn == (0, 1):
-            outline(self.problem, ax)
+        self._bound(ax, image, data)
         ax.set_title(title)
         ax.set_xlabel(math(right.name))
         ax.set_ylabel(math(up.name))
@@ -71,11 +79,58 @@ class Plane:
             colour_bar(ax, image, data if error else None)
         return image
 
+    def level(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The distance to the region's boundary over the plane, negative inside; −1 without a region."""
+        region = self.problem.region
+        if region is None:
+            return np.full(shape, -1.0)
+        ends = ((axis.lo, axis.hi) for axis in (self.problem.axes[i] for i in self.drawn))
+        ticks = [np.linspace(*end, count) for end, count in zip(ends, shape, strict=True)]
+        drawn = dict(zip(self.drawn, np.meshgrid(*ticks, indexing="ij"), strict=True))
+        points = np.stack(
+            [
+                np.ravel(drawn[i]) if i in drawn else np.full(np.prod(shape), self.cut.held[i])
+                for i in range(region.dimension)
+            ],
+            axis=1,
+        )
+        return region.signed_distance(points).reshape(shape)
+
+    def picture(self, data: np.ndarray) -> np.ndarray:
+        """The data as an image. Outside a region each point has the value of the nearest inside: the image is cut at
+        the boundary itself, which no grid follows."""
+        outside = ~np.isfinite(data) & (self.level(data.shape) > 0)
+        if outside.any() and not outside.all():
+            nearest = scipy.ndimage.distance_transform_edt(
+                outside, return_distances=False, return_indices=True
+            )
+            data = data[tuple(nearest)]
+        return data if self.across else data.T
+
+    def _bound(self, ax: Axes, image: Any, data: np.ndarray) -> None:
+        """Cut an image at the boundary of a region, and draw that."""
+        if self.problem.region is None:
+            ax.set_facecolor(UNKNOWN)
+            return
+        level = self.level(data.shape)
+        level = level if self.across else level.T
+        right, up = self.axes
+        ticks = [
+            np.linspace(axis.lo, axis.hi, n) for axis, n in zip((right, up), level.shape[::-1], strict=True)
+        ]
+        rounding = 1e-9 * max(right.length, up.length)
+        if level.min() < -rounding and level.max() > rounding:
+            inside = ax.contourf(*ticks, level, levels=[level.min() - 1, rounding], alpha=0.0)
+            image.set_clip_path(inside.get_paths()[0], ax.transData)
+            if self.drawn != (0, 1) or self.problem.plane is None:
+                ax.contour(*ticks, level, levels=[rounding], colors=[ink()], linewidths=1.4)
+        if self.drawn == (0, 1):
+            outline(self.problem, ax)
+
 
 def outline(problem: Problem, ax: Axes) -> None:
-    """The boundary of a region; outside it is blank."""
+    """The boundary of a region of the plane; outside it is blank."""
     if problem.plane is None:
-        ax.set_facecolor(UNKNOWN)
         return
     for edge in problem.plane.edges:
         points, _ = edge.at(np.linspace(0.0, 1.0, 2 if edge.length < 1e-9 else 129))
@@ -93,7 +148,7 @@ def at_text(problem: Problem, cut: Cut) -> str:
 
 def draw_plane(solution: Solution, name: str, cut: Cut, axes: list[Axes]) -> None:
     """One plane: the field, and beside it the reference and the error where there is room for them."""
-    problem, plane = solution.problem, Plane(solution.problem, cut.drawn)
+    problem, plane = solution.problem, Plane(solution.problem, cut)
     values, exact = sampled(solution, name, cut, plane.ticks())
     at = at_text(problem, cut)
     colours = field_colours(values if exact is None else exact)
@@ -121,21 +176,21 @@ def _fades(fields: np.ndarray) -> bool:
 
 def draw_planes(solution: Solution, name: str, cuts: list[Cut], axes: list[list[Axes]]) -> None:
     """The same plane at several times, in the same colours unless it fades; below it the errors, in their own."""
-    problem, plane = solution.problem, Plane(solution.problem, cuts[0].drawn)
-    both = [sampled(solution, name, cut, plane.ticks(POINTS // 2 + 1)) for cut in cuts]
+    problem, planes = solution.problem, [Plane(solution.problem, cut) for cut in cuts]
+    both = [sampled(solution, name, plane.cut, plane.ticks(POINTS // 2 + 1)) for plane in planes]
     fields = np.stack([values for values, _ in both])
     label, fades = math(name, suffix(solution)), _fades(fields)
-    for i, (ax, cut) in enumerate(zip(axes[0], cuts, strict=True)):
+    for i, (ax, plane) in enumerate(zip(axes[0], planes, strict=True)):
         colours = field_colours(fields[i] if fades else fields)
         last = i == len(cuts) - 1
-        plane.show(ax, fields[i], label + at_text(problem, cut), bar=fades or last, **colours)
+        plane.show(ax, fields[i], label + at_text(problem, plane.cut), bar=fades or last, **colours)
     if len(axes) > 1:
         exact = np.stack([np.asarray(reference) for _, reference in both])
         errors = np.abs(fields - exact)
         colours, title = error_colours(errors, exact), error_title(name, errors, exact)
         for i, ax in enumerate(axes[1]):
             last = i == len(cuts) - 1
-            plane.show(ax, errors[i], title, error=True, bar=last, **colours)
+            planes[i].show(ax, errors[i], title, error=True, bar=last, **colours)
     for row in axes:
         for ax in row[1:]:
             ax.set_ylabel("")

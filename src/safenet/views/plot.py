@@ -70,7 +70,7 @@ def _laid_out(solution: Solution, rows: list[tuple[Solution, str, int]], places:
     any_scored = any(scored(one) for one, _, _ in rows)
     beside = min(len(rows), BESIDE) if not (lines or several or any_scored) else 1  # maps of several fields
     columns = len(places) if several else beside if not any_scored else 2 if lines else 3
-    plane = None if lines else Plane(problem, places[0].drawn)
+    plane = None if lines else Plane(problem, places[0])
     ratio = 0.72 if plane is None else min(max(plane.ratio, 0.25), 1.6)
     panel = 2.5 if several else PANEL if columns > 1 else 5.2
     losses = len(solution.history) > 1 and not any(solution.orders)

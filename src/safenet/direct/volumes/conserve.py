@@ -21,6 +21,7 @@ from ...fields.field import values
 from ...measure.heldout import interior_points
 from ...measure.relative import TINY, shares
 from ...problem import Problem
+from ...problem.evaluate import evaluate
 from ...problem.facts.conservation import conservation
 from ...problem.facts.fact import fact
 from ...run.budget import Budget
@@ -92,6 +93,7 @@ class Conserve:
         if math.prod(cells) > self.cells or work > self.work or _too_many(problem, across):
             return self._ended(state, f"{across // 2} cells along each axis are the most that it may cost")
         seen = across in VOLUMES_SEEN[axes]
+        monitor.phase(self.name, f"{' × '.join(map(str, cells))} cells")
         found, steps, t = first_grid(problem, across) if seen else solved(problem, cells, monitor, budget)
         if found is None:
             return self._cut_short(state, t, steps)
@@ -194,7 +196,7 @@ def _apart(problem: Problem, one: Any, other: Any) -> np.ndarray:
 def steepens(problem: Problem) -> bool:
     """Whether the largest step between neighbouring cells hardly falls where cells are halved: u jumps, or nearly."""
     if not conservation(problem).nonlinear:
-        return _jumps_at_start(problem)
+        return _jumps_are_given(problem)
     rough, fine = (_largest_step(problem, across) for across in VOLUMES_SEEN[len(problem.axes) - 1])
     return bool(fine > JUMPS_STAY * rough > 0)  # nan is no jump
 
@@ -209,10 +211,32 @@ def _largest_step(problem: Problem, across: int) -> float:
     return largest if largest > SPAN_OF_A_JUMP * float(np.ptp(values)) else 0.0
 
 
-def _jumps_at_start(problem: Problem) -> bool:
-    """Whether the initial values jump: their largest step does not fall where cells are a quarter of the size."""
-    axes, largest = len(problem.axes) - 1, []
-    for across in (64, 256):
-        start = Scheme(problem, (across,) * axes).start()
-        largest.append(max(float(np.abs(np.diff(start, axis=i + 1)).max()) for i in range(axes)))
-    return bool(largest[1] > JUMPS_STAY * largest[0] > 0)
+def _jumps_are_given(problem: Problem) -> bool:
+    """Whether the data jump, which pure transport carries along: the largest step between neighbours of the initial
+    values, or in time of what a side gives after them, does not fall where there are four times as many."""
+    rough, fine = (_largest_given(problem, across) for across in (64, 256))
+    return bool(fine > JUMPS_STAY * rough > 0)
+
+
+def _largest_given(problem: Problem, across: int) -> float:
+    axes, time = len(problem.axes) - 1, problem.axes[-1]
+    scheme = Scheme(problem, (across,) * axes)
+    start, times = scheme.start(), time.lo + time.length * (np.arange(across) + 0.5) / across
+    largest, size = (
+        max(float(np.abs(np.diff(start, axis=i + 1)).max()) for i in range(axes)),
+        np.abs(start).max(),
+    )
+    for (axis, end), fields in sides_given(problem).items():
+        along = [scheme.centres[i] for i in range(axes) if i != axis]
+        mesh = iter(np.meshgrid(*along, times, indexing="ij"))
+        place = problem.axes[axis].bounds[end]
+        at = {one.symbol: place if i == axis else next(mesh) for i, one in enumerate(problem.axes)}
+        for name, value in fields.items():
+            if value is not None:
+                shape = (across,) * axes
+                given = np.broadcast_to(evaluate(value, at, np), shape)
+                first = start[problem.unknowns.index(name)].take(-end, axis=axis)
+                walked = np.concatenate([np.asarray(first)[..., None], given], axis=-1)
+                size = max(size, np.abs(given).max())
+                largest = max(largest, float(np.abs(np.diff(walked, axis=-1)).max()))
+    return largest if largest > 1e-9 * size else 0.0

@@ -17,6 +17,11 @@ from .solids import Ball, Extrusion, Round
 
 TAG = tuple[int, int]  # Gmsh's (dimension, number) of a thing
 MIDDLES = (4, 5, 6, 7, 9, 8)  # Gmsh's order of the middles of a tetrahedron's sides, in ours
+BETWEEN = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))  # the corners of these sides
+SURFACES = 6, 5, 1  # Frontal; Delaunay, which has no trouble at the tip of a cone; MeshAdapt
+BENT = (
+    0.1  # least over largest Jacobian of a bent cell: that of a straight one is 1, below 0 it is inside out
+)
 
 
 @cache
@@ -54,17 +59,7 @@ def tetrahedra(solid: Solid, size: float, around: int) -> Mesh:
         try:
             _built(gmsh, solid.shape)
             gmsh.model.occ.synchronize()
-            for option, value in {
-                "Mesh.MeshSizeMax": size,
-                "Mesh.MeshSizeFromCurvature": around,
-                "Mesh.MeshSizeExtendFromBoundary": 1,
-                "Mesh.Algorithm3D": 1,
-                "Mesh.RandomSeed": 1,
-            }.items():
-                gmsh.option.setNumber(option, value)
-            gmsh.model.mesh.generate(3)
-            gmsh.model.mesh.setOrder(2)
-            gmsh.model.mesh.optimize("HighOrder")  # only around those that bending turned inside out
+            _generated(gmsh, size, 2 * np.pi * _thinnest(solid.shape) / around, around)
         except SafeNetError:
             raise
         except Exception as error:  # Gmsh raises plain exceptions, with its own words
@@ -82,6 +77,59 @@ def tetrahedra(solid: Solid, size: float, around: int) -> Mesh:
     ten = index[cells[0].astype(int)].reshape(-1, 10)
     ten = np.column_stack([ten[:, :4], ten[:, list(MIDDLES)]])
     return _numbered(solid, places.reshape(-1, 3), ten, index[sides[0].astype(int)].reshape(-1, 6))
+
+
+def _generated(gmsh: Any, size: float, round_size: float, around: int) -> None:
+    """Quadratic tetrahedra by the first way of meshing surfaces that works."""
+    for option, value in {
+        "Mesh.MeshSizeMax": size,
+        # The tip of a cone has no radius: cells would shrink to nothing there.
+        "Mesh.MeshSizeMin": min(size, round_size) / 2,
+        "Mesh.MeshSizeFromCurvature": around,
+        "Mesh.MeshSizeExtendFromBoundary": 1,
+        "Mesh.Algorithm3D": 1,
+        "Mesh.RandomSeed": 1,
+    }.items():
+        gmsh.option.setNumber(option, value)
+    for algorithm in SURFACES:
+        try:
+            gmsh.model.mesh.clear()
+            gmsh.option.setNumber("Mesh.Algorithm", algorithm)
+            gmsh.model.mesh.generate(3)
+            break
+        except Exception:  # Gmsh's own words, which the last way keeps
+            if algorithm == SURFACES[-1]:
+                raise
+    gmsh.model.mesh.setOrder(2)
+    _straightened(gmsh)
+
+
+def _thinnest(shape: Shape) -> float:
+    """The least radius that a shape is made of, or half the width of what is turned or extruded."""
+    if isinstance(shape, Combination):
+        return min(_thinnest(shape.first), _thinnest(shape.second))
+    if isinstance(shape, (Round, Extrusion)):
+        return _thinnest(shape.profile if isinstance(shape, Round) else shape.shape)
+    return float(np.min(np.subtract(*shape.bounds[::-1]))) / 2
+
+
+def _straightened(gmsh: Any) -> None:
+    """Middles of sides put between their corners in cells that bending has turned inside out or nearly so, as at a
+    cone's tip, until there are none. (Where Gmsh's own way of moving nodes fails, it ends the whole process.)"""
+    mesh = gmsh.model.mesh
+    tags, cells = mesh.getElementsByType(11)
+    cells, done = cells.reshape(-1, 10).astype(int), np.zeros(len(tags), bool)
+    while True:
+        least, most = (mesh.getElementQualities(tags, name) for name in ("minDetJac", "maxDetJac"))
+        bad = (least < BENT * most) & ~done
+        if not bad.any():
+            return
+        done |= bad
+        numbers, places, _ = mesh.getNodes()
+        place = dict(zip(numbers.tolist(), places.reshape(-1, 3), strict=True))
+        for cell in cells[bad].tolist():
+            for (i, j), k in zip(BETWEEN, MIDDLES, strict=True):
+                mesh.setNode(cell[k], (place[cell[i]] + place[cell[j]]) / 2, [])
 
 
 def _numbered(solid: Solid, nodes: np.ndarray, cells: np.ndarray, sides: np.ndarray) -> Mesh:
@@ -158,11 +206,17 @@ def _box(occ: Any, box: Box) -> TAG:
 
 
 def _turned(gmsh: Any, shape: Round) -> list[TAG]:
-    """The profile, its second axis put on z, turned about z, and moved to its line."""
-    occ = gmsh.model.occ
-    flat = _built(gmsh, shape.profile)
-    occ.rotate(flat, 0, 0, 0, 1, 0, 0, np.pi / 2)
-    solids = [tag for tag in occ.revolve(flat, 0, 0, 0, 0, 0, 1, 2 * np.pi) if tag[0] == 3]
+    """The profile, its second axis put on z, turned about z, and moved to its line; what does not reach the axis, in
+    two halves: Gmsh cannot mesh a surface that closes in both directions, as that of a whole ring."""
+    occ, parts = gmsh.model.occ, 2 if shape.profile.bounds[0][0] > 0 else 1
+    turned = []
+    for k in range(parts):
+        flat = _built(gmsh, shape.profile)
+        occ.rotate(flat, 0, 0, 0, 1, 0, 0, np.pi / 2)
+        occ.rotate(flat, 0, 0, 0, 0, 0, 1, 2 * np.pi * k / parts)
+        raised = occ.revolve(flat, 0, 0, 0, 0, 0, 1, 2 * np.pi / parts)
+        turned.append([tag for tag in raised if tag[0] == 3])
+    solids: list[TAG] = occ.fuse(*turned)[0] if parts == 2 else turned[0]
     center, frame = shape.line[0], shape.frame
     matrix = np.column_stack([frame.T, center])
     occ.affineTransform(solids, [*matrix.ravel().tolist(), 0, 0, 0, 1])
