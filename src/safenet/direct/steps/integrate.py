@@ -137,7 +137,7 @@ class Integrate:
         """Whether no run that is planned comes below the tolerance, as far as two runs with digits tell."""
         if not planned:
             return error > self.tolerance
-        return len(planned) == 1 and error < NO_DIGIT and error * planned[0] > self.tolerance * rtol
+        return len(planned) == 1 and error < NO_DIGIT and bool(error * planned[0] > self.tolerance * rtol)
 
     def _ended(self, problem: Problem, system: System, track: Track, state: Direct) -> Direct:
         """A run that did not come to the end: out of time, out of steps, or at the end of the solution itself."""
