@@ -47,7 +47,8 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         spent = (
             "is spent" if clock.left < 0 else f"leaves {clock.left:.0f} s, less than the next part would take"
         )
-        result.stop_reason = f"The budget of {clock.total:g} s {spent}; {kept}."
+        unknown = "" if result.estimate is not None else "; no time was left to estimate the error"
+        result.stop_reason = f"The budget of {clock.total:g} s {spent}; {kept}{unknown}."
     elif result.outcome == Outcome.OUT_OF_TIME and not missed:
         pass  # solved, as far as can be told without an estimate
     elif carried.ending == Ending.GIVEN_UP:
@@ -69,10 +70,10 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
         above = _above(solution)
         result.outcome = Outcome.NOT_SOLVED if above and estimate is not None else Outcome.SOLVED
         result.warnings += [above] if above else []
-    if missed and result.estimate is not None:
-        result.estimate_left = max(
-            result.estimate_left or 0.0, 1.0
-        )  # of so large a residual it explains nothing
+    if missed and estimate is not None:  # of so large a residual it explains nothing
+        if estimate < SOLVED_BELOW:
+            result.estimate = estimate = None
+        result.estimate_left = max(result.estimate_left or 0.0, 1.0)
     result.estimate_at_least = estimate is not None and (result.estimate_left or 0.0) > ROUGH
     if missed and residual is not None and result.outcome != Outcome.GIVEN_UP:
         why = (
