@@ -268,3 +268,13 @@ def test_a_run_ends_where_time_ends_to_the_bit(end):
     start = "u(x, 0) = sin(2*pi*x)"
     problem = boxed(["u"], ["u_t = u_xx/10 + u - u**3"], [start], {"x": ("0", "1")}, end)
     assert np.isfinite(sn.solve(problem, "fourier", monitor=sn.Monitor())(x=0.3, t=end))
+
+
+def test_a_short_wave_at_the_start_is_not_taken_for_a_long_one():
+    """sin 256x is zero on every grid of 2^j ≤ 512 points, and on others a long wave."""
+    problem = boxed(
+        ["u"], ["u_t + u_x = u_xx/10"], ["u(x, 0) = 1 + sin(256*x)/1000"], {"x": ("0", "2*pi")}, 1
+    )
+    solution = sn.solve(problem, "fourier", monitor=sn.Monitor())
+    x = np.linspace(0, 2, 50)
+    np.testing.assert_allclose(solution(x=x, t=0 * x), 1 + np.sin(256 * x) / 1000, rtol=1e-6)

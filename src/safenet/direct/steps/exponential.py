@@ -20,7 +20,9 @@ import numpy as np
 import sympy as sp
 
 from ...errors import SafeNetError
+from ...fields.series import contract
 from ...measure.compiled import compiled
+from ...measure.heldout import scattered
 from ...problem import Condition, Problem
 from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
@@ -308,6 +310,23 @@ def beginning(problem: Problem, waves: Waves) -> np.ndarray:
         whole = np.broadcast_to(np.asarray(values, dtype=float), waves.shape)
         found.append(waves.continued(whole, problem.unknowns.index(name)))
     return np.stack(found)
+
+
+def missed(problem: Problem, waves: Waves, start: np.ndarray) -> float:
+    """‖u₀ − its waves‖/‖u₀‖ at scattered points: on a grid a short wave cannot be told from a long one."""
+    system, axes = semilinear(problem), problem.axes[:-1]
+    points = np.array(
+        [axis.lo + axis.length * share for axis, share in zip(axes, scattered(256, len(axes)).T, strict=True)]
+    )
+    at = dict(zip((axis.symbol for axis in axes), points, strict=True))
+    pairs = []
+    for own, (name, _), expression in zip(start, system.evolving, system.start, strict=True):
+        field = problem.unknowns.index(name)
+        tables = [basis(points[i]) for i, basis in enumerate(waves.bases(field))]
+        data = np.broadcast_to(np.asarray(evaluate(expression, at, np), dtype=float), points.shape[1:])
+        pairs.append((contract(waves.coefficients(own, field), tables), data))
+    found, given = map(np.array, zip(*pairs, strict=True))
+    return float(np.linalg.norm(found - given) / max(float(np.linalg.norm(given)), 1e-300))
 
 
 def pinned(problem: Problem, name: str) -> Condition | None:

@@ -49,7 +49,7 @@ from ..thresholds import (
 )
 from .adams import VALUES, Adams
 from .between import Between
-from .exponential import Evolution, beginning, check_pins
+from .exponential import Evolution, beginning, check_pins, missed
 from .recorder import Recorder
 from .settling import first_level
 from .trail import Trail
@@ -192,8 +192,8 @@ def first_waves(problem: Problem, tolerance: float, most: int) -> Waves | None:
         values = beginning(problem, waves)
         if not np.isfinite(values).all():
             return None
-        tails = waves.tails(waves.forward(values))
-        rough = tails > FOURIER_TAIL * tolerance
+        start = waves.forward(values)
+        rough = (waves.tails(start) > FOURIER_TAIL * tolerance) | (missed(problem, waves, start) > tolerance)
         if not rough.any():
             return waves
         modes = [math.ceil(FOURIER_MORE * m) if more else m for m, more in zip(modes, rough, strict=True)]
