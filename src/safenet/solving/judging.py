@@ -209,6 +209,11 @@ def _late(solution: Solution, carried: Carried) -> None:
     result.stop_reason = f"{stopped}; {how}" if stopped else f"{how[0].upper()}{how[1:]}."
 
 
+def _told(former: Result) -> bool:
+    """Whether a run that has ended has an estimate, or was found to deserve none."""
+    return former.estimate is not None or (former.residual is not None and former.residual > SOLVED_BELOW)
+
+
 def estimate(
     solution: Solution, carried: Carried, monitor: Monitor, clock: Budget, former: Result | None
 ) -> bool:
@@ -235,7 +240,7 @@ def estimate(
                 "symmetry fixes it, solve one half"
             )
             return False
-        if former is not None and former.estimate is not None and former.outcome.complete:
+        if former is not None and former.outcome.complete and _told(former):
             result.estimate, result.estimate_left, result.estimate_since = (
                 former.estimate,
                 former.estimate_left,
