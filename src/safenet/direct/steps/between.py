@@ -39,9 +39,8 @@ class Between:
             for share in INSIDE if fresh else ():
                 inside = evolution.unknowns(t + share * h, adams.within(t, y, share * h))
                 self.recorder.add(t + share * h, inside, evolution.waves)
-            if (
-                fresh
-            ):  # how far the polynomial of N is off is seen at the end, where the step itself is better
+            # How far the polynomial of N is off is seen at the end, where the step itself is better.
+            if fresh:
                 self.recorder.miss(h, evolution.unknowns(t + h, adams.within(t, y, h)) - state)
             self.recorder.add(t + h, state, evolution.waves)
         self._waiting = []

@@ -28,7 +28,7 @@ from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
 from .fluxes import Fluxes
 from .phi import phi, phi_matrices
-from .waves import UNCHANGED, Waves
+from .waves import UNCHANGED, Waves, squares
 
 RANK = 1e-10  # relative singular values of a constraint below this are zero: the mean of a pressure
 
@@ -189,8 +189,8 @@ class Evolution:
         whole = self.waves.onto(wide, np.asarray(y))
         added = other.times(h * other.phis(h, 2)[1], other.rest(t, whole))
         space = tuple(range(1, added.ndim))
-        size = np.sum(np.abs(whole + added) ** 2, axis=space)
-        size, added = np.maximum(size, 1e-6 * size.max() + 1e-300), np.abs(added) ** 2
+        size = np.sum(squares(whole + added), axis=space)
+        size, added = np.maximum(size, 1e-6 * size.max() + 1e-300), squares(added)
         beyond = (np.abs(k) > m for k, m in zip(wide.indices, self.waves.modes, strict=True))
         return np.array([np.sqrt(np.max(np.sum(added * one, axis=space) / size)) for one in beyond])
 
