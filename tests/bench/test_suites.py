@@ -218,7 +218,7 @@ OTHERS = {
     "scaled": False, "sigma_space": 2.0, "sigma_time": 2.0, "bandwidth": 2.0, "degree": 1, "batch": 64,
     "weighting": "rba", "ntk_every": 10, "ntk_points": 10, "rba_decay": 0.9, "rba_rate": 0.1,
     "weight_grid": (0.5,), "hard": True, "train_features": False,
-    "carriers": True, "skip": True, "seams": True, "adaptive": True, "layers": "pirate",
+    "carriers": True, "skip": True, "seams": True, "corners": True, "adaptive": True, "layers": "pirate",
 }  # fmt: skip
 
 

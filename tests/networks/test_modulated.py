@@ -23,7 +23,7 @@ def built(problem, **options):
     return eqx.combine(moved, network)
 
 
-SKIP, ALL = {"skip": True}, {"carriers": True, "skip": True, "depth": 2, "seams": True}
+SKIP, ALL = {"skip": True}, {"carriers": True, "skip": True, "depth": 2, "seams": True, "corners": True}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Point → features: Fourier products, random waves, radial functions, series, features taken from the conditions."""
 
 from .base import Coordinates, Features, Frozen, Joined, UnitBox, Unscaled, box
+from .corner import CornerModes, corner_modes
 from .domain import DomainFeatures, domain_expressions, domain_features
 from .fourier import FourierProducts, fourier_products
 from .normalise import BatchNormalised, PointNormalised, Scaled, normalised
@@ -13,6 +14,7 @@ from .series import Series, series
 __all__ = [
     "BatchNormalised",
     "Coordinates",
+    "CornerModes",
     "DomainFeatures",
     "Features",
     "FourierProducts",
@@ -29,6 +31,7 @@ __all__ = [
     "UnitBox",
     "Unscaled",
     "box",
+    "corner_modes",
     "domain_expressions",
     "domain_features",
     "fourier_products",

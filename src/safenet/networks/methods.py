@@ -23,6 +23,7 @@ from ..features import (
     UnitBox,
     Unscaled,
     box,
+    corner_modes,
     domain_features,
     fourier_products,
     normalised,
@@ -64,6 +65,7 @@ class Method:
     normalise: str = "point"
     domain: bool = True  # features taken from the conditions
     seams: bool = False  # whether the flow of a kink at a periodic seam joins those
+    corners: bool = False  # whether modes of re-entrant corners are added, times outputs of the network
     train_features: bool = True  # whether frequencies and amplitudes move with the layers
     # Layers.
     width: int = 50
@@ -210,7 +212,7 @@ METHODS: dict[str, Method] = {
 # selection data, and other problems and seeds are its test. docs/networks.md has what it reaches.
 TRAINED_DENSELY: dict[str, Any] = {
     **{"features": 64, "width": 32, "depth": 4, "degree": 1},
-    **{"skip": True, "carriers": True, "seams": True},
+    **{"skip": True, "carriers": True, "seams": True, "corners": True},
 }
 DESCRIPTIONS = listed.METHODS
 
@@ -246,10 +248,12 @@ def build(
         fields = len(problem.unknowns)
         return pirate(features, fields, chosen.depth, chosen.activation, key=layer_key, dtype=dtype)
     carriers = _of_conditions(problem, chosen)
-    carried = chosen.carriers and carriers.size > 0
+    carried = carriers if chosen.carriers and carriers.size > 0 else None
+    modes = corner_modes(problem) if chosen.corners else None
+    fields, kept = len(problem.unknowns), 0 if carried is None else carried.size
     layers = perceptron(
         features if chosen.train_features else FrozenFeatures(FrozenMap(features)),
-        len(problem.unknowns) * (1 + carriers.size if carried else 1),
+        fields * (1 + kept) + (0 if modes is None else modes.size // fields),
         chosen.width,
         chosen.depth,
         chosen.activation,
@@ -260,8 +264,10 @@ def build(
         dtype=dtype,
     )
     network: Perceptron | Modulated = layers
-    if carried:
-        network = Modulated(layers, normalised(carriers, "fixed", problem, dtype, chosen.batch))
+    if carried is not None or modes is not None:
+        if carried is not None:
+            carried = normalised(carried, "fixed", problem, dtype, chosen.batch)
+        network = Modulated(layers, fields, carried, modes)
     return constrained(problem, network) if chosen.hard else network
 
 

@@ -1,7 +1,8 @@
-"""u(x) = N₀(x) + Σ_m ψ_m(x) N_m(x): the functions of the conditions carry what the network adds to them.
+"""u(x) = N₀(x) + Σ_m ψ_m(x) N_m(x) + Σ_k Ψ_k(x) A_k(x): what is known of a solution carries what the network adds.
 
 A solution often keeps the shape of its data for a while, or is that shape times something smooth: sin(20πx) sin(πy) e⁻ᵗ
-for heat in a plate. A network that must make the product itself, out of tanh, spends its layers on it.
+for heat in a plate. A network that must make the product itself, out of tanh, spends its layers on it. The ψ are those
+of the conditions, for each unknown by itself; the Ψ are of corners, where all unknowns begin together with one factor.
 """
 
 from __future__ import annotations
@@ -20,26 +21,46 @@ from .perceptron import Perceptron
 
 
 class Modulated(eqx.Module):
-    """`inner` has 1 + M outputs for each field, for the M functions ψ of `carriers`."""
+    """`inner` has 1 + M outputs for each field, for the M functions ψ of `carriers`, then K for the modes of `corners`.
+
+    The functions of `corners` are Ψ_11, …, Ψ_1F, Ψ_21, …: those of a mode for all fields, then of the next.
+    """
 
     inner: Perceptron
-    carriers: Features
+    fields: int = eqx.field(static=True)
+    carriers: Features | None
+    corners: Features | None
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
+    @property
+    def width(self) -> int:
+        """1 + M"""
+        return 1 + (0 if self.carriers is None else self.carriers.size)
+
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
-        outputs = self.inner(point).reshape(-1, 1 + self.carriers.size)
-        return outputs[:, 0] + outputs[:, 1:] @ self.carriers(point)
+        outputs, fields = self.inner(point), self.fields
+        own = outputs[: fields * self.width].reshape(fields, self.width)
+        found = own[:, 0]
+        if self.carriers is not None:
+            found = found + own[:, 1:] @ self.carriers(point)
+        if self.corners is not None:
+            found = found + outputs[fields * self.width :] @ self.corners(point).reshape(-1, fields)
+        return found
 
     def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
-        psi = table(self.carriers, x, orders)
-        jets = propagated(self.inner, x, orders)
-        width = 1 + self.carriers.size
+        jets, count = propagated(self.inner, x, orders), self.fields
+        psi = None if self.carriers is None else table(self.carriers, x, orders)
+        modes = None if self.corners is None else table(self.corners, x, orders)
+        factors = _rows(jets, slice(count * self.width, None))
         fields = []
-        for start in range(0, len(self.inner.biases[-1]), width):
-            own = {alpha: value[start : start + width] for alpha, value in jets.items()}
-            carried = product({alpha: value[1:] for alpha, value in own.items()}, psi, orders)
-            sums = {alpha: jnp.sum(value, axis=0, keepdims=True) for alpha, value in carried.items()}
-            fields.append(added({alpha: value[:1] for alpha, value in own.items()}, sums))
+        for field in range(count):
+            start = field * self.width
+            parts = [_rows(jets, slice(start, start + 1))]
+            if psi is not None:
+                parts.append(_dotted(_rows(jets, slice(start + 1, start + self.width)), psi, orders))
+            if modes is not None:
+                parts.append(_dotted(factors, _rows(modes, slice(field, None, count)), orders))
+            fields.append(added(*parts))
         return {
             alpha: jnp.concatenate([jnp.broadcast_to(field[alpha], (1, x.shape[1])) for field in fields])
             for alpha in fields[0]
@@ -69,3 +90,13 @@ class Modulated(eqx.Module):
     @property
     def parameters(self) -> int:
         return self.inner.parameters
+
+
+def _rows(jets: Jets, rows: slice) -> Jets:
+    return {alpha: value[rows] for alpha, value in jets.items()}
+
+
+def _dotted(f: Jets, g: Jets, orders: Sequence[Orders]) -> Jets:
+    """∂^α Σ_m f_m g_m"""
+    found = product(f, g, orders)
+    return {alpha: jnp.sum(value, axis=0, keepdims=True) for alpha, value in found.items()}

@@ -30,7 +30,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Weak:
+class WeakEquations:
     """`tested[k]` is the field whose functions test equation k; `rows[k]` are (g, g_x, g_y, …), `mass[k]` is c, or 0;
     `diffusion[k]` is a; `jets` are the symbols in all of them."""
 
@@ -39,9 +39,6 @@ class Weak:
     mass: tuple[sp.Expr, ...]
     diffusion: tuple[sp.Expr, ...]
     jets: dict[Key, sp.Symbol]
-    sides: tuple[Side, ...]
-    pins: tuple[tuple[str, tuple[float, ...], sp.Expr], ...]
-    start: dict[str, sp.Expr]
     space: int  # axes of space
 
     def linear_field(self, name: str) -> bool:
@@ -50,9 +47,30 @@ class Weak:
         return bool(self.mass[k] == 0 and self.diffusion[k] == 0)
 
 
+@dataclass(frozen=True)
+class Weak(WeakEquations):
+    """With what holds on the boundary, at points and at the start."""
+
+    sides: tuple[Side, ...]
+    pins: tuple[tuple[str, tuple[float, ...], sp.Expr], ...]
+    start: dict[str, sp.Expr]
+
+
 @fact
 def weak_form(problem: Problem) -> Weak:
     """The problem in this form, or a refusal that says why it has none."""
+    inside = weak_equations(problem)
+    for field, c, a in zip(inside.tested, inside.mass, inside.diffusion, strict=True):
+        if c != 0 and a == 0:
+            raise SafeNetError(f"{field} changes in time and does not diffuse: elements would oscillate")
+    diffusion = dict(zip(inside.tested, inside.diffusion, strict=True))
+    sides, pins, start = _conditions(problem, inside.jets, diffusion)
+    return Weak(**vars(inside), sides=sides, pins=pins, start=start)
+
+
+@fact
+def weak_equations(problem: Problem) -> WeakEquations:
+    """Its equations in this form, whatever its conditions."""
     space = sum(not axis.is_time for axis in problem.axes)
     if space not in (2, 3):
         raise SafeNetError("it is not a problem in the plane or in space")
@@ -74,11 +92,7 @@ def weak_form(problem: Problem) -> Weak:
         for equation, field in zip(problem.equations, tested, strict=True)
     ]
     rows, mass, diffusion = zip(*parts, strict=True)
-    for field, c, a in zip(tested, mass, diffusion, strict=True):
-        if c != 0 and a == 0:
-            raise SafeNetError(f"{field} changes in time and does not diffuse: elements would oscillate")
-    sides, pins, start = _conditions(problem, jets, dict(zip(tested, diffusion, strict=True)))
-    return Weak(tested, rows, mass, diffusion, jets, sides, pins, start, space)
+    return WeakEquations(tested, rows, mass, diffusion, jets, space)
 
 
 def _tested(problem: Problem) -> tuple[str, ...]:

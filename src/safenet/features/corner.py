@@ -1,0 +1,181 @@
+"""Ψ = r^λ cos(λα + …), 0 < λ < 2: how solutions begin at a re-entrant corner, where no smooth feature follows them.
+
+At a corner of the angle ω > π a solution of −Δu + … = f begins with r^λ sin λφ, λ = kπ/ω, if u is given on both sides,
+with cos λφ if its slope is, and with λ = (k − ½)π/ω if one of each; φ is the angle from the first side. A viscous flow
+with velocities given on both sides begins as that of Stokes: sin² λω = λ² sin² ω, velocities like r^λ and a pressure
+like r^{λ−1}, which belong together. Derivatives of these are infinite at the corner, so that a network without them
+minimises its residual by being wrong there, and from there on everywhere. All of it is read off the symbols and the
+shape.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.optimize import brentq
+
+from ..errors import SafeNetError
+from ..problem import Problem
+from ..problem.geometry.boundary import Corner
+from ..problem.geometry.region import Region
+from ..problem.weak_form import WeakEquations, weak_equations
+from .base import Features
+
+SMOOTH = 2.0  # r² cos 2α and the like are polynomials: from here on second derivatives are bounded
+AT_CORNER = 1e-12  # of the scale: r at the corner itself, where pressures are infinite
+NEAR = 1e-3  # of the scale: how far along a side its piece is looked up
+
+Wave = tuple[float, float, float, float]  # c, p, m, s of c r^p cos(mα + s)
+Mode = dict[str, list[Wave]]  # of each unknown that takes part
+Slopes = dict[
+    str, tuple[bool, bool]
+]  # of each unknown: whether its slope is given on the first and on the last side
+
+
+class CornerModes(Features):
+    """Ψ_mf: for each mode m and each unknown f a sum of waves, α the angle from the bisector, r in units of `scale`."""
+
+    point: tuple[float, float] = eqx.field(static=True)
+    bisector: float = eqx.field(static=True)
+    scale: float = eqx.field(static=True)
+    waves: tuple[tuple[Wave, ...], ...] = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        return len(self.waves)
+
+    def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
+        x, y = ((point[i] - at) / self.scale for i, at in enumerate(self.point))
+        cos, sin = np.cos(self.bisector), np.sin(self.bisector)
+        along, across = cos * x + sin * y, cos * y - sin * x
+        log_r = jnp.log(along**2 + across**2 + AT_CORNER**2) / 2
+        alpha = jnp.arctan2(across, along)
+        zero = jnp.zeros((), point.dtype)
+        sums = [
+            sum((c * jnp.exp(p * log_r) * jnp.cos(m * alpha + s) for c, p, m, s in waves), start=zero)
+            for waves in self.waves
+        ]
+        return jnp.stack(sums)
+
+
+def corner_modes(problem: Problem) -> Features | None:
+    """The modes of all re-entrant corners of a region of the plane, for each all unknowns in turn; or None."""
+    region = problem.region
+    if not isinstance(region, Region) or not region.corners:
+        return None
+    try:
+        weak = weak_equations(problem)
+    except SafeNetError:
+        return None  # of another kind: how its solutions begin is not known
+    lower, upper = region.bounds
+    scale = float(min(np.subtract(upper, lower))) / 2
+    found: list[Features] = []
+    for corner in region.corners:
+        given = {name: _slopes(problem, region, corner, scale, name) for name in problem.unknowns}
+        modes = [*_flow(weak, corner, scale, given), *_diffusing(weak, corner, given)]
+        waves = tuple(tuple(mode.get(name, ())) for mode in modes for name in problem.unknowns)
+        if modes:
+            at, bisector = corner.point, float(corner.direction + corner.angle / 2)
+            found.append(CornerModes((float(at[0]), float(at[1])), bisector, scale, waves))
+    return None if not found else sum(found[1:], start=found[0])
+
+
+def _diffusing(weak: WeakEquations, corner: Corner, given: Slopes) -> Iterator[Mode]:
+    """Those of each unknown that diffuses by itself."""
+    if any(weak.linear_field(name) for name in weak.tested):
+        return
+    for name in (n for n, a in zip(weak.tested, weak.diffusion, strict=True) if a != 0):
+        first, last = given[name]
+        k = 1.0 if first == last else 0.5
+        while (power := float(k * np.pi / corner.angle)) < SMOOTH - 1e-6:
+            # φ = α + ω/2: sin λφ where the value is given on the first side, cos λφ where the slope is.
+            shift = float(power * corner.angle / 2 - (0.0 if first else np.pi / 2))
+            if abs(power - round(power)) > 1e-6:
+                yield {name: [(1.0, power, power, shift)]}
+            k += 1
+
+
+def _slopes(problem: Problem, region: Region, corner: Corner, scale: float, name: str) -> tuple[bool, bool]:
+    """Whether the slope of an unknown is given on the first and on the last side of a corner."""
+    found = []
+    for angle in (corner.direction, corner.direction + corner.angle):
+        near = np.array([corner.point]) + NEAR * scale * np.array([[np.cos(angle), np.sin(angle)]])
+        piece = min(region.pieces, key=lambda p: min(e.distance(near)[0] for e in region.pieces[p]))
+        jets = [jet for c in problem.conditions if c.piece == piece for jet in c.jets.values()]
+        found.append(any(sum(jet.orders) for jet in jets if jet.field == name))
+    return found[0], found[1]
+
+
+def _flow(weak: WeakEquations, corner: Corner, scale: float, given: Slopes) -> Iterator[Mode]:
+    """Those of velocities and a pressure: ν Δu = c p_x, ν Δv = c p_y, u_x + v_y = 0."""
+    pressures = [name for name in weak.tested if weak.linear_field(name)]
+    if len(weak.tested) != 3 or len(pressures) != 1:
+        return
+    (p,) = pressures
+    pushed = {}  # axis → (velocity, c/ν)
+    for name, row, nu in zip(weak.tested, weak.rows, weak.diffusion, strict=True):
+        for axis, order in enumerate([(1, 0), (0, 1)]):
+            push = -row[0].diff(weak.jets[p, order])
+            if name != p and push != 0 and push.is_number and nu.is_number:
+                pushed[axis] = name, float(push / nu)
+    if set(pushed) != {0, 1} or pushed[0][0] == pushed[1][0] or pushed[0][1] != pushed[1][1]:
+        return
+    (u, ratio), (v, _) = pushed[0], pushed[1]
+    closed = weak.rows[weak.tested.index(p)][0]
+    shares = [closed.diff(weak.jets[name, order]) for name, order in ((u, (1, 0)), (v, (0, 1)))]
+    if shares[0] == 0 or shares[0] != shares[1]:
+        return
+    if any(given[u]) or any(given[v]):
+        return
+    bisector = corner.direction + corner.angle / 2
+    for power, odd in stokes_exponents(corner.angle):
+        along, across, pressure = _stokes(corner.angle, power, odd)
+        cos, sin = np.cos(bisector), np.sin(bisector)
+        yield {
+            u: [*_scaled(cos, along), *_scaled(-sin, across)],
+            v: [*_scaled(sin, along), *_scaled(cos, across)],
+            p: _scaled(1 / (ratio * scale), pressure),
+        }
+
+
+def stokes_exponents(angle: float) -> list[tuple[float, bool]]:
+    """All 0 < λ < 1 with sin λω = ∓λ sin ω, and whether the stream function is odd about the bisector (the + sign)."""
+    grid = np.linspace(0, 1, 401)[1:-1]  # λ = 0 and 1 solve them trivially
+
+    def left(power: float, sign: int) -> float:
+        return float(np.sin(power * angle) + sign * power * np.sin(angle))
+
+    return sorted(
+        (float(brentq(left, a, b, args=(sign,), xtol=1e-15)), sign < 0)
+        for sign in (1, -1)
+        for a, b in itertools.pairwise(grid)
+        if left(a, sign) * left(b, sign) < 0
+    )
+
+
+def _stokes(angle: float, power: float, odd: bool) -> tuple[list[Wave], list[Wave], list[Wave]]:
+    """(ψ_y, −ψ_x, P) of ψ = A r^{λ+1} cos((λ+1)α) + B r^{λ+1} cos((λ−1)α), or with sines, where ψ = ψ_α = 0 at ±ω/2.
+
+    ΔΔψ = 0, and ∂_y Δψ = P_x, −∂_x Δψ = P_y.
+    """
+    half, upper, lower = angle / 2, power + 1, power - 1
+    trig = np.sin if odd else np.cos
+    A, B = trig(lower * half), -trig(upper * half)
+    size = np.hypot(A, B)
+    A, B = A / size, B / size
+    turn = -np.pi / 2 if odd else 0.0  # cos(z − π/2) = sin z
+    first, second = A * upper + B, B * power
+    slope_x = [(first, power, power, turn), (second, power, power - 2, turn)]
+    # cos(z + π/2) = −sin z; with sines it is cos z.
+    slope_y = [(A * upper - B, power, power, turn + np.pi / 2), (second, power, power - 2, turn + np.pi / 2)]
+    pressure = [(4 * second, lower, lower, turn + np.pi / 2)]
+    return slope_y, _scaled(-1.0, slope_x), pressure
+
+
+def _scaled(factor: float, waves: list[Wave]) -> list[Wave]:
+    return [(float(factor * c), p, m, s) for c, p, m, s in waves]
