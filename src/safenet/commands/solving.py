@@ -133,6 +133,14 @@ def train(
     ] = 0,
     scale: Annotated[float, _trained(help="multiply the iterations of every optimiser")] = 1.0,
     precision: Annotated[str | None, _trained(help="float32 or float64", show_default=RECIPES_OWN)] = None,
+    tol: Annotated[
+        float | None,
+        _trained(
+            metavar="1e-6",
+            help="stop when the relative error is estimated at this or below",
+            show_default="all iterations",
+        ),
+    ] = None,
     points: Annotated[
         int | None, _points(help="number of points inside the domain", show_default=RECIPES_OWN)
     ] = None,
@@ -211,6 +219,7 @@ def train(
             points=points,
             condition_points=condition_points,
             sampler=sampler,
+            tol=tol,
             **options | method_options(more or []),
         )
 
