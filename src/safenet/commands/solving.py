@@ -189,10 +189,13 @@ def train(
 
     The run folder has the same files as that of `safenet solve`. Ctrl-C keeps what
     was computed; `safenet train --resume RUN` continues. The exit status is that
-    of `safenet solve`: 0 if solved, 130 if interrupted, 1 otherwise.
+    of `safenet solve`: 0 if solved, 130 if interrupted, 1 otherwise. Solved is a
+    run, also one that its budget ended, whose error is estimated at --tol or
+    below (without --tol: below 10 %).
 
     \b
     safenet train wave
+    safenet train wave --tol 1e-4 --budget 10m
     safenet train convection --method pinn --recipe paper-1 --seed 3
     """
 
