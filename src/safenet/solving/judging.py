@@ -237,8 +237,8 @@ def _late(solution: Solution, carried: Carried) -> None:
         result.estimate_left = 1.0
         how = "the error is what the last two levels differ by"
     elif carried.interrupted:
-        how = "the error was not estimated, which would take longer: solution.estimate() does"
-    result.stop_reason = f"{stopped}; {how}" if stopped else f"{how[0].upper()}{how[1:]}."
+        how = "two seconds were too short to estimate the error: solution.estimate() does, in Python"
+    result.stop_reason = f"{stopped}; {how}." if stopped else f"{how[0].upper()}{how[1:]}."
 
 
 def _ended(former: Result) -> bool:
