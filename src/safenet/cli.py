@@ -148,16 +148,17 @@ LOADING = 60.0  # seconds: a process that is older was not started for this
 
 def program() -> None:
     """`safenet` itself. Compiled code that was interrupted may crash while Python takes itself apart, so a run that was
-    stopped, and saved, ends at once."""
+    stopped, and saved, ends at once; so does one that left a program behind which still compiles."""
     solving.BEGAN = _started()
     try:
         main()
     except SystemExit as ended:
-        if ended.code != 130:
+        clocks = sys.modules.get("safenet.run.budget")
+        if ended.code != 130 and not (clocks and clocks.left_behind()):
             raise
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(130)
+        os._exit(ended.code if isinstance(ended.code, int) else bool(ended.code))
 
 
 def _started() -> float:

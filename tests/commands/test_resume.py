@@ -146,10 +146,30 @@ def test_a_training_that_the_clock_stops_has_an_estimate_of_its_own(undisturbed,
             clock.spent |= loss < 1e-3
 
     stopped = sn.solve(sn.loads(text), solver, out=folder, budget=clock, monitor=Stop())
-    assert stopped.result.outcome == "out of time"
+    assert (stopped.result.outcome, stopped.result.stopped) == ("solved", True)
+    assert "can be resumed" in stopped.result.stop_reason
     assert 0.5 < stopped.result.estimate / stopped.result.l2re < 2
     sn.resume(folder)  # the estimate is made anew
     assert_same_solution(folder, undisturbed("network")[0])
+
+
+def test_a_training_that_the_user_stops_has_one_too_if_a_moment_is_enough(tmp_path, monkeypatch):
+    text, solver = KINDS["network"]
+
+    class Stop(sn.Monitor):
+        def losses(self, iteration, total, loss, terms):
+            if loss < 1e-3:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("safenet.solving.door.JUST_A_MOMENT", 600.0)
+    result = sn.solve(sn.loads(text), solver, monitor=Stop()).result
+    assert result.outcome == "interrupted"
+    assert 0.5 < result.estimate / result.l2re < 2
+    assert result.stop_reason.endswith("With a folder (out=…) a run can be resumed.")
+    monkeypatch.setattr("safenet.solving.door.JUST_A_MOMENT", 1e-9)
+    result = sn.solve(sn.loads(text), solver, monitor=Stop()).result
+    assert (result.outcome, result.estimate) == ("interrupted", None)
+    assert "too short to estimate the error: solution.estimate() does, in Python." in result.stop_reason
 
 
 def test_resuming_a_finished_run_does_no_work_and_changes_nothing(kind, tmp_path):

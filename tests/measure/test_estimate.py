@@ -84,6 +84,67 @@ def test_a_field_that_knows_no_derivatives_has_one_too():
     assert 0.2 < estimated_error(problem, network) / l2re(problem, network) < 5
 
 
+FRONT = sn.loads("""
+name = "front"
+unknowns = ["u"]
+equations = ["u_t + u*u_x = u_xx/400"]
+conditions = ["u(x, 0) = (1 - tanh(100*(x - 0.3)))/2", "u(0, t) = 1", "u(1, t) = 0"]
+domain = { x = [0, 1], t = [0, 0.5] }
+exact = { u = "(1 - tanh(100*(x - 0.3 - t/2)))/2" }
+""")
+
+
+def too_wide(point):
+    x, t = point
+    return ((1 - jnp.tanh(99 * (x - 0.3 - t / 2))) / 2)[None]
+
+
+def test_cells_are_split_where_a_network_has_a_front():
+    """The front is a fifth of a cell: the grid leaves most of the residual, and sees half of the error."""
+    found = estimated(FRONT, too_wide)
+    assert found.left < 0.3
+    assert found.error == pytest.approx(l2re(FRONT, too_wide), rel=0.1)
+
+
+def test_without_time_for_more_cells_what_the_grid_says_counts_as_a_lower_limit():
+    class Late(Budget):
+        left = 0.0
+
+    found = estimated(FRONT, too_wide, None, Late())
+    assert found.left >= 1.0
+    assert 0 < found.error < l2re(FRONT, too_wide)
+
+
+SPOT = sn.loads(
+    """
+name = "spot"
+unknowns = ["u"]
+equations = ["u_xx + u_yy = (r2 - 2*w**2)/w**4*exp(-r2/(2*w**2))"]
+conditions = ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 0"]
+domain = { x = [0, 1], y = [0, 1] }
+parameters = { w = 0.015 }
+exact = { u = "exp(-((x - 0.3)**2 + (y - 0.6)**2)/(2*w**2))" }
+""".replace("r2", "((x - 0.3)**2 + (y - 0.6)**2)")
+)
+
+
+def test_a_network_with_a_narrow_source_is_not_called_far_worse_than_it_is():
+    """Its error was estimated 5 times too large, or more."""
+
+    def network(point):
+        x, y = point
+        return jnp.exp(-((x - 0.3) ** 2 + (y - 0.6) ** 2) / (2 * 0.01515**2))[None]
+
+    found = estimated(SPOT, network)
+    assert found.left < 0.1
+    # ‖e‖/‖u‖ on a grid with twenty lines across the source: scattered points hardly meet it.
+    lines = np.linspace(0, 1, 1401)
+    r2 = (lines[:, None] - 0.3) ** 2 + (lines - 0.6) ** 2
+    own, exact = (np.exp(-r2 / (2 * width**2)) for width in (0.01515, 0.015))
+    true = np.linalg.norm(own - exact) / np.linalg.norm(exact)
+    assert 0.5 < found.error / true < 2
+
+
 BALL = """
 name = "ball"
 unknowns = ["u"]

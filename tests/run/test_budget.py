@@ -1,7 +1,9 @@
 """A budget is asked and never thrown; when it is spent the best so far comes back, to be resumed to the bit."""
 
 import json
+import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +11,9 @@ import pytest
 
 import safenet as sn
 from safenet.direct import DirectPlan
-from safenet.errors import SafeNetError
+from safenet.errors import SafeNetError, SafeNetWarning
 from safenet.run import budget
-from safenet.run.budget import Budget, multiplications_per_second, seconds
+from safenet.run.budget import Budget, SpentError, awaited, left_behind, multiplications_per_second, seconds
 from safenet.run.result import Outcome
 from safenet.solving import door, judging
 from safenet.views.describe import result_text
@@ -171,3 +173,67 @@ def test_the_seconds_that_are_shown_are_those_of_the_whole_solve(monkeypatch: py
     passed = time.monotonic() - began
     assert 0.8 < solution.result.wall_seconds <= passed + 0.0005  # it is rounded to milliseconds
     assert f" {solution.result.wall_seconds:.1f} s" in result_text(solution, Path("run"))
+
+
+def test_nobody_waits_for_what_does_not_end_in_time() -> None:
+    gate = threading.Event()
+    began = time.monotonic()
+    with pytest.raises(SpentError):
+        awaited(Budget(0.2, found=True), gate.wait)
+    assert time.monotonic() - began < 2
+    assert left_behind()
+    gate.set()
+    while left_behind():
+        time.sleep(0.01)
+
+
+def test_what_ends_in_time_is_heard_of_by_value_or_error() -> None:
+    assert awaited(Budget(60.0), divmod, 7, 2) == (3, 1)
+    with pytest.raises(ZeroDivisionError):
+        awaited(Budget(60.0), divmod, 7, 0)
+    assert not left_behind()
+    assert (
+        awaited(Budget(), threading.get_ident) == threading.get_ident()
+    )  # all the time: no thread is needed
+
+
+def test_a_training_that_only_compiles_ends_in_time_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, advance = threading.Event(), sn.Adam.advance
+    monkeypatch.setattr(sn.Adam, "advance", lambda *given: (gate.wait(), advance(*given))[1])
+    monkeypatch.setattr(budget, "FLOOR", 0.5)
+    training = sn.Train("pinn", [sn.Adam(20)], width=3, depth=1, points=16)
+    began = time.monotonic()
+    stopped = sn.solve(LINEAR, training, out=tmp_path, budget=0.5, monitor=sn.Monitor()).result
+    assert time.monotonic() - began < 30
+    assert (stopped.outcome, stopped.iterations, stopped.residual) == (Outcome.OUT_OF_TIME, 0, None)
+    assert stopped.stop_reason == (
+        "Compiling took all of the budget of 0.5 s: no step was made; give it more time. The run can be resumed."
+    )
+    assert np.isnan(sn.load(tmp_path)(x=0.5, t=0.5))
+    gate.set()
+    with warnings.catch_warnings(action="ignore", category=SafeNetWarning):
+        assert sn.resume(tmp_path, monitor=sn.Monitor()).result.iterations == 20
+
+
+def test_no_program_is_compiled_that_would_not_be_ready_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adam's program took longer than what is left: L-BFGS is not begun."""
+    clock = Budget(600.0)
+    advance = sn.Adam.advance
+
+    def late(*given: object) -> object:
+        clock.began = time.monotonic() - 400.0  # 400 s for the first, and 200 s are left
+        return advance(*given)
+
+    monkeypatch.setattr(sn.Adam, "advance", late)
+    monkeypatch.setattr(sn.LBFGS, "start", lambda *given: pytest.fail("it was begun"))
+    monkeypatch.setattr(
+        "safenet.train.run.time", type("Clock", (), {"monotonic": lambda: time.monotonic() - clock.began})
+    )
+    training = sn.Train("pinn", [sn.Adam(3), sn.LBFGS(20)], width=3, depth=1, points=16)
+    with warnings.catch_warnings(action="ignore", category=SafeNetWarning):
+        stopped = sn.solve(LINEAR, training, budget=clock, monitor=sn.Monitor()).result
+    assert (stopped.outcome, stopped.iterations) == (Outcome.OUT_OF_TIME, 3)
+    assert "less than the next part would take" in stopped.stop_reason
+    assert stopped.stop_reason.endswith("With a folder (out=…) a run can be resumed.")

@@ -141,6 +141,19 @@ def test_a_line_ends_with_the_time_left(clock, capsys):
     assert said[-1].endswith("s  estimating the error")
 
 
+def test_the_terms_that_a_line_shows_add_up_to_its_loss(clock, capsys):
+    lines = Lines()
+    lines.silence = -1.0
+    terms = {"equation": 2.0, "u(x, 0)": 0.5, "u(0, t) = u(1, t)": 4.0, "u(x, 1)": 0.25, "v(x, 1)": 0.25}
+    lines.losses(7, 20, 7.0, terms)
+    lines.ended()
+    said = capsys.readouterr().err
+    assert (
+        "7/20 · loss 7.00e+00 (u(0, t) = u(1, t) 4.0e+00 + equation 2.0e+00 + u(x, 0) 5.0e-01 + 2 more 5.0e-01)"
+        in said
+    )
+
+
 def test_the_page_in_the_browser_hears_it_too(clock, capsys):
     telling = Telling()
     telling.expect((1.0,))

@@ -140,6 +140,15 @@ def test_conditions_are_evaluated_where_their_arguments_say():
 
 def test_terms_are_named_as_they_are_written():
     assert term_names(WAVE) == ("equation", "u(0, t)", "u(1, t)", "u(x, 0)", "u_t(x, 0)")
+
+
+def test_a_condition_that_compares_two_places_is_named_as_it_is_written():
+    text = (
+        'unknowns = ["u"]\nequations = ["u_t = u_xx"]\nperiodic = ["x"]\nconditions = ["u(x, 0) = sin(x)"]\n'
+    )
+    ring = loads(text + "[domain]\nx = [0, 6.283185307179586]\nt = [0, 1]\n")
+    assert term_names(ring)[:2] == ("equation", "u(x, 0)")
+    assert all(" = u" in name for name in term_names(ring)[2:])
     names = term_names(PLACED)
     assert names[:2] == ("equation 1", "equation 2")
     assert len(set(names)) == len(names) == 8

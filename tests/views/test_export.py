@@ -102,11 +102,16 @@ def test_a_dataset_holds_the_solution_at_its_coordinates() -> None:
 def test_a_dataset_says_what_was_solved_and_how_well(tmp_path: Path) -> None:
     xarray = pytest.importorskip("xarray")
     facts = {"method": "safe-net", "residual": 1e-7, "l2re": {"u": 1e-8, "v": 2e-8, "pooled": 1.5e-8}}
+    facts |= {"estimate": {"u": 3e-8, "v": 4e-8, "pooled": 3.5e-8}, "estimate_at_least": True}
+    facts |= {"solver": "train", "outcome": sn.Outcome.SOLVED, "stop_reason": "All steps were done."}
     data = known("xt", fields=2, **facts).to_xarray(x=4, t=5)
     assert data.attrs["problem"] == "known"
     assert data.attrs["equations"] == "u + u_x = 1; v + v_x = 1"
     assert (data.attrs["l2re"], data.attrs["residual"]) == (1.5e-8, 1e-7)
     assert (data.u.attrs["l2re"], data.v.attrs["l2re"]) == (1e-8, 2e-8)
+    assert (data.attrs["outcome"], data.attrs["stop_reason"]) == ("solved", "All steps were done.")
+    assert (data.attrs["estimate"], data.attrs["estimate_at_least"]) == (3.5e-8, "yes")
+    assert (data.u.attrs["estimate"], data.v.attrs["estimate"]) == (3e-8, 4e-8)
 
     data.to_netcdf(tmp_path / "known.nc", engine="scipy")
     with xarray.open_dataset(tmp_path / "known.nc", engine="scipy") as again:
@@ -122,10 +127,10 @@ def test_without_a_reference_a_dataset_claims_no_error() -> None:
 
 def test_a_derivative_has_its_own_name_and_no_error_of_the_field() -> None:
     pytest.importorskip("xarray")
-    data = known("xt", l2re=1e-8, residual=1e-7).diff("t").to_xarray(x=4, t=5)
+    data = known("xt", l2re=1e-8, estimate=1e-8, residual=1e-7).diff("t").to_xarray(x=4, t=5)
     assert list(data.data_vars) == ["u_t"]
     np.testing.assert_allclose(data.u_t, 10 + data.x * (1 + 0 * data.t))
-    assert not {"l2re", "residual"} & set(data.attrs)
+    assert not {"l2re", "estimate", "residual"} & set(data.attrs)
 
 
 # ---- VTK

@@ -133,6 +133,14 @@ def train(
     ] = 0,
     scale: Annotated[float, _trained(help="multiply the iterations of every optimiser")] = 1.0,
     precision: Annotated[str | None, _trained(help="float32 or float64", show_default=RECIPES_OWN)] = None,
+    tol: Annotated[
+        float | None,
+        _trained(
+            metavar="1e-6",
+            help="stop when the relative error is estimated at this or below",
+            show_default="all iterations",
+        ),
+    ] = None,
     points: Annotated[
         int | None, _points(help="number of points inside the domain", show_default=RECIPES_OWN)
     ] = None,
@@ -181,10 +189,13 @@ def train(
 
     The run folder has the same files as that of `safenet solve`. Ctrl-C keeps what
     was computed; `safenet train --resume RUN` continues. The exit status is that
-    of `safenet solve`: 0 if solved, 130 if interrupted, 1 otherwise.
+    of `safenet solve`: 0 if solved, 130 if interrupted, 1 otherwise. Solved is a
+    run, also one that its budget ended, whose error is estimated at --tol or
+    below (without --tol: below 10 %).
 
     \b
     safenet train wave
+    safenet train wave --tol 1e-4 --budget 10m
     safenet train convection --method pinn --recipe paper-1 --seed 3
     """
 
@@ -211,6 +222,7 @@ def train(
             points=points,
             condition_points=condition_points,
             sampler=sampler,
+            tol=tol,
             **options | method_options(more or []),
         )
 

@@ -45,15 +45,18 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     def before(share: float) -> str:
         return f"solve to an earlier end, e.g. {axis.name} = [{axis.lower}, {axis.lo + share * (t - axis.lo):.3g}]"
 
-    fields, has = " and ".join(problem.unknowns), "has" if len(problem.unknowns) == 1 else "have"
+    fields = " and ".join(problem.unknowns)
     if large > GROWN * size:
         place = _out_of_nothing(problem, form, t - hair, NOTHING * size)
         if place:
             told = f"{place} {fields} grew from below the solver's accuracy to {large:.2g} by t = {t:.4g}"
             return f"{told}: this may be amplified numerical error; {before(0.5)}", True
-        grown = f"from {size:.2g} to {large:.2g}, its rate of change from {rate:.2g} to {fast:.2g}"
+        sizes = " or ".join(f"|{name}|" for name in problem.unknowns)
+        # Of the first half: the larger of what is at its beginning and its end.
+        grown = f"{size:.2g} in the first half of that time, {large:.2g} at the end"
         return (
-            f"the solution seems to blow up near t = {t:.4g}: {fields} {has} grown {grown}; {before(EARLIER)}",
+            f"the solution seems to blow up near t = {t:.4g}: the largest {sizes} is {grown} (its rate of change "
+            f"{rate:.2g} and {fast:.2g}); {before(EARLIER)}",
             True,
         )
     if steep > FASTER * slope:

@@ -14,6 +14,7 @@ from .field import Orders
 class Unknown(Tree):
     """No value anywhere, of so many fields."""
 
+    kind: ClassVar[str] = "unknown"
     in_parts: ClassVar[str] = "nothing: the solve was given up before there was a solution"
 
     fields: int = static()
@@ -31,4 +32,4 @@ class Unknown(Tree):
         return {order: np.full((len(points), self.fields), np.nan) for order in orders}
 
     def spec(self) -> dict[str, Any]:
-        return {"kind": "unknown"}
+        return {"kind": self.kind}

@@ -1,12 +1,14 @@
 """u + e with e in polynomials on cells: the correction of a network, or of any field that has no cells of its own.
 
-On a box one grid of cells. On a region of the plane the cells are split where the residual is, level by level, until e
-stays what it is: near a corner that turns inwards a network is smooth and its error is not.
+On a box one grid of cells, on a region of the plane a few. They are split where the residual is, level by level, until
+e stays what it is: near a corner that turns inwards a network is smooth and its error is not. On a box only a network's
+are, and only where the grid leaves most of the residual: around a source that is narrower than its cells.
 """
 
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +34,7 @@ from .thresholds import (
     PLANE,
     PLANE_MOST,
     REFINED,
+    ROUGH,
     ROUNDING,
     SHARE,
     STILL,
@@ -40,6 +43,7 @@ from .thresholds import (
     UNSEEN,
 )
 
+TWICE = 2.0  # times as long as a level takes the next, at least
 BLOCK = 2048  # points at which a network is differentiated at a time
 
 
@@ -94,10 +98,41 @@ def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
     rows = CellRows(problem, cells, degree, oversampling(problem), base=base)
     shaking = shaken_rows(rows, np.zeros(rows.unknowns))
     step, noise = rows.form(shaking.step), rows.form(shaking.noise)
+    better, changed, before = Sum(field, step), 0.0, held_out(problem, field).worst
+    if base is not field and before > ROUNDING and held_out(problem, better).worst > ROUGH * before:
+        finer = _levels(problem, field, base, (rows, step), clock)
+        better, changed = finer.field, finer.changed
     if time_obstacle(problem) is None:
         # All at once, least squares would rather miss the start by a little than follow what grows from it.
         noise = _grown(problem, cells, base, clock)
-    return Corrected(Sum(field, step), None, noise, _seen(problem, cells, degree, base, shaking.seen, clock))
+    seen = _seen(problem, cells, degree, base, shaking.seen, clock)
+    return Corrected(better, None, noise, seen, changed=changed)
+
+
+def _levels(
+    problem: Problem, field: Any, base: Any, first: tuple[CellRows, CellForm], clock: Budget
+) -> Corrected:
+    """From a grid on: e is what the last level made of it, and `changed` by how much. None is begun late: what there is
+    counts as well."""
+    (rows, e), points = first, interior_points(problem)
+    own, before = values(field, points), held_out(problem, field).worst
+    known, changed, ahead = values(e, points), 1.0, 0.0
+    while ahead < clock.left:
+        began = time.monotonic()
+        cells = split(problem, e, rows.shares(np.asarray(e.coefficients).ravel()), SHARE)
+        if len(cells) * rows.width > PLANE_MOST:
+            break
+        start = np.asarray(restricted(e, cells).coefficients).ravel()
+        rows = CellRows(problem, cells, e.degrees[0], oversampling(problem), base=base)
+        e = rows.form(start + shaken_rows(rows, start).step)
+        now = values(e, points)
+        changed = relative(now - known, own).max() / max(relative(now, own).max(), TINY)
+        known, ahead = now, TWICE * (time.monotonic() - began)
+        if not np.isfinite(changed) or (
+            changed < STILL and held_out(problem, Sum(field, e)).worst < STILL * before
+        ):
+            break
+    return Corrected(Sum(field, e), changed=float(changed))
 
 
 def on_a_region(problem: Problem, field: Any, clock: Budget) -> Corrected:

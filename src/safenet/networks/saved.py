@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from ..errors import SafeNetError
 from ..features.base import Frozen
+from ..fields.unknown import Unknown
 from ..problem import Problem
 from .frozen import FrozenMap
 from .methods import Method, build
@@ -27,7 +28,9 @@ OWN = "own"
 
 
 def network_spec(network: Any, plan: Any) -> dict[str, Any]:
-    """Of a network that `plan` (its method, precision and factory) led to."""
+    """Of a network that `plan` (its method, precision and factory) led to, or of nothing."""
+    if isinstance(network, Unknown):
+        return network.spec()
     if plan.method == OWN:
         return {
             "kind": OWN,
@@ -50,6 +53,8 @@ def _spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
 
 def skeleton(problem: Problem, spec: dict[str, Any], factory: Callable[[Any], Any] | None = None) -> Any:
     """A network of the structure `spec` describes; its arrays are placeholders to be filled."""
+    if spec["kind"] == Unknown.kind:
+        return Unknown(len(problem.unknowns))
     if spec["kind"] == OWN:
         made = (factory or _factory(spec))(jax.random.key(0))
         dtype = jnp.dtype(spec["dtype"])

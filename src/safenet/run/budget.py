@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +24,11 @@ ENDING = 0.1  # of a budget: kept for measuring and saving what was found
 FLOOR = (
     5.0  # seconds: before, nothing is stopped that has nothing to keep; loading and compiling take so long
 )
+
+WAITING = 0.05  # seconds between two looks at the clock while something else computes
+LEFT_BEHIND = "safenet: left behind"  # the name of a thread for which nobody waits any more
+
+T = TypeVar("T")
 
 
 def seconds(text: str) -> float:
@@ -76,3 +85,37 @@ class Budget:
         """Raise if the time is over."""
         if self.over():
             raise SpentError
+
+
+def awaited(budget: Budget, function: Callable[..., T], *arguments: object) -> T:
+    """function(*arguments), or SpentError as soon as the time is over.
+
+    XLA cannot be stopped while it compiles, which takes seconds or minutes; but nobody has to wait for it. It goes on
+    in a thread of its own, and what comes of it is dropped.
+    """
+    if math.isinf(budget.total):
+        return function(*arguments)
+    promise: Future[T] = Future()
+
+    def compute() -> None:
+        try:
+            promise.set_result(function(*arguments))
+        except BaseException as error:  # raised again where it is waited for
+            promise.set_exception(error)
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        while not promise.done():
+            thread.join(WAITING)
+            if not promise.done():
+                budget.insist()
+    except BaseException:
+        thread.name = LEFT_BEHIND
+        raise
+    return promise.result()
+
+
+def left_behind() -> bool:
+    """Whether something still computes for which nobody waits."""
+    return any(thread.name == LEFT_BEHIND for thread in threading.enumerate())

@@ -42,7 +42,7 @@ class Monitor:
         """A level or slab ended with this held-out residual."""
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-        """An optimiser is at `iteration` of `total`."""
+        """An optimiser is at `iteration` of `total`; the `terms` are what adds up to the loss."""
 
     def gradient(self, norm: float) -> None:
         """max|∂total/∂theta_i| at the iteration of the last call of `losses`."""
@@ -149,8 +149,11 @@ class Lines(Monitor):
         self.show(f"{unknowns} coefficients{measured}{self.error}")
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-        largest = sorted(terms.items(), key=lambda item: -item[1])[:3]
-        listing = ", ".join(f"{name} {value:.1e}" for name, value in largest)
+        ordered = sorted(terms.items(), key=lambda item: -item[1])
+        largest, others = ordered[:3], [value for _, value in ordered[3:]]
+        if others:
+            largest.append((f"{len(others)} more" if len(others) > 1 else ordered[3][0], sum(others)))
+        listing = " + ".join(f"{name} {value:.1e}" for name, value in largest)
         self.outlook.reached(iteration / max(total, 1))
         detail = f"{iteration}/{total} · loss {loss:.2e} ({listing}){self.error}"
         self.show(detail, float(iteration), float(total))

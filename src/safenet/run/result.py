@@ -13,12 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import printable
+from ..errors import SafeNetError, printable
 from .found import Found
 
 SOLVED_BELOW = (
     0.1  # a residual on unseen points, or an estimated error, above this: the problem is not solved
 )
+
+
+def checked_tolerance(tol: float | None) -> float | None:
+    """A relative error to aim at, or none."""
+    if tol is not None and not 0 < tol < 1:
+        raise SafeNetError(f"the tolerance is {tol}", "give a share between 0 and 1, e.g. 1e-6")
+    return tol
 
 
 class Outcome(StrEnum):
@@ -103,6 +110,7 @@ class Result:
     estimate: Any = None
     estimate_left: float | None = None  # the share of the residual that the estimate does not explain
     estimate_at_least: bool = False  # it is a lower limit, "or more": too much of the residual is left
+    stopped: bool = False  # by its budget: what came before the end of the plan is the result
     estimate_since: float | None = None  # the time from which it counts, where data clash at the start
     residual: float | None = None
     parameters: int = 0
@@ -199,6 +207,7 @@ class Carried:
     apart: Any = (
         None  # ‖u − v‖/‖u‖ of each unknown, then of all; v: the level before the last, of a run out of time
     )
+    estimate: Any = None  # of the field's error, where that ended the run
 
     @property
     def ending(self) -> Ending:
@@ -207,7 +216,7 @@ class Carried:
     @property
     def stop_reason(self) -> str:
         if self.interrupted:
-            return "Interrupted by the user; the best so far is kept, and a run with a folder can be resumed."
+            return "Interrupted by the user; the best so far is kept."
         return self._telling.stop_reason if self.records else ""
 
     @property

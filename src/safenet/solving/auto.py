@@ -26,14 +26,13 @@ from ..direct import Cells, Conserve, Elements, Evolve, Fourier, Integrate, Leas
 from ..direct.modal_rows import decoupled
 from ..direct.solver import Solver
 from ..direct.volumes.conserve import steepens
-from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.agreement import bends, clashes, corners
 from ..problem.facts.conservation import conservation
 from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..problem.weak_form import weak_form
-from ..run.result import SOLVED_BELOW
+from ..run.result import SOLVED_BELOW, checked_tolerance
 from .thresholds import (
     EXACT_ABOVE,
     FEW_MODES,
@@ -73,8 +72,7 @@ class Auto:
     tol: float | None = None  # the relative error to aim at; digits that cost nothing are kept
 
     def __post_init__(self) -> None:
-        if self.tol is not None and not 0 < self.tol < 1:
-            raise SafeNetError(f"the tolerance is {self.tol}", "give a share between 0 and 1, e.g. 1e-6")
+        checked_tolerance(self.tol)
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
         """The direct solvers to try one after another, and the reasons; none where only a network is left."""

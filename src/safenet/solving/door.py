@@ -40,6 +40,7 @@ from ..run.threads import one_thread
 from ..solution import Solution, read_plan, read_problem
 from . import judging
 from .plans import plan_for
+from .thresholds import JUST_A_MOMENT
 
 if TYPE_CHECKING:
     from ..train.solver import Own, Train
@@ -259,13 +260,18 @@ def _judged(
     decided = True
     known = judging.knows_its_error(solution.field)
     known = known or carried.apart is not None
-    if estimate and settled and not carried.interrupted and (known or not carried.stopped or job.plan.trains):
-        # Of a training that was stopped, the error is estimated in what was kept for its end.
-        left = Budget(max(clock.left, 0.0)) if carried.stopped and job.plan.trains else clock
+    left = clock
+    if carried.interrupted:
+        # Who stops a run does not wait long; of a network that is far from anything there is nothing to tell.
+        worth = job.plan.trains and (solution.result.residual or 1.0) < SOLVED_BELOW
+        estimate, left = estimate and worth, Budget(JUST_A_MOMENT)
+    elif carried.stopped and job.plan.trains:
+        left = Budget(max(clock.left, 0.0))  # what was kept for its end
+    if estimate and settled and (known or not carried.stopped or job.plan.trains):
         decided = judging.estimate(solution, carried, monitor, left, former)
     if carried.found and (relative := pooled(solution.result.estimate)) is not None:
         solution.result.found = carried.found.to_json(relative)
-    judging.judge(solution, carried, clock, decided)
+    judging.judge(solution, carried, clock, decided, resumable=job.folder is not None)
     if not job.plan.trains:  # of a training, the optimisers' own time is told apart
         solution.result.seconds = solution.result.wall_seconds
 

@@ -31,26 +31,27 @@ from .auto import Auto
 from .thresholds import UNEXPLAINED
 
 
-def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) -> None:
+def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, resumable: bool) -> None:
     """The outcome, and a warning where the problem is not solved. `decided`: the problem has this solution only."""
     result = solution.result
-    if carried.interrupted or result.outcome == Outcome.INTERRUPTED:
-        result.outcome = Outcome.INTERRUPTED
-        return
     residual, estimate = result.residual, pooled(result.estimate)
     # Where u jumps only the error says whether it is solved, and that needs three grids.
     unsure = getattr(solution.field, "weak", False) and estimate is None
     missed = unsure or residual is None or residual > SOLVED_BELOW
-    if carried.stopped:
-        result.outcome = Outcome.OUT_OF_TIME
-        kept = "the best is kept, and a run with a folder can be resumed"
-        spent = (
-            "is spent" if clock.left < 0 else f"leaves {clock.left:.0f} s, less than the next part would take"
+    interrupted = carried.interrupted or result.outcome == Outcome.INTERRUPTED
+    if interrupted:
+        result.outcome = Outcome.INTERRUPTED
+        result.stop_reason += _onward(resumable)
+    elif carried.stopped:
+        result.stopped = True
+        result.outcome = (
+            Outcome.SOLVED
+            if not missed and decided and _complete(solution, carried, residual or 0.0)
+            else Outcome.OUT_OF_TIME
         )
-        unknown = "" if result.estimate is not None else "; no time was left to estimate the error"
-        result.stop_reason = f"The budget of {clock.total:g} s {spent}; {kept}{unknown}."
+        result.stop_reason = _spent(solution, clock) + _onward(resumable)
     elif result.outcome == Outcome.OUT_OF_TIME and not missed:
-        pass  # solved, as far as can be told without an estimate
+        result.stop_reason += _onward(resumable)  # solved, as far as can be told without an estimate
     elif carried.ending == Ending.GIVEN_UP:
         result.outcome = Outcome.GIVEN_UP
         result.warnings.append(result.stop_reason)
@@ -75,13 +76,42 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool) ->
             result.estimate = estimate = None
         result.estimate_left = max(result.estimate_left or 0.0, 1.0)
     result.estimate_at_least = estimate is not None and (result.estimate_left or 0.0) > ROUGH
-    if missed and residual is not None and result.outcome != Outcome.GIVEN_UP:
+    if missed and residual is not None and result.outcome != Outcome.GIVEN_UP and not interrupted:
         why = (
             "the error is not known, three grids are needed"
             if unsure
             else f"residual {share(residual)} on unseen points"
         )
         result.warnings.append(f"not solved: {why}")
+
+
+def _complete(solution: Solution, carried: Carried, residual: float) -> bool:
+    """Whether what a budget ended is solved all the same: its error is known, from nothing that its end was to bring.
+
+    That is so of a network, whose estimate is another's work. Of a direct solver, what its levels differ by is known
+    only where it says that there are enough.
+    """
+    result = solution.result
+    estimate, rough = pooled(result.estimate), (result.estimate_left or 0.0) > ROUGH
+    if not solution.plan.trains or estimate is None or estimate > SOLVED_BELOW or rough:
+        return False
+    above = _above(solution)
+    result.warnings += [above] if above else []
+    return not (above or unfitted(solution.problem, solution.field, residual) or _open(solution, carried))
+
+
+def _spent(solution: Solution, clock: Budget) -> str:
+    """What the budget has led to, as a sentence."""
+    result, left = solution.result, clock.left
+    if solution.plan.trains and not result.iterations:
+        return f"Compiling took all of the budget of {clock.total:g} s: no step was made; give it more time."
+    spent = "is spent" if left < 0 else f"leaves {left:.0f} s, less than the next part would take"
+    unknown = "" if result.estimate is not None else "; no time was left to estimate the error"
+    return f"The budget of {clock.total:g} s {spent}; the best is kept{unknown}."
+
+
+def _onward(resumable: bool) -> str:
+    return " The run can be resumed." if resumable else " With a folder (out=…) a run can be resumed."
 
 
 def _open(solution: Solution, carried: Carried) -> bool:
@@ -118,7 +148,7 @@ def _above(solution: Solution) -> str | None:
     """
     tol = getattr(solution.plan, "tol", None)
     own = getattr(solution.field, "error", None) is not None
-    if tol is None or not (own or solution.result.solver == Auto.name):
+    if tol is None or not (own or solution.plan.trains or solution.result.solver == Auto.name):
         return None
     size = pooled(solution.result.estimate)
     if size is None:
@@ -206,7 +236,14 @@ def _late(solution: Solution, carried: Carried) -> None:
         result.estimate = field_errors_json(solution.problem.unknowns, pooled, fields)
         result.estimate_left = 1.0
         how = "the error is what the last two levels differ by"
-    result.stop_reason = f"{stopped}; {how}" if stopped else f"{how[0].upper()}{how[1:]}."
+    elif carried.interrupted:
+        how = "two seconds were too short to estimate the error: solution.estimate() does, in Python"
+    result.stop_reason = f"{stopped}; {how}." if stopped else f"{how[0].upper()}{how[1:]}."
+
+
+def _ended(former: Result) -> bool:
+    """Whether a run had come to the end of its plan: then what is measured of it now was measured then."""
+    return former.outcome.complete and not former.stopped
 
 
 def _told(former: Result) -> bool:
@@ -240,15 +277,15 @@ def estimate(
                 "symmetry fixes it, solve one half"
             )
             return False
-        if former is not None and former.outcome.complete and _told(former):
+        if former is not None and _ended(former) and _told(former):
             result.estimate, result.estimate_left, result.estimate_since = (
                 former.estimate,
                 former.estimate_left,
                 former.estimate_since,
             )
-        elif (found := estimated(problem, solution.field, monitor, clock, result.residual)) and (
-            why := _undetermined(problem, found)
-        ):
+        elif (
+            found := carried.estimate or estimated(problem, solution.field, monitor, clock, result.residual)
+        ) and (why := _undetermined(problem, found)):
             result.warnings.append(why)
             decided = False
         elif found:
@@ -262,6 +299,6 @@ def estimate(
         _late(solution, carried)
     except KeyboardInterrupt:
         result.outcome = Outcome.INTERRUPTED
-        result.stop_reason = "Interrupted while the error was estimated; a run with a folder can be resumed."
+        result.stop_reason = "Interrupted while the error was estimated."
     result.wall_seconds = round(result.wall_seconds + time.monotonic() - began, 3)
     return decided

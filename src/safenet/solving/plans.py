@@ -62,7 +62,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
         solvers, reasons = chosen.choice(problem)
         if not solvers:
             plan = _train().plan(problem)
-            return replace(plan, reasons=(*reasons, *plan.reasons))
+            return replace(plan, reasons=(*reasons, *plan.reasons), tol=chosen.tol)
         return replace(plan_of(solvers, problem, Auto.name, reasons, budget), tol=chosen.tol)
     if not hasattr(chosen, "passes"):
         raise SafeNetError(

@@ -6,3 +6,4 @@ FEW_MODES = 500  # coefficients in one dense system that cost less than elements
 LINE_TOLERANCE = 1e-9  # of waves on a line, unless another was asked for
 UNEXPLAINED = 0.01  # a residual above this that no correction explains is worth a warning
 PERIODS = 4  # of what is given in time: beyond, a march of slabs costs more than steps on triangles
+JUST_A_MOMENT = 2.0  # seconds for an estimate, after Ctrl-C

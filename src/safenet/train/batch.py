@@ -189,7 +189,7 @@ def _tell(
 ) -> None:
     """Every watcher hears of the losses, the run's own also of the rest of the i-th state."""
     total, *values = row.tolist()
-    told = dict(zip(run.names, values, strict=True))
+    told = run.parts(values)
     for watcher in watchers:
         watcher.losses(int(state.iteration[i]), phase.iterations, total, told)
     run.monitor.gradient(float(state.gradient_norm[i]))

@@ -53,6 +53,7 @@ class Plan:
     weights: tuple[tuple[str, float], ...] = ()  # of single terms, by their names
     factory: str = ""
     own: tuple[str, ...] = ()
+    tol: float | None = None  # the run ends where its error is estimated at this or below
 
     solver: ClassVar[str] = "train"
     trains: ClassVar[bool] = True
@@ -74,8 +75,11 @@ class Plan:
 
     @property
     def batches(self) -> bool:
-        """Whether several runs of it can be one program: phases that take their numbers as arguments, no own code."""
-        return not self.own and all(getattr(phase, "numbers", ()) for phase in self.phases)
+        """Whether several runs of it can be one program: phases that take their numbers as arguments, no own
+        code, and no tolerance to end by."""
+        return (
+            not self.own and self.tol is None and all(getattr(phase, "numbers", ()) for phase in self.phases)
+        )
 
     def seeded(self, seed: Any) -> Plan:
         return replace(self, seed=checked_seed(seed))
@@ -131,7 +135,8 @@ class Plan:
             replace(cast(Any, phase), rate=of / first * rate) if rate and first and of else phase
             for phase, of in zip(self.phases, rates, strict=True)
         )
-        return replace(self, phases=phases, variants=(), residual_weight=weight)
+        # Of runs that ended by a tolerance the losses would not compare.
+        return replace(self, phases=phases, variants=(), residual_weight=weight, tol=None)
 
     def _rates(self) -> list[float]:
         """The rate of each phase that has one, else 0."""
@@ -151,11 +156,11 @@ class Plan:
             )
         if not 0 < rate < float("inf"):
             raise SafeNetError(f"the rate is {rate}", "give a positive number, e.g. 1e-3")
-        return replace(self._varied(rate=rate), variants=self.variants)
+        return replace(self._varied(rate=rate), variants=self.variants, tol=self.tol)
 
     def to_json(self) -> str:
         # What is as ever since it was added stays unsaid: plans of earlier versions keep their text.
-        unsaid = {name for name in ("weights", "factory", "own") if not getattr(self, name)}
+        unsaid = {name for name in ("weights", "factory", "own", "tol") if not getattr(self, name)}
         data = asdict(replace(self, phases=()))
         data["phases"] = [{"phase": type(phase).__name__, **phase_data(phase)} for phase in self.phases]
         return json.dumps({name: value for name, value in data.items() if name not in unsaid}, indent=1)

@@ -7,23 +7,23 @@ clock, Ctrl-C, a callback, a non-finite loss — the best state so far is what c
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..errors import SafeNetError
-from ..measure.heldout import held_out
+from ..fields.unknown import Unknown
+from ..measure.heldout import HeldOut, held_out
 from ..measure.points import FRESH, Points, sample
 from ..networks.methods import build
 from ..problem import Problem
-from ..run.budget import Budget
+from ..run.budget import Budget, SpentError, awaited
 from ..run.checkpoint import fill, leaves, pack, write_checkpoint
 from ..run.folder import CHECKPOINT, take_up
 from ..run.found import Found
@@ -36,9 +36,10 @@ from .plan import Plan
 from .resampling import adaptive_points, even_points
 from .solver import Own, Progress
 from .spread import agreed, everywhere, here
-from .start import started_from
+from .start import checked_network, started_from
 from .terms import own_name, term_names
 from .thresholds import CHUNK_SECONDS, RISEN, SAVE_EVERY
+from .tolerance import Goal
 from .weighting import Weights, weighting
 
 STALLED = (Status.NO_STEP, Status.DECREASE, Status.GRADIENT, Status.PLATEAU)
@@ -60,6 +61,9 @@ class Run:
         self.problem, self.plan, self.monitor, self.folder = problem, plan, monitor, folder
         self.own, self.budget = own or Own(), budget or Budget()
         self.names = (*term_names(problem), *(own_name(function) for _, function in self.own.terms))
+        equations = len(problem.equations)
+        weights = [plan.weighing.of(name, i < equations) for i, name in enumerate(term_names(problem))]
+        self.lambdas = (*weights, *(weight for weight, _ in self.own.terms))
         self.index = 0
         self.state: State | None = None
         self.records: list[PhaseRecord] = []
@@ -74,7 +78,10 @@ class Run:
         self.weights: Weights = None  # as the last phase that adapts them left them
         self.points: Any = None  # of the equations, where a phase has drawn new ones
         self.asked_to_stop = False
+        self.measured: HeldOut | None = None  # of the best
+        self.goal = Goal(plan.tol)
         self.saved = time.monotonic()
+        self.compiling = 0.0  # seconds that the slowest program took, with its first step
         self._loss: tuple[PhysicsLoss, Any] | None = None
 
     # ---- the loop
@@ -104,6 +111,8 @@ class Run:
             self.budget.spent,
             len(self.records) - 1,
             Found(self.found) if self.found else None,
+            self.measured,
+            estimate=self.goal.met,
         )
 
     def phase(self) -> Phase:
@@ -134,26 +143,40 @@ class Run:
         builds = getattr(phase, "network", None)  # a stage brings a network of its own
         if builds is not None and self.theta is not None and self.state is None:
             self._stage(builds)
-        rounds = getattr(phase, "resample", 0)
         self.start_resampling()
-        loss, theta = self.loss_and_theta()
-        spread = everywhere(loss)
         record = self.record(phase.name)
-        clock = time.monotonic()
         self.monitor.phase(phase.name, "compiling, which may take a minute or more")
         self.monitor.expect(self.ahead())
-        state = self.state if self.state is not None else everywhere(phase.start(spread, theta))
+        # As long as the longest program before, at least: rather than begin what would not be ready, end here.
+        if not self.budget.over(self.compiling):
+            with suppress(SpentError):
+                self._steps(phase, record)
+        if self.budget.spent:
+            record.stop_reason = sentence(Status.RUNNING)
+
+    def _steps(self, phase: Any, record: PhaseRecord) -> None:
+        """The steps of a phase to its end. What compiles is waited for only as long as there is time."""
+        loss, theta = self.loss_and_theta()
+        spread = everywhere(loss)
+        clock, rounds = time.monotonic(), getattr(phase, "resample", 0)
+        looks = 0 if self.plan.tol is None else phase.looks
+        state = self.state
+        if state is None:
+            state = everywhere(awaited(self.budget, phase.start, spread, theta))
         count, done = 1, sum(r.iterations for r in self.records[:-1])
-        points = self.points
+        points, first = self.points, True
         while int(state.status) == Status.RUNNING and not self._stop():
+            # By the step's number and never by the clock: the same points wherever the run was interrupted.
+            at = int(state.iteration)
+            if looks and at and at % looks == 0 and self._reached(phase, loss, here(state).best_theta):
+                break
+            if rounds and at and at % rounds == 0:
+                self.monitor.phase(phase.name, f"step {at}: drawing new points")
+                points, loss, state = awaited(self.budget, self.resampled, phase, loss, state)
+                spread = everywhere(loss)
+            count = min([count, *(each - at % each for each in (rounds, looks) if each)])
             began = time.monotonic()
-            if rounds:
-                # By the step's number and never by the clock: the same points wherever the run was interrupted.
-                if int(state.iteration) and int(state.iteration) % rounds == 0:
-                    points, loss, state = self.resampled(phase, loss, state)
-                    spread = everywhere(loss)
-                count = min(count, rounds - int(state.iteration) % rounds)
-            state, trace = phase.advance(spread, state, count)
+            state, trace = awaited(self.budget, phase.advance, spread, state, count)
             rows = np.asarray(trace.terms)[: int(trace.length)]
             now = time.monotonic()
             start = int(state.iteration) - len(rows) + done
@@ -165,21 +188,35 @@ class Run:
             self.budget.found = True
             if len(rows):
                 self._tell(phase, loss, state, rows[-1].tolist())
+            if first:
+                self.compiling, first = max(self.compiling, now - began), False
             # The first call compiles; from then on aim at CHUNK_SECONDS between looks.
             speed = (now - began) / max(len(rows), 1)
             count = agreed(int(min(CAPACITY, max(1, CHUNK_SECONDS / max(speed, 1e-9)), 8 * count)))
             self.save()
-        if self.budget.spent:
-            record.stop_reason = sentence(Status.RUNNING)
-            return
-        self._ended(record, here(state), loss)
+        if not self.budget.spent:
+            self._ended(record, here(state), loss)
 
     def _stop(self) -> bool:
         return self.asked_to_stop or self.budget.over()
 
+    def _reached(self, phase: Any, loss: PhysicsLoss, theta: Any) -> bool:
+        """Whether the tolerance that was asked for is met; then the run ends."""
+        problem = self.problem.found(loss.found(theta))
+        self.asked_to_stop = self.goal.reached(problem, loss.field(theta), self.monitor, self.budget)
+        self.monitor.phase(phase.name)
+        self.monitor.expect(self.ahead())
+        return self.asked_to_stop
+
+    def parts(self, terms: Sequence[float]) -> dict[str, float]:
+        """λ_k L_k by name: what each term adds to the loss, where no weighting has changed the plan's λ."""
+        return {
+            name: weight * term for name, weight, term in zip(self.names, self.lambdas, terms, strict=True)
+        }
+
     def _tell(self, phase: Any, loss: PhysicsLoss, state: State, row: list[float]) -> None:
         """The watchers, and the user's callback, which may ask to stop."""
-        total, terms = row[0], dict(zip(self.names, row[1:], strict=True))
+        total, terms = row[0], self.parts(row[1:])
         network = partial(loss.field, here(state.theta))
         self.monitor.losses(int(state.iteration), phase.iterations, total, terms)
         self.monitor.gradient(float(state.gradient_norm))
@@ -196,7 +233,7 @@ class Run:
         )
         record.stop_reason = sentence(Status.DIVERGED if diverged and status == Status.FINISHED else status)
         if self.asked_to_stop and status == Status.RUNNING:
-            record.stop_reason = STOPPED_BY_CALLBACK
+            record.stop_reason = self.goal.sentence if self.goal.met else STOPPED_BY_CALLBACK
         self.theta = state.best_theta if diverged else state.theta
         self.weights = getattr(state, "weights", self.weights)
         self._keep(loss, state.best_theta)
@@ -262,14 +299,17 @@ class Run:
 
     def _keep(self, loss: PhysicsLoss, theta: Any) -> None:
         self.best, self.found = loss.field(theta), loss.found(theta)
-        self.residual = held_out(self.problem.found(self.found), self.best).worst
+        self.measured = held_out(self.problem.found(self.found), self.best)
+        self.residual = self.measured.worst
         if self.records:
             self.records[-1].residual = self.residual if np.isfinite(self.residual) else None
 
     def _keep_current(self) -> None:
-        """After an interruption: the state at hand, or the network as it starts."""
+        """After an interruption: the state at hand, or the network as it starts. Without a step in time: nothing."""
         if self.state is not None and self._loss is not None:
             self._keep(self._loss[0], here(self.state).best_theta)
+        elif self.budget.spent and self.best is None:
+            self.best = Unknown(len(self.problem.unknowns))
         elif self.best is None:
             loss, theta = self.loss_and_theta()
             self._keep(loss, theta)
@@ -284,7 +324,7 @@ class Run:
         arrays: dict[str, Any] = {}
         facts: dict[str, Any] = {"index": self.index, "stop": self.asked_to_stop}
         facts["records"] = [asdict(record) for record in self.records]
-        facts["found"] = self.found
+        facts["found"], facts["wanted"] = self.found, self.goal.wanted
         facts["residual"] = self.residual if np.isfinite(self.residual) else None
         if self.history:
             self.history = [np.concatenate(self.history)]
@@ -314,7 +354,7 @@ class Run:
             return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
         self.index, self.asked_to_stop = facts["index"], facts.get("stop", False)
-        self.found = facts.get("found", {})
+        self.found, self.goal.wanted = facts.get("found", {}), facts.get("wanted", self.goal.wanted)
         self.records = [PhaseRecord(**record) for record in facts["records"]]
         self.residual = float("inf") if facts["residual"] is None else facts["residual"]
         self.history = [arrays["history"]] if "history" in arrays else []
@@ -335,25 +375,3 @@ class Run:
             loss, theta = self.loss_and_theta()
             phase: Any = self.phase()
             self.state = everywhere(fill(phase.start(loss, theta), group("state.")))
-
-
-def checked_network(problem: Problem, network: Any, dtype: Any) -> Any:
-    """The user's network in the plan's precision; what is not a map from a point to the fields is refused."""
-    cast = jax.tree.map(
-        lambda leaf: jnp.asarray(leaf, dtype) if eqx.is_inexact_array(leaf) else leaf, network
-    )
-    point = jax.ShapeDtypeStruct((len(problem.axes),), dtype)
-    try:
-        out = eqx.filter_eval_shape(lambda net, at: net(at), cast, point)
-    except Exception as error:
-        raise SafeNetError(
-            f"the network cannot be called with a point of {len(problem.axes)} coordinates: {error}",
-            f"it must map an array ({', '.join(problem.axis_names)}) to an array of {len(problem.unknowns)} fields",
-        ) from None
-    if getattr(out, "shape", None) != (len(problem.unknowns),):
-        raise SafeNetError(
-            f"the network gives {getattr(out, 'shape', out)} for a point, and the unknowns are "
-            f"{', '.join(problem.unknowns)}",
-            f"it must return an array of shape ({len(problem.unknowns)},)",
-        )
-    return cast

@@ -25,6 +25,7 @@ from ..measure.points import FRESH, SAMPLERS
 from ..networks.methods import METHODS, Method, build, method, settled
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
+from ..run.result import checked_tolerance
 from .phases import PHASES, Phase
 from .plan import OWN, SCOUT, Plan, checked_seed
 from .recipes import Recipe, recipe, scaled
@@ -43,6 +44,7 @@ SETTINGS = {
     "seed",
     "start",
     "terms",
+    "tol",
 }
 
 # What other libraries call the steps and the rate of a training: here each optimiser has its own.
@@ -67,7 +69,8 @@ class Own:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told: after so many iterations, the loss and its terms, and the network as it stands."""
+    """What a callback is told: after so many iterations, the loss, what each of its terms adds to it (weighted), and
+    the network as it stands."""
 
     phase: str
     iteration: int
@@ -85,6 +88,7 @@ class Train:
     `points`: how many inside, or an array of them; `condition_points`: how many on each condition. `weights`: a mapping
     from the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a solution to start from.
     `callback`: called with the progress; the run stops when it returns True. `scale` multiplies all iterations.
+    `tol`: the run ends as soon as its relative error is estimated at this or below.
     `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
 
     Examples:
@@ -110,12 +114,13 @@ class Train:
         precision: str | None = None,
         scale: Any = 1.0,
         sampler: str | None = None,
+        tol: float | None = None,
         **options: Any,
     ) -> None:
         schedule = [schedule] if hasattr(schedule, "advance") else schedule  # one optimiser alone
         self.network, self.schedule, self.options = network, schedule, options
         self.weights, self.seed, self.precision = dict(weights or {}), checked_seed(seed), precision
-        self.scale, self.sampler = scale, sampler
+        self.scale, self.sampler, self.tol = scale, sampler, checked_tolerance(tol)
         self.points, self.condition_points = points, condition_points
         self._check()
         start = getattr(start, "field", start)
@@ -236,6 +241,7 @@ class Train:
             select="residual" if chosen.weight_grid else "loss",
             factory=factory_name(self.own.factory),
             own=self._code(),
+            tol=self.tol,
             **self._weights(problem),
         )
         phases, reasons = self._phases(problem, plan, usual)

@@ -1,7 +1,7 @@
 """θ₀ = argmin Σ |N(x_i; θ) − u(x_i)|²: a network that starts from a solution.
 
 Where both are of one structure the parameters are copied. Otherwise the network is fitted to the values of the
-solution at points inside, by L-BFGS.
+solution at points inside, by L-BFGS. A network of the user's own is checked first.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..errors import SafeNetError
 from ..fields.derivatives import batch_jets
 from ..fields.field import values
 from ..measure.points import inside
@@ -64,3 +65,25 @@ def _fitted(field: Any, network: Any, problem: Problem, seed: int) -> Any:
     while int(state.status) == Status.RUNNING:
         state, _ = phase.advance(misfit, state, CAPACITY)
     return misfit.field(state.best_theta)
+
+
+def checked_network(problem: Problem, network: Any, dtype: Any) -> Any:
+    """The user's network in the plan's precision; what is not a map from a point to the fields is refused."""
+    cast = jax.tree.map(
+        lambda leaf: jnp.asarray(leaf, dtype) if eqx.is_inexact_array(leaf) else leaf, network
+    )
+    point = jax.ShapeDtypeStruct((len(problem.axes),), dtype)
+    try:
+        out = eqx.filter_eval_shape(lambda net, at: net(at), cast, point)
+    except Exception as error:
+        raise SafeNetError(
+            f"the network cannot be called with a point of {len(problem.axes)} coordinates: {error}",
+            f"it must map an array ({', '.join(problem.axis_names)}) to an array of {len(problem.unknowns)} fields",
+        ) from None
+    if getattr(out, "shape", None) != (len(problem.unknowns),):
+        raise SafeNetError(
+            f"the network gives {getattr(out, 'shape', out)} for a point, and the unknowns are "
+            f"{', '.join(problem.unknowns)}",
+            f"it must return an array of shape ({len(problem.unknowns)},)",
+        )
+    return cast

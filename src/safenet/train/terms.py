@@ -67,7 +67,8 @@ def own_name(function: Any) -> str:
 
 
 def term_names(problem: Problem) -> tuple[str, ...]:
-    """`equation` (numbered where there are several), each condition as it is written, `data u` for what is measured."""
+    """`equation` (numbered where there are several), `data u` for what is measured, and each condition by its left
+    side, or as it is written where it compares two places: u(0, t), u(x, 0), u on inlet, u(0, t) = u(1, t)."""
     several = len(problem.equations) > 1
     equations = [f"equation {i + 1}" if several else "equation" for i in range(len(problem.equations))]
     measured = (f"data {one.name}" for one in problem.measured)
@@ -75,5 +76,7 @@ def term_names(problem: Problem) -> tuple[str, ...]:
 
 
 def _left(condition: Condition) -> str:
+    if len(condition.places) > 1:
+        return condition.text
     left = condition.text.split(" = ")[0]
     return f"{left} on {condition.piece}" if condition.piece else left

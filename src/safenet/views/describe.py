@@ -202,7 +202,7 @@ def result_text(solution: Solution, folder: Path) -> str:
     )
     lines += [f"  why             {reason}" for reason in result.reasons]
     lines.append(f"  stopped         {result.stop_reason}")
-    if not result.outcome.complete:
+    if result.stopped or not result.outcome.complete:
         lines.append(f"  continue with   safenet {'train' if result.method else 'solve'} --resume {folder}")
     if solution.folder is not None:
         lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
@@ -261,5 +261,7 @@ def _error_lines(solution: Solution) -> list[str]:
 
 def _gap(result: Result) -> str:
     """Why there is no number."""
+    if result.method and not result.iterations:
+        return "no step was made"
     short = not result.outcome.complete or result.outcome == Outcome.GIVEN_UP
     return "the run has not reached the whole domain" if short else "the solution is not finite everywhere"

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import SafeNetError, nearest
 from ..measure.scores import field_key
 from ..problem.language.names import Names
+from ..run.result import pooled
 from ..solution import Solution
 
 if TYPE_CHECKING:
@@ -156,8 +157,8 @@ def to_xarray(solution: Solution, derivatives: Sequence[str] = (), **counts: Any
     ticks, fields, _ = table(solution, derivatives, counts)
     # The errors are those of the solution; of its derivatives they say nothing.
     differentiated = any(solution.orders)
-    l2re = None if differentiated else result.l2re
-    own = l2re if isinstance(l2re, dict) else {}
+    l2re, estimate = (None, None) if differentiated else (result.l2re, result.estimate)
+    own, estimates = (each if isinstance(each, dict) else {} for each in (l2re, estimate))
     facts = {
         "problem": problem.name,
         "title": problem.title,
@@ -166,12 +167,19 @@ def to_xarray(solution: Solution, derivatives: Sequence[str] = (), **counts: Any
         "parameters": ", ".join(f"{symbol.name} = {value}" for symbol, value in problem.parameters.items()),
         "solver": result.solver or None,
         "method": result.method,
-        "l2re": own.get("pooled") if own else l2re,
+        "outcome": str(result.outcome) if result.solver else None,
+        "stop_reason": result.stop_reason,
+        "warnings": "; ".join(result.warnings),
+        "estimate": pooled(estimate),
+        "estimate_at_least": "yes" if estimate is not None and result.estimate_at_least else None,
+        "estimate_since": None if differentiated else result.estimate_since,
+        "l2re": pooled(l2re),
         "residual": None if differentiated else result.residual,
     }
     variables = {
-        name: (tuple(ticks), values, _present({"l2re": own.get(field_key(name))}))
+        name: (tuple(ticks), values, _present({"l2re": own.get(key), "estimate": estimates.get(key)}))
         for name, values in fields.items()
+        for key in (field_key(name),)
     }
     return xarray.Dataset(variables, coords=ticks, attrs=_present(facts))
 

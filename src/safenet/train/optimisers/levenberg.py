@@ -94,6 +94,7 @@ class LevenbergMarquardt(Optimiser):
     resample: int = 0
     name: ClassVar[str] = "levenberg-marquardt"
     double: ClassVar[bool] = True
+    looks: ClassVar[int] = 10  # its steps are few and long
     counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
 
     def start(self, objective: Squares, theta: Float[Array, " p"]) -> LevenbergState:

@@ -56,6 +56,7 @@ class NaturalGradient(Optimiser):
     resample: int = 0
     name: ClassVar[str] = "natural-gradient"
     double: ClassVar[bool] = True
+    looks: ClassVar[int] = 10  # its steps are few and long
 
     def start(self, objective: Squares, theta: Float[Array, " p"]) -> State:
         squared = "JᵀJ squares the condition of J, which leaves nothing of single precision"

@@ -82,6 +82,7 @@ class NNCG(Optimiser):
     seed: int = 0
     name: ClassVar[str] = "nncg"
     double: ClassVar[bool] = True
+    looks: ClassVar[int] = 10  # its steps are few and long
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> NNCGState:
         skew = "conjugate gradients lose their orthogonality within a few steps of single precision"

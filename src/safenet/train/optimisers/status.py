@@ -65,6 +65,7 @@ class Optimiser:
     double: ClassVar[bool] = False  # single precision would mislead it
     adapts_weights: ClassVar[bool] = False  # it follows a weighting; others keep the weights that they find
     finds_numbers: ClassVar[bool] = True  # it moves the unknown numbers of a problem, too
+    looks: ClassVar[int] = 500  # iterations between two looks at the residual, where a tolerance is asked for
     counted: ClassVar[tuple[str, ...]] = ("iterations",)  # its fields that count iterations
 
     @property

@@ -1,0 +1,45 @@
+"""‖e‖/‖u‖ ≤ tol, asked on the way: where a training may end because its own estimate says so.
+
+An estimate takes seconds and a held-out residual does not, and the error falls about as that does: the next estimate is
+made where the residual has fallen by √(tol/error), at least by half. The looks are at numbers of steps, never by the
+clock, so that an interrupted run ends at the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..measure.estimate import Estimate, estimated
+from ..measure.heldout import held_out
+from ..measure.thresholds import ROUGH
+from ..problem import Problem
+from ..run.budget import Budget
+from ..run.progress import Monitor
+from ..run.result import SOLVED_BELOW
+
+HALF = 0.5
+
+
+class Goal:
+    """A tolerance; the held-out residual at which the error is estimated next; the estimate that has met it."""
+
+    def __init__(self, tol: float | None) -> None:
+        self.tol, self.wanted = tol, SOLVED_BELOW
+        self.met: Estimate | None = None
+
+    def reached(self, problem: Problem, field: Any, monitor: Monitor, budget: Budget) -> bool:
+        """Whether the error of this field is estimated at the tolerance or below."""
+        residual = held_out(problem, field).worst
+        if self.tol is None or not residual <= self.wanted:
+            return False
+        found = estimated(problem, field, monitor, budget, residual)
+        error = found.error if found and not found.lost and found.left <= ROUGH else math.inf
+        self.met = found if error <= self.tol else None
+        self.wanted = residual * (HALF if math.isinf(error) else min(HALF, math.sqrt(self.tol / error)))
+        return self.met is not None
+
+    @property
+    def sentence(self) -> str:
+        assert self.met is not None
+        return f"The error is estimated at {self.met.error:.1e}, within the tolerance of {self.tol:g}."
