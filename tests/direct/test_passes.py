@@ -121,7 +121,7 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(name, stop, undis
     problem, plan, _ = RUNS[name]
     interrupted = carry_out(problem, plan, Watch(stop), tmp_path)
     assert interrupted.interrupted
-    assert "resumed" in interrupted.stop_reason
+    assert "the best so far is kept" in interrupted.stop_reason
     assert facts(carry_out(problem, plan, None, tmp_path, resume=True)) == undisturbed(name)
     # Finished is finished.
     watch = Watch()

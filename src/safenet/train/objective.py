@@ -35,8 +35,10 @@ from .weighting import NTK, Fixed, Weighting, Weights
 # H200 a step with 6,800 parameters takes 84 and 62 ms.
 CHUNK = 2048
 # Points per block of a gradient on a CPU, where the jets of a layer then stay in a core's cache: half the time of all
-# points at once, measured for a 4 × 50 network on 20k points (128 to 2048 are within a third of each other).
-CACHED = 256
+# points at once, measured for a 4 × 50 network on 20k points (128 to 2048 are within a third of each other). No
+# smaller: the default's 4,000 points are then one block for each of two cores, and XLA takes 1.6 times as long for the
+# same work in a loop, whose body it fuses less well.
+CACHED = 2048
 PANEL = 1024  # columns of J that are multiplied at once
 
 

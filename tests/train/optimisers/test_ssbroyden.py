@@ -209,11 +209,14 @@ class Rounded(Rosenbrock):
 
 
 def test_rounding_of_the_loss_is_seen_where_a_search_fails_and_does_not_end_the_run():
-    objective, theta = Rounded(jnp.zeros(0)), jnp.zeros(10)
-    state = solve(SSBroyden(500, tolerance=1e-10), objective, theta)
-    assert Status(int(state.status)) is not Status.NO_STEP
-    assert 1e-7 < float(state.noise) < 1e-5
-    np.testing.assert_allclose(state.theta, 1, atol=1e-4)
+    objective, seen = Rounded(jnp.zeros(0)), []
+    for start in (0.5, 0.6, 0.7, 0.8):  # whether a search fails is a matter of the last bits
+        state = solve(SSBroyden(500, tolerance=1e-10), objective, jnp.full(10, start))
+        assert Status(int(state.status)) is not Status.NO_STEP
+        np.testing.assert_allclose(state.theta, 1, atol=1e-4)
+        seen.append(float(state.noise))
+    assert any(seen)
+    assert all(1e-7 < noise < 1e-5 for noise in seen if noise)
 
 
 def test_failures_are_reported_and_the_best_is_kept():
