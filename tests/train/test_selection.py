@@ -9,6 +9,7 @@ from carrying import train
 from test_run import DECAY, Watch, compiled_once, looks_often  # noqa: F401
 
 import safenet as sn
+from safenet.fields.unknown import Unknown
 from safenet.networks import METHODS
 from safenet.run.folder import SEARCH, prepare
 from safenet.run.result import Carried, PhaseRecord
@@ -93,6 +94,13 @@ def trained(loss, residual, outcome="finished"):
 def test_the_lowest_wins_and_what_diverged_or_is_not_finite_loses(trials, by_loss, by_residual):
     assert candidates.best_of(DECAY, RATES, trials) == by_loss
     assert candidates.best_of(DECAY, WEIGHTS, trials) == by_residual
+
+
+def test_one_that_was_stopped_while_it_compiled_loses_to_all_others():
+    """It has no network; one that diverged has the best that it passed."""
+    nothing = Carried(Unknown(1), np.inf, np.empty((0, 2)), [PhaseRecord("adam")], stopped=True)
+    assert candidates.best_of(DECAY, RATES, [nothing, trained(3, 0.3, "diverged")]) == 1
+    assert candidates.best_of(DECAY, WEIGHTS, [nothing, trained(3, 0.3, "diverged")]) == 1
 
 
 def test_the_final_loss_has_the_plans_weights_whatever_those_of_the_optimiser():

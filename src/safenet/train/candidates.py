@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..fields.unknown import Unknown
 from ..problem import Problem
 from ..problem.toml import dumps
 from ..run.budget import Budget
@@ -142,14 +143,15 @@ def chosen_index(told: Sequence[dict[str, Any]]) -> int:
 def best_of(problem: Problem, plan: Plan, trials: Sequence[Carried]) -> int:
     """Which of the candidates wins: by the final loss or the held-out residual, after any that diverged.
 
-    The reference is not asked, by construction: a `Carried` knows nothing of it.
+    Last of all comes one that was stopped while it compiled, which has no network. The reference is not asked, by
+    construction: a `Carried` knows nothing of it.
     """
 
-    def rank(i: int) -> tuple[bool, float, float]:
+    def rank(i: int) -> tuple[bool, bool, float, float]:
         measures = final_loss(problem, plan.candidates[i], trials[i]), finite_or_none(trials[i].residual)
         loss, residual = (math.inf if value is None else value for value in measures)
         first, tie = (loss, residual) if plan.select == "loss" else (residual, loss)
-        return trials[i].ending == Ending.DIVERGED, first, tie
+        return isinstance(trials[i].field, Unknown), trials[i].ending == Ending.DIVERGED, first, tie
 
     return min(range(len(trials)), key=rank)
 
