@@ -14,7 +14,7 @@ from safenet.networks import METHODS
 from safenet.run.folder import SEARCH, prepare
 from safenet.run.result import Carried, PhaseRecord
 from safenet.solving import door
-from safenet.train import candidates
+from safenet.train import candidates, tolerance
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 from safenet.train.plan import Plan
@@ -227,6 +227,33 @@ def test_a_variant_changes_what_it_names_and_nothing_else():
     assert [plan.residual_weight for plan in weights.candidates] == list(METHODS["w-pinn-grid"].weight_grid)
     assert {plan.condition_weight for plan in weights.candidates} == {100}
     assert len(Train("w-pinn-grid", "paper-2").plan(DECAY).candidates) == 15
+
+
+def test_a_tolerance_ends_the_chosen_run_and_none_that_is_compared():
+    made = dataclasses.replace(plan(tol=1e-3), seed=3)
+    assert [candidate.tol for candidate in made.candidates] == [None, None]
+    assert [chosen.tol for chosen in made.settled] == [1e-3, 1e-3]
+    assert any("ends none of them early" in reason for reason in made.reasons)
+    assert not any("ends none of them early" in reason for reason in RATES.reasons)
+
+
+def test_the_run_of_another_seed_ends_at_its_tolerance_and_that_of_the_one_that_chooses_does_not(monkeypatch):
+    """Every estimate is within it: a run with a tolerance ends at its first look."""
+
+    def reached(goal, *_):
+        goal.met = tolerance.Estimate(1e-4, 0.1)
+        return True
+
+    monkeypatch.setattr(tolerance.Goal, "reached", reached)
+    monkeypatch.setattr(Adam, "looks", 2)
+    aimed = plan(tol=1e-3)
+    seeds = [dataclasses.replace(aimed, seed=seed) for seed in (0, 3)]
+    (first, _), (other, _) = candidates.carried_out(
+        [candidates.Job(DECAY, each) for each in seeds], sn.Monitor()
+    )
+    assert len(other.history) == 2
+    assert len(first.history) > 2
+    np.testing.assert_array_equal(first.history, carry_out(DECAY, RATES).history)
 
 
 def test_a_plan_without_variants_is_its_own_candidate():

@@ -87,14 +87,13 @@ def carried_out(
             best = trials[host][chosen_index(told[host])]
             ends[host] = replace(best, interrupted=last.interrupted, stopped=last.stopped)
     rest = [i for i in range(len(jobs)) if i not in ends]
-    settled = []
+    settled: list[tuple[int, str | int, Plan]] = []
     for i in rest:
-        best_at, scouts = (
-            chosen_index(told[i]),
-            jobs[i].plan.scouts,
-        )  # a scout goes on where it was as a candidate
-        settled.append((i, best_at + 1 if scouts else "chosen", jobs[i].plan.settled[best_at]))
-        if not scouts:
+        plan, best_at = jobs[i].plan, chosen_index(told[i])
+        if plan.scouts:  # it goes on where it was as a candidate, without a tolerance
+            settled.append((i, best_at + 1, plan.candidates[best_at]))
+        else:
+            settled.append((i, "chosen", plan.settled[best_at]))
             write_search(jobs[i].folder, told[i])
     ends |= dict(zip(rest, run(settled), strict=True))
     return [(ends[i], told[i]) for i in range(len(jobs))]

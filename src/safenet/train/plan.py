@@ -114,8 +114,11 @@ class Plan:
 
     @property
     def candidates(self) -> tuple[Plan, ...]:
-        """The runs among which one is chosen: one for each variant, by the seed that tries them; or itself alone."""
-        return tuple(replace(plan, seed=SCOUT) for plan in self.settled) or (self,)
+        """The runs among which one is chosen: one for each variant, by the seed that tries them; or itself alone.
+
+        Those of variants have no tolerance: the losses of runs that ended by it would not compare.
+        """
+        return tuple(replace(plan, seed=SCOUT, tol=None) for plan in self.settled) or (self,)
 
     @property
     def settled(self) -> tuple[Plan, ...]:
@@ -135,8 +138,7 @@ class Plan:
             replace(cast(Any, phase), rate=of / first * rate) if rate and first and of else phase
             for phase, of in zip(self.phases, rates, strict=True)
         )
-        # Of runs that ended by a tolerance the losses would not compare.
-        return replace(self, phases=phases, variants=(), residual_weight=weight, tol=None)
+        return replace(self, phases=phases, variants=(), residual_weight=weight)
 
     def _rates(self) -> list[float]:
         """The rate of each phase that has one, else 0."""
@@ -156,7 +158,7 @@ class Plan:
             )
         if not 0 < rate < float("inf"):
             raise SafeNetError(f"the rate is {rate}", "give a positive number, e.g. 1e-3")
-        return replace(self._varied(rate=rate), variants=self.variants, tol=self.tol)
+        return replace(self._varied(rate=rate), variants=self.variants)
 
     def to_json(self) -> str:
         # What is as ever since it was added stays unsaid: plans of earlier versions keep their text.

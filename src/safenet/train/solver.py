@@ -88,7 +88,7 @@ class Train:
     `points`: how many inside, or an array of them; `condition_points`: how many on each condition. `weights`: a mapping
     from the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a solution to start from.
     `callback`: called with the progress; the run stops when it returns True. `scale` multiplies all iterations.
-    `tol`: the run ends as soon as its relative error is estimated at this or below.
+    `tol`: the run ends as soon as its relative error is estimated at this or below (but not while variants are compared).
     `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
 
     Examples:
@@ -261,6 +261,9 @@ class Train:
                 *reasons,
                 f"the best of {len(plan.variants)} variants, by the {measure} of seed {SCOUT}",
             )
+            if plan.tol is not None:
+                compared = f"the runs of seed {SCOUT} are compared, so a tolerance ends none of them early"
+                reasons = (*reasons, f"{compared}; those of other seeds end at it")
         return replace(plan, phases=tuple(scaled(phase, self.scale) for phase in phases), reasons=reasons)
 
     def _network(self, usual: Recipe) -> Method:
