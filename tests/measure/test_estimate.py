@@ -102,6 +102,7 @@ def too_wide(point):
 def test_cells_are_split_where_a_network_has_a_front():
     """The front is a fifth of a cell: the grid leaves most of the residual, and sees half of the error."""
     found = estimated(FRONT, too_wide)
+    assert not found.cut
     assert found.left < 0.3
     assert found.error == pytest.approx(l2re(FRONT, too_wide), rel=0.1)
 
@@ -111,6 +112,7 @@ def test_without_time_for_more_cells_what_the_grid_says_counts_as_a_lower_limit(
         left = 0.0
 
     found = estimated(FRONT, too_wide, None, Late())
+    assert found.cut
     assert found.left >= 1.0
     assert 0 < found.error < l2re(FRONT, too_wide)
 

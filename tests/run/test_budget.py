@@ -123,6 +123,12 @@ def test_a_tenth_is_kept_for_the_end() -> None:
     assert Budget(total=100.0, began=time.monotonic() - 91, found=True).over()
 
 
+def test_the_room_for_more_ends_where_a_solver_is_to_stop() -> None:
+    assert Budget().room == np.inf
+    assert Budget(total=100.0, began=time.monotonic() - 60).room == pytest.approx(30, abs=1)
+    assert Budget(total=100.0, began=time.monotonic() - 95).room < 0
+
+
 def test_a_few_seconds_and_the_last_tenth_are_all_that_waits_for_something_to_keep() -> None:
     late = Budget(total=1.0, began=time.monotonic() - 1.01 * budget.FLOOR)
     assert late.over()

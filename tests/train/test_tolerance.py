@@ -117,3 +117,30 @@ def test_no_time_for_an_estimate_is_no_time_for_the_run(monkeypatch):
     carried = train(DECAY, SHORT.plan(DECAY), budget=clock)
     assert carried.stopped
     assert 0 < len(carried.history) < 60
+
+
+def test_a_look_that_was_cut_short_does_not_count_and_is_made_again(monkeypatch, tmp_path):
+    """Its error is a lower limit because of the clock: the run ends there, as if the look had not been."""
+    monkeypatch.setattr(LevenbergMarquardt, "looks", 3)
+    plan, estimated, asked = SHORT.plan(DECAY), tolerance.estimated, []
+    whole = train(DECAY, plan)
+
+    def late(problem, field, monitor, budget, residual):
+        asked.append(residual)
+        return tolerance.Estimate(1e-9, 0.9, cut=True)
+
+    monkeypatch.setattr(tolerance, "estimated", late)
+    stopped = train(DECAY, plan, None, tmp_path, budget=Budget(600.0))
+    assert stopped.stopped
+    assert len(asked) == 1
+    assert 0 < len(stopped.history) < len(whole.history) + 1
+
+    def again(problem, field, monitor, budget, residual):
+        asked.append(residual)
+        return estimated(problem, field, monitor, budget, residual)
+
+    monkeypatch.setattr(tolerance, "estimated", again)
+    end = train(DECAY, plan, None, tmp_path, resume=True)
+    assert asked[1] == asked[0]
+    assert end.stop_reason == whole.stop_reason
+    np.testing.assert_array_equal(end.history, whole.history)

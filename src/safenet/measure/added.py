@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ BLOCK = 2048  # points at which a network is differentiated at a time
 class Corrected:
     """u + e, the time from which on it counts, and what the problem makes of rounding: d, and ‖J v‖ for the direction
     of the solution that the equations and conditions see least. On a region `missed` is ‖J e + r‖, which may be J of
-    anything up to ‖J e + r‖/‖J v‖; `changed` is the share of e that came last."""
+    anything up to ‖J e + r‖/‖J v‖; `changed` is the share of e that came last; `cut`: the time ended it."""
 
     field: Any
     since: float | None = None
@@ -59,6 +59,7 @@ class Corrected:
     seen: float = 1.0
     missed: float = 0.0
     changed: float = 0.0
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,26 +99,25 @@ def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
     rows = CellRows(problem, cells, degree, oversampling(problem), base=base)
     shaking = shaken_rows(rows, np.zeros(rows.unknowns))
     step, noise = rows.form(shaking.step), rows.form(shaking.noise)
-    better, changed, before = Sum(field, step), 0.0, held_out(problem, field).worst
-    if base is not field and before > ROUNDING and held_out(problem, better).worst > ROUGH * before:
-        finer = _levels(problem, field, base, (rows, step), clock)
-        better, changed = finer.field, finer.changed
+    found, before = Corrected(Sum(field, step)), held_out(problem, field).worst
+    if base is not field and before > ROUNDING and held_out(problem, found.field).worst > ROUGH * before:
+        found = _levels(problem, field, base, (rows, step), clock)
     if time_obstacle(problem) is None:
         # All at once, least squares would rather miss the start by a little than follow what grows from it.
         noise = _grown(problem, cells, base, clock)
     seen = _seen(problem, cells, degree, base, shaking.seen, clock)
-    return Corrected(better, None, noise, seen, changed=changed)
+    return replace(found, noise=noise, seen=seen)
 
 
 def _levels(
     problem: Problem, field: Any, base: Any, first: tuple[CellRows, CellForm], clock: Budget
 ) -> Corrected:
     """From a grid on: e is what the last level made of it, and `changed` by how much. None is begun late: what there is
-    counts as well."""
+    counts as well, and is marked as `cut`."""
     (rows, e), points = first, interior_points(problem)
     own, before = values(field, points), held_out(problem, field).worst
     known, changed, ahead = values(e, points), 1.0, 0.0
-    while ahead < clock.left:
+    while not (cut := ahead >= clock.room):
         began = time.monotonic()
         cells = split(problem, e, rows.shares(np.asarray(e.coefficients).ravel()), SHARE)
         if len(cells) * rows.width > PLANE_MOST:
@@ -132,7 +132,7 @@ def _levels(
             changed < STILL and held_out(problem, Sum(field, e)).worst < STILL * before
         ):
             break
-    return Corrected(Sum(field, e), changed=float(changed))
+    return Corrected(Sum(field, e), changed=float(changed), cut=cut)
 
 
 def on_a_region(problem: Problem, field: Any, clock: Budget) -> Corrected:

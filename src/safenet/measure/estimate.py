@@ -79,6 +79,7 @@ class Estimate:
     noise: float = 0.0  # of the error: what rounding has been amplified to
     seen: float = 1.0  # ‖J v‖ of the direction v that the linearised equations and conditions see least
     lost: str = ""  # why the error is not known after all; it is nan then
+    cut: bool = False  # there was no time to look more closely
 
 
 NO_SLOPE = (
@@ -137,7 +138,7 @@ def estimated(
     data = _missed(problem, field, measured.worst)
     error = error if data is None or data.times < DWARFED else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
-        return Estimate(np.nan, 1.0, lost=NO_SLOPE)
+        return Estimate(np.nan, 1.0, lost=NO_SLOPE, cut=corrected.cut)
     before, after = measured.worst, held_out(problem, better, span=counted).worst
     if before < ROUNDING:
         error = max(error, *measured.conditions, 0.0)  # at rounding, what the data are missed by travels on
@@ -147,13 +148,13 @@ def estimated(
     # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
     blind = left > ROUGH and before > BLIND and error < BLIND * before
     if blind:
-        return _stepped_over(before)
+        return replace(_stepped_over(before), cut=corrected.cut)
     noise, fields = _noise(corrected, points, own), tuple(each)
     if error < MOVED_BELOW:
         noise = max(noise, _moved(field, points, own))
     # The error has both parts; of an unknown by itself the rounding is known together with the others'.
     fields = tuple(max(each, min(noise, 1.0)) for each in fields) if noise > error else fields
-    return Estimate(max(error, noise), left, since, fields, noise, corrected.seen)
+    return Estimate(max(error, noise), left, since, fields, noise, corrected.seen, cut=corrected.cut)
 
 
 def _hidden(corrected: Corrected, e: np.ndarray) -> float:

@@ -71,6 +71,11 @@ class Budget:
     def left(self) -> float:
         return self.total - (time.monotonic() - self.began)
 
+    @property
+    def room(self) -> float:
+        """Seconds until a solver is to stop: without those that are kept for the end."""
+        return self.left if math.isinf(self.total) else self.left - ENDING * self.total
+
     def over(self, ahead: float = 0.0) -> bool:
         """Whether to stop now; `ahead` is how long the next part is expected to take."""
         if math.isinf(self.total):

@@ -2,7 +2,8 @@
 
 An estimate takes seconds and a held-out residual does not, and the error falls about as that does: the next estimate is
 made where the residual has fallen by √(tol/error), at least by half. The looks are at numbers of steps, never by the
-clock, so that an interrupted run ends at the same bits.
+clock, so that an interrupted run ends at the same bits: one that the clock cut short ends the run, and is made again
+when that is resumed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ..measure.estimate import Estimate, estimated
 from ..measure.heldout import held_out
 from ..measure.thresholds import ROUGH
 from ..problem import Problem
-from ..run.budget import Budget
+from ..run.budget import Budget, SpentError
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 
@@ -29,11 +30,17 @@ class Goal:
         self.met: Estimate | None = None
 
     def reached(self, problem: Problem, field: Any, monitor: Monitor, budget: Budget) -> bool:
-        """Whether the error of this field is estimated at the tolerance or below."""
+        """Whether the error of this field is estimated at the tolerance or below.
+
+        Raises SpentError, with nothing changed, where there is no time to tell.
+        """
         residual = held_out(problem, field).worst
         if self.tol is None or not residual <= self.wanted:
             return False
         found = estimated(problem, field, monitor, budget, residual)
+        if found and found.cut:
+            budget.spent = True
+            raise SpentError
         error = found.error if found and not found.lost and found.left <= ROUGH else math.inf
         self.met = found if error <= self.tol else None
         self.wanted = residual * (HALF if math.isinf(error) else min(HALF, math.sqrt(self.tol / error)))
