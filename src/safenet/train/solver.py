@@ -88,7 +88,7 @@ class Train:
     `points`: how many inside, or an array of them; `condition_points`: how many on each condition. `weights`: a mapping
     from the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a solution to start from.
     `callback`: called with the progress; the run stops when it returns True. `scale` multiplies all iterations.
-    `tol`: the run ends as soon as its relative error is estimated at this or below (but not while variants are compared).
+    `tol`: the run ends as soon as its relative error is estimated at this or below (not while variants are compared).
     `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
 
     Examples:
