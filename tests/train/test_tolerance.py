@@ -1,5 +1,6 @@
 """A training ends where its own estimate meets the tolerance, at the same bits however often it is interrupted."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from carrying import train
@@ -8,6 +9,7 @@ import safenet as sn
 from safenet.errors import SafeNetError, SafeNetWarning
 from safenet.run.budget import Budget, SpentError
 from safenet.run.progress import Monitor
+from safenet.solving import judging
 from safenet.train import tolerance
 from safenet.train.optimisers.levenberg import LevenbergMarquardt
 from safenet.train.plan import Plan
@@ -77,6 +79,10 @@ def test_an_interrupted_run_ends_at_the_same_step(tmp_path, monkeypatch):
     assert end.residual == whole.residual
 
 
+def decaying(point):
+    return jnp.exp(-point)
+
+
 def test_estimates_are_few_and_come_closer_to_the_tolerance(monkeypatch):
     """The error is that of the residual: eight decades, and at most nine estimates."""
     asked: list[float] = []
@@ -90,7 +96,7 @@ def test_estimates_are_few_and_come_closer_to_the_tolerance(monkeypatch):
     monkeypatch.setattr(tolerance, "estimated", estimated)
     goal = tolerance.Goal(1e-8)
     looks = 0
-    while not goal.reached(DECAY, None, Monitor(), Budget()):
+    while not goal.reached(DECAY, decaying, Monitor(), Budget()):
         residual[0] /= 1.3
         looks += 1
     assert looks > 60
@@ -102,7 +108,7 @@ def test_an_estimate_that_explains_too_little_meets_nothing(monkeypatch):
     monkeypatch.setattr(tolerance, "held_out", lambda *_: type("Held", (), {"worst": 1e-3}))
     monkeypatch.setattr(tolerance, "estimated", lambda *_: tolerance.Estimate(1e-9, 0.9))
     goal = tolerance.Goal(1e-6)
-    assert not goal.reached(DECAY, None, Monitor(), Budget())
+    assert not goal.reached(DECAY, decaying, Monitor(), Budget())
     assert goal.wanted == 0.5e-3
 
 
@@ -144,3 +150,76 @@ def test_a_look_that_was_cut_short_does_not_count_and_is_made_again(monkeypatch,
     assert asked[1] == asked[0]
     assert end.stop_reason == whole.stop_reason
     np.testing.assert_array_equal(end.history, whole.history)
+
+
+CORNER = sn.loads("""
+unknowns = ["u"]
+equations = ["u_xx + u_yy = -1"]
+conditions = ["u = 0 on walls"]
+[domain]
+x = [-1, 1]
+y = [-1, 1]
+remove = [{ box = { x = [0, 1], y = [0, 1] } }]
+[pieces]
+walls = "rest"
+""")
+OPEN = sn.loads("""
+unknowns = ["u"]
+equations = ["u_xx + u_yy = 0"]
+conditions = ["u(0, y) = 0", "u(1, y) = y", "u(x, 0) = 0"]
+domain = { x = [0, 1], y = [0, 1] }
+""")
+
+
+def product(point):
+    return (point[0] * point[1])[None]
+
+
+@pytest.mark.parametrize(
+    ("problem", "field", "found"),
+    [
+        (DECAY, decaying, tolerance.Estimate(1e-9, 0.1, seen=1e-14)),
+        (DECAY, decaying, tolerance.Estimate(1e-9, 0.1, noise=0.2)),
+        (DECAY, decaying, tolerance.Estimate(1e-9, 0.9)),
+        (DECAY, decaying, tolerance.Estimate(np.nan, 0.1, lost="its slope is infinite")),
+        (DECAY, decaying, None),
+        (CORNER, product, tolerance.Estimate(1e-9, 0.1)),
+        (OPEN, product, tolerance.Estimate(1e-9, 0.1, seen=1e-6)),
+        (
+            DECAY.with_data(sn.Data(t=np.linspace(0, 1, 9), u=np.linspace(50, 60, 9))),
+            decaying,
+            tolerance.Estimate(1e-9, 0.1),
+        ),
+    ],
+    ids=["not unique", "amplified", "rough", "lost", "none", "corner", "left open", "data that are not met"],
+)
+def test_no_estimate_ends_a_run_that_the_judge_would_not_accept(monkeypatch, problem, field, found):
+    monkeypatch.setattr(tolerance, "held_out", lambda *_: type("Held", (), {"worst": 1e-3}))
+    monkeypatch.setattr(tolerance, "estimated", lambda *_: found)
+    goal = tolerance.Goal(1e-6)
+    assert not goal.reached(problem, field, Monitor(), Budget())
+    assert goal.met is None
+    assert goal.wanted == 0.5e-3
+
+
+def test_a_tolerance_above_what_counts_as_solved_is_met_where_the_problem_is_solved(monkeypatch):
+    monkeypatch.setattr(tolerance, "held_out", lambda *_: type("Held", (), {"worst": 1e-2}))
+    goal = tolerance.Goal(0.5)
+    for error, reached in ((0.3, False), (0.05, True)):
+        monkeypatch.setattr(tolerance, "estimated", lambda *_, error=error: tolerance.Estimate(error, 0.1))
+        goal.wanted = 0.1
+        assert goal.reached(DECAY, decaying, Monitor(), Budget()) is reached
+
+
+def test_a_tolerance_is_not_called_met_by_an_estimate_that_ends_no_run(monkeypatch):
+    """It explains too little of the residual: the true error may be larger."""
+    rough = tolerance.Estimate(1e-4, 0.9, fields=(1e-4,))
+    for place in (tolerance, judging):
+        monkeypatch.setattr(place, "estimated", lambda *_: rough)
+    training = sn.Train("pinn", [sn.LevenbergMarquardt(40)], width=5, depth=1, points=40, tol=1e-3)
+    with pytest.warns(
+        SafeNetWarning, match="tolerance of 0.001 is met is not known: the error is estimated at 1.0e-04 or"
+    ):
+        result = sn.solve(DECAY, training, monitor=sn.Monitor()).result
+    assert (result.outcome, result.estimate_at_least) == (sn.Outcome.NOT_SOLVED, True)
+    assert "within the tolerance" not in result.stop_reason

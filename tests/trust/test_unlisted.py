@@ -12,8 +12,8 @@ from safenet.direct.elements.galerkin import Galerkin
 from safenet.direct.elements.mesh import corners, mesh
 from safenet.direct.steps.recorder import Recorder
 from safenet.measure.ends import with_layers
-from safenet.measure.others import another
 from safenet.measure.stepped import stepped_over
+from safenet.measure.verdict.others import another
 from safenet.problem.facts.balance import imbalance
 from safenet.problem.facts.direction import closed_lines
 from safenet.problem.facts.elliptic import elliptic

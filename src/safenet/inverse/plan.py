@@ -9,10 +9,8 @@ import numpy as np
 
 from ..direct.plan import DirectPlan
 from ..direct.solver import Pass
-from ..errors import SafeNetError
 from ..problem import Problem
-from ..problem.facts.beginning import check_beginning
-from ..problem.facts.posedness import left_free
+from ..problem.facts.posedness import left_open
 from .linearised import obstacle as not_linearised
 
 GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and a = b a saddle of what is symmetric in both
@@ -44,15 +42,6 @@ class Fit:
             if free
             else None
         )
-
-
-def left_open(problem: Problem) -> str:
-    """What the equations and conditions leave free, for the data to determine; "" if nothing."""
-    try:
-        check_beginning(problem)
-    except SafeNetError as error:
-        return error.message
-    return next(iter(left_free(problem)), "")
 
 
 @dataclass(frozen=True)

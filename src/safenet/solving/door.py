@@ -20,14 +20,15 @@ from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
 from ..inverse import fit, posterior
-from ..inverse.plan import FitPlan, left_open
+from ..inverse.plan import FitPlan
 from ..inverse.posterior import PosteriorPlan
 from ..inverse.untold import untold
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
 from ..measure.scores import errors, errors_json
+from ..measure.verdict.accepting import knows_its_error
 from ..problem import Problem
-from ..problem.facts.posedness import doubts
+from ..problem.facts.posedness import doubts, left_open
 from ..run.budget import Budget
 from ..run.budget import seconds as budget_seconds
 from ..run.device import device_name, process_index
@@ -258,7 +259,7 @@ def _judged(
         isinstance(job.plan, PosteriorPlan) or not (job.problem.data and left_open(job.problem))
     )
     decided = True
-    known = judging.knows_its_error(solution.field)
+    known = knows_its_error(solution.field)
     known = known or carried.apart is not None
     left = clock
     if carried.interrupted:

@@ -8,20 +8,26 @@ Without an estimate the outcome is "unverified".
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
 from ..inverse.untold import untold
-from ..measure.estimate import Estimate, adrift, estimated, missed_data
+from ..measure.estimate import Estimate, adrift, estimated
 from ..measure.misfit import unfitted
-from ..measure.others import another
 from ..measure.scores import field_errors_json
-from ..measure.thresholds import HARDLY, ROUGH, ROUNDING, UNSEEN, UNSEEN_ON_SHAPES
+from ..measure.thresholds import ROUGH
+from ..measure.verdict.accepting import (
+    ADRIFT,
+    accepted,
+    knows_its_error,
+    reckoned,
+    share,
+    undetermined,
+    unmet,
+)
+from ..measure.verdict.others import another
 from ..problem import Problem
 from ..problem.facts.conservation import carriers
-from ..problem.facts.elliptic import infinite_corners
-from ..problem.facts.posedness import left_free
 from ..problem.facts.undecided import undecided
 from ..run.budget import Budget, SpentError
 from ..run.progress import Monitor
@@ -92,12 +98,17 @@ def _complete(solution: Solution, carried: Carried, residual: float) -> bool:
     only where it says that there are enough.
     """
     result = solution.result
-    estimate, rough = pooled(result.estimate), (result.estimate_left or 0.0) > ROUGH
-    if not solution.plan.trains or estimate is None or estimate > SOLVED_BELOW or rough:
+    if not solution.plan.trains or accepted(solution.problem, solution.field, _told_of(result), residual)[1]:
         return False
     above = _above(solution)
     result.warnings += [above] if above else []
-    return not (above or unfitted(solution.problem, solution.field, residual) or _open(solution, carried))
+    return not (above or _open(solution, carried))
+
+
+def _told_of(result: Result) -> Estimate | None:
+    """The estimate that a result tells of."""
+    error = pooled(result.estimate)
+    return None if error is None else Estimate(error, result.estimate_left or 0.0, result.estimate_since)
 
 
 def _spent(solution: Solution, clock: Budget) -> str:
@@ -150,45 +161,15 @@ def _above(solution: Solution) -> str | None:
     own = getattr(solution.field, "error", None) is not None
     if tol is None or not (own or solution.plan.trains or solution.result.solver == Auto.name):
         return None
-    size = pooled(solution.result.estimate)
-    if size is None:
-        return f"whether the tolerance of {tol:g} is met is not known: there is no estimate of the error"
-    return f"the tolerance of {tol:g} is missed: the error is estimated at {size:.1e}" if size > tol else None
-
-
-def knows_its_error(field: Any) -> bool:
-    """Whether its own solver has measured it: then an estimate costs nothing, also where time is spent."""
-    error = getattr(field, "error", None)
-    return error is not None and bool(np.isfinite(np.asarray(error)).all())
-
-
-def share(value: float) -> str:
-    """A share as a percentage; what is huge in powers of ten."""
-    return f"{value:.0%}" if value < 100 else f"{value:.0e}"
-
-
-def _undetermined(problem: Problem, found: Estimate) -> str | None:
-    """Why no number says how wrong this solution is, where the problem does not decide between it and others."""
-    if found.lost:
-        return found.lost
-    if found.seen < (UNSEEN if problem.region is None else UNSEEN_ON_SHAPES):
-        return (
-            "the solution is not unique, or there is none: a multiple of another function can be added to it and no "
-            "equation or condition changes; no error is estimated"
-        )
-    if left_free(problem) and found.seen < HARDLY:
-        return "something is left free (see above), so no error is estimated"
-    if found.left > ROUGH and found.seen < HARDLY and found.since is None:
-        return (
-            "what is left of the residual is not explained, and there is a direction that the equations and conditions "
-            "hardly see: the error may be far larger than any estimate, and none is given"
-        )
-    if found.noise > SOLVED_BELOW:
-        return (
-            f"rounding errors of the data are amplified to {share(found.noise)} of the solution: in double precision "
-            "the problem does not determine it, and no error is estimated"
-        )
-    return None
+    result, problem = solution.result, solution.problem
+    size, why = pooled(result.estimate), "there is no estimate of the error"
+    if size is not None and size > tol:
+        return f"the tolerance of {tol:g} is missed: the error is estimated at {size:.1e}"
+    if size is not None:
+        # A training ends by its tolerance where this is accepted, and nowhere else.
+        trains = solution.plan.trains
+        why = accepted(problem, solution.field, _told_of(result), result.residual or 0.0)[1] if trains else ""
+    return f"whether the tolerance of {tol:g} is met is not known: {why}" if why else None
 
 
 def _others(solution: Solution, clock: Budget) -> list[str]:
@@ -203,12 +184,8 @@ def _others(solution: Solution, clock: Budget) -> list[str]:
 def _weighed(solution: Solution) -> bool:
     """A word where the estimate is large or explains little; False where it is not to be believed."""
     result, residual = solution.result, solution.result.residual or 0.0
-    if data := missed_data(solution.problem, solution.field, residual):
-        result.warnings.append(
-            f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
-            f"{data.relation.text} is missed by {share(data.missed)}; the problem has no solution, or nearly none "
-            "(an eigenvalue is hit, a condition is on the wrong side, or time runs backwards)"
-        )
+    if far := unmet(solution.problem, solution.field, residual):
+        result.warnings.append(far)
         return False
     elif (size := pooled(result.estimate)) is not None and size > SOLVED_BELOW:
         result.warnings.append(f"the error is estimated at {share(size)} of the solution")
@@ -272,10 +249,7 @@ def estimate(
     decided = True
     try:
         if adrift(problem, solution.field):
-            result.warnings.append(
-                "the conditions do not fix the position of the layer, to nine digits, so no error is estimated; if a "
-                "symmetry fixes it, solve one half"
-            )
+            result.warnings.append(ADRIFT)
             return False
         if former is not None and _ended(former) and _told(former):
             result.estimate, result.estimate_left, result.estimate_since = (
@@ -285,14 +259,13 @@ def estimate(
             )
         elif (
             found := carried.estimate or estimated(problem, solution.field, monitor, clock, result.residual)
-        ) and (why := _undetermined(problem, found)):
+        ) and (why := undetermined(problem, found)):
             result.warnings.append(why)
             decided = False
         elif found:
+            found = reckoned(problem, solution.field, found, result.residual)
             result.estimate = field_errors_json(problem.unknowns, found.error, found.fields)
             result.estimate_left, result.estimate_since = found.left, found.since
-            if result.residual > ROUNDING and not known and infinite_corners(problem):
-                result.estimate_left = max(found.left, 1.0)
             result.warnings += _others(solution, clock)
         decided = _weighed(solution) and decided
     except SpentError:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..measure.estimate import Estimate, estimated
 from ..measure.heldout import held_out
-from ..measure.thresholds import ROUGH
+from ..measure.verdict.accepting import accepted, unestimated
 from ..problem import Problem
 from ..run.budget import Budget, SpentError
 from ..run.progress import Monitor
@@ -37,14 +37,17 @@ class Goal:
         residual = held_out(problem, field).worst
         if self.tol is None or not residual <= self.wanted:
             return False
-        found = estimated(problem, field, monitor, budget, residual)
+        told = not unestimated(problem, field)
+        found = estimated(problem, field, monitor, budget, residual) if told else None
         if found and found.cut:
             budget.spent = True
             raise SpentError
-        error = found.error if found and not found.lost and found.left <= ROUGH else math.inf
-        self.met = found if error <= self.tol else None
+        error, why = accepted(problem, field, found, residual, self.tol)
+        if not why:
+            self.met = found
+            return True
         self.wanted = residual * (HALF if math.isinf(error) else min(HALF, math.sqrt(self.tol / error)))
-        return self.met is not None
+        return False
 
     @property
     def sentence(self) -> str:

@@ -20,10 +20,12 @@ from collections.abc import Sequence
 
 import sympy as sp
 
+from ...errors import SafeNetError
 from ..data import Measured
 from ..problem import Problem
 from ..relation import Condition, Relation
 from .agreement import clashes, corners
+from .beginning import check_beginning
 from .fact import fact
 from .structure import axis_kinds
 from .undecided import undecided
@@ -48,6 +50,15 @@ def doubts(problem: Problem) -> tuple[str, ...]:
 def left_free(problem: Problem) -> tuple[str, ...]:
     """One sentence for each thing that the statement leaves free, with what to add."""
     return (*_gauges(problem), *_boundary(problem))
+
+
+def left_open(problem: Problem) -> str:
+    """What the equations and conditions leave free, for the data to determine; "" if nothing."""
+    try:
+        check_beginning(problem)
+    except SafeNetError as error:
+        return error.message
+    return next(iter(left_free(problem)), "")
 
 
 def twice(measured: Sequence[Measured], axes: Sequence[str]) -> list[str]:

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ..fields.cells import Cell, CellForm, interpolation, restricted
-from ..fields.field import values
-from ..problem import Problem
-from ..problem.evaluate import evaluate
-from ..run.budget import Budget
-from .heldout import held_out, interior_points, jets_at
-from .rows.cells import CellRows
-from .rows.newton import newton
-from .rows.relation import oversampling
-from .rows.splitting import even_cells
-from .shaking import Sum
-from .thresholds import ANOTHER, APART_BY, STILL, TRIED_SIZES
+from ...fields.cells import Cell, CellForm, interpolation, restricted
+from ...fields.field import values
+from ...problem import Problem
+from ...problem.evaluate import evaluate
+from ...run.budget import Budget
+from ..heldout import held_out, interior_points, jets_at
+from ..rows.cells import CellRows
+from ..rows.newton import newton
+from ..rows.relation import oversampling
+from ..rows.splitting import even_cells
+from ..shaking import Sum
+from ..thresholds import ANOTHER, APART_BY, STILL, TRIED_SIZES
 
 # Axes → cells to begin with, and to end with; the degree.
 CELLS = {1: (6, 6, 10), 2: (4, 16, 8)}

@@ -1,0 +1,108 @@
+"""estimate → the error that it tells, or why it tells none: one rule for a training that ends by it and its judge.
+
+An error counts as known where the problem decides its solution, the solution meets its data, and the estimate explains
+most of the residual. What is called "solved" afterwards is decided in `solving.judging`, by these rules and others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...problem import Problem
+from ...problem.facts.elliptic import infinite_corners
+from ...problem.facts.posedness import left_free, left_open
+from ...problem.facts.undecided import undecided
+from ...run.result import SOLVED_BELOW
+from ..estimate import Estimate, adrift, missed_data
+from ..misfit import unfitted
+from ..thresholds import HARDLY, ROUGH, ROUNDING, UNSEEN, UNSEEN_ON_SHAPES
+
+ADRIFT = (
+    "the conditions do not fix the position of the layer, to nine digits, so no error is estimated; if a "
+    "symmetry fixes it, solve one half"
+)
+
+
+def accepted(
+    problem: Problem, field: Any, found: Estimate | None, residual: float, tol: float | None = None
+) -> tuple[float, str]:
+    """The error, ∞ where it is not known; and why it does not show that the problem is solved within `tol`, or ""."""
+    why = unestimated(problem, field)
+    if found is None or why:
+        return math.inf, why or "there is no estimate of the error"
+    if why := undetermined(problem, found) or unmet(problem, field, residual) or "":
+        return math.inf, why
+    if unfitted(problem, field, residual):
+        return math.inf, "the solution does not explain the data"
+    left = reckoned(problem, field, found, residual).left
+    if not left <= ROUGH:
+        return math.inf, f"the error is estimated at {found.error:.1e} or more"
+    most = min(tol or SOLVED_BELOW, SOLVED_BELOW)
+    return found.error, "" if found.error <= most else f"the error is estimated at {found.error:.1e}"
+
+
+def unestimated(problem: Problem, field: Any) -> str:
+    """Why no error of this solution can be estimated, which needs no estimate to tell, or ""."""
+    if getattr(field, "weak", False):
+        return ""
+    if problem.data and (free := left_open(problem)):
+        return free
+    return next(iter(undecided(problem)), "") or (ADRIFT if adrift(problem, field) else "")
+
+
+def reckoned(problem: Problem, field: Any, found: Estimate, residual: float) -> Estimate:
+    """The estimate, whose `left` is at least 1 at corners where least squares find neither u nor its correction."""
+    if residual > ROUNDING and not knows_its_error(field) and infinite_corners(problem):
+        return replace(found, left=max(found.left, 1.0))
+    return found
+
+
+def unmet(problem: Problem, field: Any, residual: float) -> str | None:
+    """A sentence on a solution that is far larger than its data and does not meet them."""
+    data = missed_data(problem, field, residual)
+    if data is None:
+        return None
+    return (
+        f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
+        f"{data.relation.text} is missed by {share(data.missed)}; the problem has no solution, or nearly none "
+        "(an eigenvalue is hit, a condition is on the wrong side, or time runs backwards)"
+    )
+
+
+def undetermined(problem: Problem, found: Estimate) -> str | None:
+    """Why no number says how wrong this solution is, where the problem does not decide between it and others."""
+    if found.lost:
+        return found.lost
+    if found.seen < (UNSEEN if problem.region is None else UNSEEN_ON_SHAPES):
+        return (
+            "the solution is not unique, or there is none: a multiple of another function can be added to it and no "
+            "equation or condition changes; no error is estimated"
+        )
+    if left_free(problem) and found.seen < HARDLY:
+        return "something is left free (see above), so no error is estimated"
+    if found.left > ROUGH and found.seen < HARDLY and found.since is None:
+        return (
+            "what is left of the residual is not explained, and there is a direction that the equations and conditions "
+            "hardly see: the error may be far larger than any estimate, and none is given"
+        )
+    if found.noise > SOLVED_BELOW:
+        return (
+            f"rounding errors of the data are amplified to {share(found.noise)} of the solution: in double precision "
+            "the problem does not determine it, and no error is estimated"
+        )
+    return None
+
+
+def knows_its_error(field: Any) -> bool:
+    """Whether its own solver has measured it: then an estimate costs nothing, also where time is spent."""
+    error = getattr(field, "error", None)
+    return error is not None and bool(np.isfinite(np.asarray(error)).all())
+
+
+def share(value: float) -> str:
+    """A share as a percentage; what is huge in powers of ten."""
+    return f"{value:.0%}" if value < 100 else f"{value:.0e}"
