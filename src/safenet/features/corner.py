@@ -1,16 +1,20 @@
-"""Ψ = r^λ cos(λα + …), 0 < λ < 2: how solutions begin at a re-entrant corner, where no smooth feature follows them.
+"""Ψ = r^λ cos(λα + …), 0 < λ < 2: how solutions begin at a corner where no smooth feature follows them.
 
-At a corner of the angle ω > π a solution of −Δu + … = f begins with r^λ sin λφ, λ = kπ/ω, if u is given on both sides,
+At a corner of the angle ω a solution of −Δu + … = f begins with r^λ sin λφ, λ = kπ/ω, if u is given on both sides,
 with cos λφ if its slope is, and with λ = (k − ½)π/ω if one of each; φ is the angle from the first side. A viscous flow
 with velocities given on both sides begins as that of Stokes: sin² λω = λ² sin² ω, velocities like r^λ and a pressure
-like r^{λ−1}, which belong together. Derivatives of these are infinite at the corner, so that a network without them
-minimises its residual by being wrong there, and from there on everywhere. All of it is read off the symbols and the
-shape.
+like r^{λ−1}, which belong together, of which λ < 1 are taken. Derivatives of these are infinite at the corner, so that a
+network without them minimises its residual by being wrong there, and from there on everywhere. All of it is read off the
+symbols and the shape.
+
+An angle has a cut. It lies opposite to the bisector, outside Ω at first; where it comes back into Ω, behind a hole or a
+fin, the modes have ended before, by a factor (1 − r²/R²)⁴.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 import equinox as eqx
@@ -21,29 +25,34 @@ from scipy.optimize import brentq
 
 from ..errors import SafeNetError
 from ..problem import Problem
+from ..problem.facts.elliptic import vertices
 from ..problem.geometry.boundary import Corner
+from ..problem.geometry.edges import Segment, meetings
 from ..problem.geometry.region import Region
 from ..problem.weak_form import WeakEquations, weak_equations
 from .base import Features
 
 SMOOTH = 2.0  # r² cos 2α and the like are polynomials: from here on second derivatives are bounded
+SINGULAR = 0.9  # the largest λ for which a corner counts: with those above, polygons stand for curves
 AT_CORNER = 1e-12  # of the scale: r at the corner itself, where pressures are infinite
-NEAR = 1e-3  # of the scale: how far along a side its piece is looked up
+SHORT = 0.05  # of the scale: modes that end sooner are left out, as few points would see them
 
 Wave = tuple[float, float, float, float]  # c, p, m, s of c r^p cos(mα + s)
 Mode = dict[str, list[Wave]]  # of each unknown that takes part
-Slopes = dict[
-    str, tuple[bool, bool]
-]  # of each unknown: whether its slope is given on the first and on the last side
+Sides = dict[str, tuple[bool | None, bool | None]]  # of each unknown, on the first and the last side: see `_given`
 
 
 class CornerModes(Features):
-    """Ψ_mf: for each mode m and each unknown f a sum of waves, α the angle from the bisector, r in units of `scale`."""
+    """Ψ_mf: for each mode m and each unknown f a sum of waves, α the angle from the bisector, r in units of `scale`.
+
+    `reach` is R in these units, or infinity.
+    """
 
     point: tuple[float, float] = eqx.field(static=True)
     bisector: float = eqx.field(static=True)
     scale: float = eqx.field(static=True)
     waves: tuple[tuple[Wave, ...], ...] = eqx.field(static=True)
+    reach: float = eqx.field(static=True, default=math.inf)
 
     @property
     def size(self) -> int:
@@ -51,22 +60,27 @@ class CornerModes(Features):
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " features"]:
         x, y = ((point[i] - at) / self.scale for i, at in enumerate(self.point))
-        cos, sin = np.cos(self.bisector), np.sin(self.bisector)
+        cos, sin = math.cos(self.bisector), math.sin(self.bisector)
         along, across = cos * x + sin * y, cos * y - sin * x
-        log_r = jnp.log(along**2 + across**2 + AT_CORNER**2) / 2
-        alpha = jnp.arctan2(across, along)
+        square = along**2 + across**2
+        log_r = jnp.log(square + AT_CORNER**2) / 2
+        # At the corner itself no angle has a derivative: any will do.
+        alpha = jnp.arctan2(across, jnp.where(square > 0, along, 1))
         zero = jnp.zeros((), point.dtype)
         sums = [
             sum((c * jnp.exp(p * log_r) * jnp.cos(m * alpha + s) for c, p, m, s in waves), start=zero)
             for waves in self.waves
         ]
-        return jnp.stack(sums)
+        if math.isinf(self.reach):
+            return jnp.stack(sums)
+        left = jnp.maximum(1 - square / self.reach**2, 0)
+        return left**4 * jnp.stack(sums)
 
 
 def corner_modes(problem: Problem) -> Features | None:
-    """The modes of all re-entrant corners of a region of the plane, for each all unknowns in turn; or None."""
-    region = problem.region
-    if not isinstance(region, Region) or not region.corners:
+    """The modes of the corners of a region of the plane: those of a mode for all unknowns in turn; or None."""
+    region = problem.plane
+    if region is None:
         return None
     try:
         weak = weak_equations(problem)
@@ -75,23 +89,52 @@ def corner_modes(problem: Problem) -> Features | None:
     lower, upper = region.bounds
     scale = float(min(np.subtract(upper, lower))) / 2
     found: list[Features] = []
-    for corner in region.corners:
-        given = {name: _slopes(problem, region, corner, scale, name) for name in problem.unknowns}
+    for corner, first, last in vertices(problem):
+        given = {name: (_given(problem, first, name), _given(problem, last, name)) for name in problem.unknowns}
         modes = [*_flow(weak, corner, scale, given), *_diffusing(weak, corner, given)]
         waves = tuple(tuple(mode.get(name, ())) for mode in modes for name in problem.unknowns)
-        if modes:
+        reach = _reach(region, corner) / scale
+        if modes and reach > SHORT:
             at, bisector = corner.point, float(corner.direction + corner.angle / 2)
-            found.append(CornerModes((float(at[0]), float(at[1])), bisector, scale, waves))
+            found.append(CornerModes((float(at[0]), float(at[1])), bisector, scale, waves, reach))
     return None if not found else sum(found[1:], start=found[0])
 
 
-def _diffusing(weak: WeakEquations, corner: Corner, given: Slopes) -> Iterator[Mode]:
+def _reach(region: Region, corner: Corner) -> float:
+    """How far it is from the corner, away from the bisector, to where Ω begins again; infinity if it never does."""
+    at, away = np.array(corner.point), corner.direction + corner.angle / 2 + np.pi
+    far = 2 * float(np.linalg.norm(np.subtract(*region.bounds)))
+    end = at + far * np.array([np.cos(away), np.sin(away)])
+    ray = Segment((float(at[0]), float(at[1])), (float(end[0]), float(end[1])))
+    distances = [
+        float(distance)
+        for edge in region.edges
+        for distance in np.hypot(*(meetings(ray, edge, region.tolerance) - at).reshape(-1, 2).T)
+        if distance > 8 * region.tolerance
+    ]
+    return min(distances, default=math.inf)
+
+
+def _given(problem: Problem, piece: str, name: str) -> bool | None:
+    """Whether the slope of an unknown is given on a piece, and not its value; None if neither is, or both are."""
+    conditions = [c for c in problem.conditions if c.piece == piece]
+    own = [c for c in conditions if any(jet.field == name for jet in c.jets.values())]
+    if len(own) != 1:
+        return None
+    return any(any(jet.orders[:2]) for jet in own[0].jets.values() if jet.field == name)
+
+
+def _diffusing(weak: WeakEquations, corner: Corner, given: Sides) -> Iterator[Mode]:
     """Those of each unknown that diffuses by itself."""
     if any(weak.linear_field(name) for name in weak.tested):
         return
     for name in (n for n, a in zip(weak.tested, weak.diffusion, strict=True) if a != 0):
         first, last = given[name]
+        if first is None or last is None:
+            continue
         k = 1.0 if first == last else 0.5
+        if k * np.pi / corner.angle > SINGULAR:
+            continue
         while (power := float(k * np.pi / corner.angle)) < SMOOTH - 1e-6:
             # φ = α + ω/2: sin λφ where the value is given on the first side, cos λφ where the slope is.
             shift = float(power * corner.angle / 2 - (0.0 if first else np.pi / 2))
@@ -100,18 +143,7 @@ def _diffusing(weak: WeakEquations, corner: Corner, given: Slopes) -> Iterator[M
             k += 1
 
 
-def _slopes(problem: Problem, region: Region, corner: Corner, scale: float, name: str) -> tuple[bool, bool]:
-    """Whether the slope of an unknown is given on the first and on the last side of a corner."""
-    found = []
-    for angle in (corner.direction, corner.direction + corner.angle):
-        near = np.array([corner.point]) + NEAR * scale * np.array([[np.cos(angle), np.sin(angle)]])
-        piece = min(region.pieces, key=lambda p: min(e.distance(near)[0] for e in region.pieces[p]))
-        jets = [jet for c in problem.conditions if c.piece == piece for jet in c.jets.values()]
-        found.append(any(sum(jet.orders) for jet in jets if jet.field == name))
-    return found[0], found[1]
-
-
-def _flow(weak: WeakEquations, corner: Corner, scale: float, given: Slopes) -> Iterator[Mode]:
+def _flow(weak: WeakEquations, corner: Corner, scale: float, given: Sides) -> Iterator[Mode]:
     """Those of velocities and a pressure: ν Δu = c p_x, ν Δv = c p_y, u_x + v_y = 0."""
     pressures = [name for name in weak.tested if weak.linear_field(name)]
     if len(weak.tested) != 3 or len(pressures) != 1:
@@ -130,10 +162,13 @@ def _flow(weak: WeakEquations, corner: Corner, scale: float, given: Slopes) -> I
     shares = [closed.diff(weak.jets[name, order]) for name, order in ((u, (1, 0)), (v, (0, 1)))]
     if shares[0] == 0 or shares[0] != shares[1]:
         return
-    if any(given[u]) or any(given[v]):
+    if {*given[u], *given[v]} != {False}:
         return
     bisector = corner.direction + corner.angle / 2
-    for power, odd in stokes_exponents(corner.angle):
+    exponents = stokes_exponents(corner.angle)
+    if not exponents or exponents[0][0] > SINGULAR:
+        return
+    for power, odd in exponents:
         along, across, pressure = _stokes(corner.angle, power, odd)
         cos, sin = np.cos(bisector), np.sin(bisector)
         yield {
@@ -145,7 +180,8 @@ def _flow(weak: WeakEquations, corner: Corner, scale: float, given: Slopes) -> I
 
 def stokes_exponents(angle: float) -> list[tuple[float, bool]]:
     """All 0 < λ < 1 with sin λω = ∓λ sin ω, and whether the stream function is odd about the bisector (the + sign)."""
-    grid = np.linspace(0, 1, 401)[1:-1]  # λ = 0 and 1 solve them trivially
+    # λ = 0 and 1 solve them trivially; of k/401 none is ½, where both roots of a slit are.
+    grid = np.linspace(0, 1, 402)[1:-1]
 
     def left(power: float, sign: int) -> float:
         return float(np.sin(power * angle) + sign * power * np.sin(angle))
@@ -164,10 +200,11 @@ def _stokes(angle: float, power: float, odd: bool) -> tuple[list[Wave], list[Wav
     ΔΔψ = 0, and ∂_y Δψ = P_x, −∂_x Δψ = P_y.
     """
     half, upper, lower = angle / 2, power + 1, power - 1
-    trig = np.sin if odd else np.cos
-    A, B = trig(lower * half), -trig(upper * half)
-    size = np.hypot(A, B)
-    A, B = A / size, B / size
+    trig, slope = (np.sin, np.cos) if odd else (np.cos, np.sin)
+    rows = [trig(upper * half), trig(lower * half)], [upper * slope(upper * half), lower * slope(lower * half)]
+    # Both say the same at an exponent, but for where one says nothing: the longer row it is.
+    first_row, second_row = max(rows, key=lambda row: np.hypot(*row))
+    A, B = np.array([second_row, -first_row]) / np.hypot(first_row, second_row)
     turn = -np.pi / 2 if odd else 0.0  # cos(z − π/2) = sin z
     first, second = A * upper + B, B * power
     slope_x = [(first, power, power, turn), (second, power, power - 2, turn)]

@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from ...errors import SafeNetError
-from ..geometry.boundary import corner_between
+from ..geometry.boundary import Corner, corner_between
 from ..geometry.edges import Segment
 from ..jets import Orders, coordinate
 from ..problem import Problem
@@ -140,22 +140,33 @@ def _side(problem: Problem, place: tuple[int, float, float, float, int], conditi
 
 
 @fact
+def vertices(problem: Problem) -> tuple[tuple[Corner, str, str], ...]:
+    """The corners of a region of the plane, flat ones where two pieces meet included; with each the pieces of its
+    first and of its last side, between which its angles run."""
+    region = problem.plane
+    if region is None:
+        return ()
+    edges = [(edge, name) for name, own in region.pieces.items() for edge in own]
+    return tuple(
+        (corner_between(before, after), first, last)
+        for (before, last), (after, first) in product(edges, edges)
+        if np.hypot(*np.subtract(before.ends[1], after.ends[0])) <= 4 * region.tolerance
+        and not (before is after and before.closed)
+    )
+
+
+@fact
 def infinite_corners(problem: Problem) -> tuple[tuple[float, float], ...]:
     """Corners of a region at which u ~ r^λ with λ < 1, whatever the data: π/ω, and π/2ω where a value meets a slope.
 
     Second derivatives have no mean square there, so that least squares do not find u, nor what is left of it.
     """
-    region = problem.plane
-    if region is None or max(problem.order(i) for i in range(2)) != 2:
+    if problem.plane is None or max(problem.order(i) for i in range(2)) != 2:
         return ()
     values = {c.piece for c in problem.conditions if any(not any(jet.orders) for jet in c.jets.values())}
-    edges = [(edge, name in values) for name, edges in region.pieces.items() for edge in edges]
     found = []
-    for (a, first), (b, second) in product(edges, edges):
-        if np.hypot(*np.subtract(a.ends[1], b.ends[0])) > 4 * region.tolerance or (a is b and a.closed):
-            continue
-        corner = corner_between(a, b)
-        most = np.pi if first == second else np.pi / 2
+    for corner, first, last in vertices(problem):
+        most = np.pi if (first in values) == (last in values) else np.pi / 2
         if corner.angle > most * (1 + STRAIGHT):
             found.append(corner.point)
     return tuple(found)

@@ -28,10 +28,11 @@ def lines(text: str) -> dict[Part, int]:
 
 
 def line_with_many_dots(text: str, limit: int) -> int | None:
-    """The first line with more than `limit` dots outside strings, as only a key of very many parts has."""
+    """The first line with more than `limit` dots outside strings and without a comma between, as only a key of very
+    many parts has: a list of numbers has commas."""
     dots, line = 0, 1
     for token, line in _tokens(text):
-        dots = 0 if token == "\n" else dots + (token == ".")
+        dots = 0 if token in ("\n", ",") else dots + (token == ".")
         if dots > limit:
             return line
     return None
