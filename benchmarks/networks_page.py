@@ -72,14 +72,20 @@ def two_cores() -> str:
     return "\n".join(lines)
 
 
-def _line(label: str, mine: list[dict[str, Any]], problems: tuple[str, ...]) -> str:
-    """The medians over seeds, with their number where that is more than one."""
-    cells = []
+def _lines(named: dict[str, list[dict[str, Any]]], problems: tuple[str, ...]) -> list[str]:
+    """A line for each label: medians over the seeds that all lines have of a problem, so that like stands by like."""
+    cells: dict[str, list[str]] = {label: [] for label, mine in named.items() if mine}
     for problem in problems:
-        errors = [e for row in mine if row["problem"] == problem and (e := error(row)) is not None]
-        many = f" ({len(errors)})" if len(errors) > 1 else ""
-        cells.append(_said(median(errors) if errors else None) + many)
-    return f"| {label} | {' | '.join(cells)} |"
+        found: dict[str, dict[int, float]] = {label: {} for label in cells}
+        for label in cells:
+            for row in named[label]:
+                if row["problem"] == problem and (value := error(row)) is not None:
+                    found[label][row["seed"]] = value
+        common = set.intersection(*(set(own) for own in found.values() if own)) if any(found.values()) else set()
+        many = f" ({len(common)})" if len(common) > 1 else ""
+        for label, own in found.items():
+            cells[label].append(_said(median(own[seed] for seed in common)) + many if own else _said(None))
+    return [f"| {label} | {' | '.join(own)} |" for label, own in cells.items()]
 
 
 def _head(label: str, problems: tuple[str, ...]) -> list[str]:
@@ -92,35 +98,32 @@ def _compared(method: str, options: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def methods() -> str:
-    lines = _head("method | parameters | optimiser", NINE)
+    found = {}
     for name, options in METHODS.items():
         mine = [row for row in _compared(name, options) if row["problem"] in NINE]
-        if not mine:
-            continue
-        sizes = [row["parameters"] for row in mine]
-        dense = all("too many" not in row["reasons"][0] for row in mine)
-        label = f"{name} | {min(sizes):,} … {max(sizes):,} | {'SSBroyden' if dense else 'L-BFGS'}"
-        lines.append(_line(label, mine, NINE))
-    return "\n".join(lines)
+        if mine:
+            sizes = [row["parameters"] for row in mine]
+            dense = all("too many" not in row["reasons"][0] for row in mine)
+            found[f"{name} | {min(sizes):,} … {max(sizes):,} | {'SSBroyden' if dense else 'L-BFGS'}"] = mine
+    return "\n".join([*_head("method | parameters | optimiser", NINE), *_lines(found, NINE)])
 
 
 def others() -> str:
-    both = [_line(name, _compared(name, {}), OTHERS) for name in ("safe-net", "pinn")]
-    return "\n".join([*_head("method", OTHERS), *both])
+    return "\n".join(
+        [*_head("method", OTHERS), *_lines({name: _compared(name, {}) for name in ("safe-net", "pinn")}, OTHERS)]
+    )
 
 
 def variants() -> str:
     problems = tuple(CHOSEN_ON)
-    lines = [_line(name, _compared("safe-net", options), problems) for name, options in VARIANTS.items()]
-    return "\n".join(
-        [*_head("SAFE-NET", problems), *lines, _line("plain network", _compared("pinn", {}), problems)]
-    )
+    found = {name: _compared("safe-net", options) for name, options in VARIANTS.items()}
+    found["plain network"] = _compared("pinn", {})
+    return "\n".join([*_head("SAFE-NET", problems), *_lines(found, problems)])
 
 
 def ablations() -> str:
     found = {name: _compared("safe-net", options) for name, options in ABLATIONS.items()}
-    lines = [_line(name, mine, NINE) for name, mine in found.items() if mine]
-    return "\n".join([*_head("SAFE-NET with", NINE), *lines])
+    return "\n".join([*_head("SAFE-NET with", NINE), *_lines(found, NINE)])
 
 
 TABLES = {

@@ -77,7 +77,7 @@ def benchmarks(results: Evidence, entries: list[Entry]) -> str:
 def _glance(sheet: Sheet, results: Evidence) -> str:
     rows = [(row[0].text, *map(_cell, row[1:])) for row in sheet.rows]
     if sheet.label == SHOWN[0]:
-        errors = {row.problem: row.l2re for row in results.rows if row.recipe == "default" and row.l2re}
+        errors = {row.problem: row.l2re for row in results.rows if row.solver == "auto" and row.l2re}
         by_name = {names.problem(name): f"*{short(error)}*" for name, error in errors.items()}
         rows.append(("*default solve, no network*", *(by_name.get(name, "–") for name in sheet.head[1:])))
     return pipes(sheet.head, rows)

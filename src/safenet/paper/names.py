@@ -19,6 +19,7 @@ METHODS = {
     "rbf-p": "RBF-P",
     "safe-net-literal": "SAFE-NET",
     "safe-net": "SAFE-NET, ours",
+    "auto": "direct solver",
 }
 PROBLEMS = {
     "wave": "Wave",

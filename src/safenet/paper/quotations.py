@@ -46,7 +46,7 @@ def _smallest(results: Results, problem: str) -> Cell:
     if not found:
         return Cell("")
     least, (_, method, recipe, *_) = min(found, key=lambda entry: entry[0])
-    return Cell(words.short(least), below=f"{names.method(method)}, {recipe}", sort=least)
+    return Cell(words.short(least), below=", ".join(filter(None, (names.method(method), recipe))), sort=least)
 
 
 def _plain(value: float) -> str:

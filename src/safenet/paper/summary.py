@@ -45,11 +45,11 @@ def _reading(entries: Sequence[Entry]) -> str:
     if entry is None or not (entry.finding.ours or entry.otherwise.ours):
         return ""
     return (
-        "The verdicts hold for one reading of the paper. It leaves open at which frequencies the sines and cosines "
-        "start, and the errors depend on that. SAFE-NET's errors by the main training schedule, as printed if within a "
-        f"factor of {SAME:g}: with multiples of π/L, where L is the length of the domain (k = L, our reading), "
-        f"{entry.finding.ours or 'not measured'}; with multiples of π on problems whose boundary values are not zero "
-        f"(k = 1), {entry.otherwise.ours or 'the same'}."
+        "The verdicts depend on how the paper is read: its rule for the frequencies at which the sines and cosines "
+        "start is ambiguous. We use multiples of π/L everywhere, where L is the length of the domain (k = L). An error "
+        f"counts as printed if it is within a factor of {SAME:g} of the printed one. Of SAFE-NET's errors by the main "
+        f"training schedule, {entry.finding.ours or 'none was measured'}. With the rule as it is printed (multiples of "
+        f"π where boundary values are not zero, called k = 1 below), {entry.otherwise.ours or 'the same'}."
     )
 
 

@@ -83,9 +83,14 @@ def mean_text(found: Summary) -> str:
 
 def of_rows(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
     groups = everything(results)
-    defaults = [(key, rows) for key, rows in groups if by_default(key)]
-    if defaults:
-        yield _list("defaults", "What the defaults reach", defaults, names)
+    # A direct solver and a network, each without an option: two products, whose numbers do not belong in one list.
+    for name, title, own in (
+        ("defaults", "What the automatic choice of a solver reaches", automatic),
+        ("trained", "What networks reach by the default training", trained_by_default),
+    ):
+        chosen = [(key, rows) for key, rows in groups if own(key)]
+        if chosen:
+            yield _list(name, title, chosen, names)
     if groups:
         yield _list("all", "Everything in the store", groups, names)
 
@@ -102,9 +107,18 @@ def everything(results: Results) -> list[Group]:
     return sorted(results.groups.items(), key=lambda group: (*group[0][:3], _options(group[0]), group[0][4]))
 
 
-def by_default(key: Key) -> bool:
+def automatic(key: Key) -> bool:
     """Whether nothing was chosen but the problem."""
-    return key[1] == "auto" or key[2] == "default"
+    return key[1] == "auto"
+
+
+def trained_by_default(key: Key) -> bool:
+    """Whether a network was trained as `safenet train` does it by itself."""
+    return key[2] == "default"
+
+
+def by_default(key: Key) -> bool:
+    return automatic(key) or trained_by_default(key)
 
 
 def _options(key: Key) -> str:
