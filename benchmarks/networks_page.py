@@ -81,7 +81,9 @@ def _lines(named: dict[str, list[dict[str, Any]]], problems: tuple[str, ...]) ->
             for row in named[label]:
                 if row["problem"] == problem and (value := error(row)) is not None:
                     found[label][row["seed"]] = value
-        common = set.intersection(*(set(own) for own in found.values() if own)) if any(found.values()) else set()
+        common = (
+            set.intersection(*(set(own) for own in found.values() if own)) if any(found.values()) else set()
+        )
         many = f" ({len(common)})" if len(common) > 1 else ""
         for label, own in found.items():
             cells[label].append(_said(median(own[seed] for seed in common)) + many if own else _said(None))
@@ -110,7 +112,10 @@ def methods() -> str:
 
 def others() -> str:
     return "\n".join(
-        [*_head("method", OTHERS), *_lines({name: _compared(name, {}) for name in ("safe-net", "pinn")}, OTHERS)]
+        [
+            *_head("method", OTHERS),
+            *_lines({name: _compared(name, {}) for name in ("safe-net", "pinn")}, OTHERS),
+        ]
     )
 
 

@@ -115,7 +115,9 @@ def test_modes_do_not_jump_where_their_angle_does(x, y):
             beside = 1e-9 * np.array([-back[1], back[0]])
             if problem.plane.contains(np.array([at]), slack=-1e-6)[0]:
                 inside += 1
-                np.testing.assert_allclose(own(jnp.array(at + beside)), own(jnp.array(at - beside)), atol=1e-7)
+                np.testing.assert_allclose(
+                    own(jnp.array(at + beside)), own(jnp.array(at - beside)), atol=1e-7
+                )
     assert inside > 100
 
 
@@ -127,8 +129,12 @@ def test_at_the_corner_itself_derivatives_are_numbers_and_single_precision_stays
 
 def test_a_polygon_that_stands_for_a_curve_has_none_and_a_change_of_condition_has_its_own():
     turns = np.linspace(0, 2 * np.pi, 161)[:-1]
-    ring = [[float(0.5 * np.cos(t)), float(0.5 * np.sin(t))] for t in turns]  # in one line: more than 300 dots
-    many = BOX.format(x="[0, 1]", y="[0, 1]").replace("box = { x = [0, 1], y = [0, 1] }", f"polygon = {{ vertices = {ring} }}")
+    ring = [
+        [float(0.5 * np.cos(t)), float(0.5 * np.sin(t))] for t in turns
+    ]  # in one line: more than 300 dots
+    many = BOX.format(x="[0, 1]", y="[0, 1]").replace(
+        "box = { x = [0, 1], y = [0, 1] }", f"polygon = {{ vertices = {ring} }}"
+    )
     assert corner_modes(sn.loads(many)) is None
     motz = """
 unknowns = ["u"]
@@ -141,13 +147,15 @@ right = "y = 0 and x > 0"
 walls = "rest"
 """
     modes = corner_modes(sn.loads(motz))
-    assert modes.point == (0, 0)
+    assert modes.point == pytest.approx((0, 0), abs=1e-12)
     assert [waves[0][1] for waves in modes.waves] == pytest.approx([0.5, 1.5])
 
 
 def test_where_a_side_has_not_one_condition_for_an_unknown_there_are_none():
     problem = l_shape("n_x*u_x + n_y*u_y + u = 0 on {}", VALUE)
-    assert [waves[0][1] for waves in corner_modes(problem).waves] == pytest.approx([1 / 3, 5 / 3])  # a slope leads
+    assert [waves[0][1] for waves in corner_modes(problem).waves] == pytest.approx(
+        [1 / 3, 5 / 3]
+    )  # a slope leads
     free = sn.loads(L_SHAPE.format(conditions=["u = 0 on flat", "u = 0 on walls"]))
     assert corner_modes(free) is None
 

@@ -61,7 +61,7 @@ def test_three_sentences_on_top_say_what_came_out(page):
         f"{chips['cannot be decided']} cannot be decided (that the best errors on the heat equation" in missed
     )
     assert "multiples of π/L" in reading
-    assert re.search(r"our reading\), \d of \d as printed", reading)
+    assert re.search(r"main training schedule: \d of \d as printed", reading)
     assert 'href="https://arxiv.org/abs/2502.07209"' in text
 
 

@@ -3,9 +3,9 @@
 At a corner of the angle ω a solution of −Δu + … = f begins with r^λ sin λφ, λ = kπ/ω, if u is given on both sides,
 with cos λφ if its slope is, and with λ = (k − ½)π/ω if one of each; φ is the angle from the first side. A viscous flow
 with velocities given on both sides begins as that of Stokes: sin² λω = λ² sin² ω, velocities like r^λ and a pressure
-like r^{λ−1}, which belong together, of which λ < 1 are taken. Derivatives of these are infinite at the corner, so that a
-network without them minimises its residual by being wrong there, and from there on everywhere. All of it is read off the
-symbols and the shape.
+like r^{λ−1}, which belong together; those with λ < 1 are taken. Derivatives of these are infinite at the corner, so
+that a network without them minimises its residual by being wrong there, and from there on everywhere. All of it is
+read off the symbols and the shape.
 
 An angle has a cut. It lies opposite to the bisector, outside Ω at first; where it comes back into Ω, behind a hole or a
 fin, the modes have ended before, by a factor (1 − r²/R²)⁴.
@@ -39,7 +39,9 @@ SHORT = 0.05  # of the scale: modes that end sooner are left out, as few points 
 
 Wave = tuple[float, float, float, float]  # c, p, m, s of c r^p cos(mα + s)
 Mode = dict[str, list[Wave]]  # of each unknown that takes part
-Sides = dict[str, tuple[bool | None, bool | None]]  # of each unknown, on the first and the last side: see `_given`
+Sides = dict[
+    str, tuple[bool | None, bool | None]
+]  # of each unknown, on the first and the last side: see `_given`
 
 
 class CornerModes(Features):
@@ -90,7 +92,9 @@ def corner_modes(problem: Problem) -> Features | None:
     scale = float(min(np.subtract(upper, lower))) / 2
     found: list[Features] = []
     for corner, first, last in vertices(problem):
-        given = {name: (_given(problem, first, name), _given(problem, last, name)) for name in problem.unknowns}
+        given = {
+            name: (_given(problem, first, name), _given(problem, last, name)) for name in problem.unknowns
+        }
         modes = [*_flow(weak, corner, scale, given), *_diffusing(weak, corner, given)]
         waves = tuple(tuple(mode.get(name, ())) for mode in modes for name in problem.unknowns)
         reach = _reach(region, corner) / scale
@@ -201,7 +205,10 @@ def _stokes(angle: float, power: float, odd: bool) -> tuple[list[Wave], list[Wav
     """
     half, upper, lower = angle / 2, power + 1, power - 1
     trig, slope = (np.sin, np.cos) if odd else (np.cos, np.sin)
-    rows = [trig(upper * half), trig(lower * half)], [upper * slope(upper * half), lower * slope(lower * half)]
+    rows = (
+        [trig(upper * half), trig(lower * half)],
+        [upper * slope(upper * half), lower * slope(lower * half)],
+    )
     # Both say the same at an exponent, but for where one says nothing: the longer row it is.
     first_row, second_row = max(rows, key=lambda row: np.hypot(*row))
     A, B = np.array([second_row, -first_row]) / np.hypot(first_row, second_row)

@@ -145,14 +145,12 @@ def paces(view: View) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, list[float]]] = {}
     for row in view.results.plain("wave"):
         plan, pace = row.configuration["plan"], row.result.get("pace", {}).get("adam")
-        alike = (plan["condition"], plan["precision"]) == (view.scale.condition, view.scale.precision)
-        if (
-            alike
-            and row.method
-            and row.recipe == "paper-4"
-            and pace
-            and row.environment.get("together", 1) == 1
-        ):
+        alone = row.environment.get("together", 1) == 1
+        if not (
+            row.method and row.recipe == "paper-4" and pace and alone
+        ):  # a direct solve has no such sizes
+            continue
+        if (plan["condition"], plan["precision"]) == (view.scale.condition, view.scale.precision):
             found.setdefault(plan["interior"], {}).setdefault(row.method, []).append(pace)
     return {
         samples: {method: statistics.median(values) for method, values in by_method.items()}

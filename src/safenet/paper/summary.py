@@ -47,9 +47,9 @@ def _reading(entries: Sequence[Entry]) -> str:
     return (
         "The verdicts depend on how the paper is read: its rule for the frequencies at which the sines and cosines "
         "start is ambiguous. We use multiples of π/L everywhere, where L is the length of the domain (k = L). An error "
-        f"counts as printed if it is within a factor of {SAME:g} of the printed one. Of SAFE-NET's errors by the main "
-        f"training schedule, {entry.finding.ours or 'none was measured'}. With the rule as it is printed (multiples of "
-        f"π where boundary values are not zero, called k = 1 below), {entry.otherwise.ours or 'the same'}."
+        f"counts as printed if it is within a factor of {SAME:g} of the printed one. SAFE-NET's errors by the main "
+        f"training schedule: {entry.finding.ours or 'not measured'}. With the rule as it is printed (multiples of π "
+        f"where boundary values are not zero, called k = 1 below): {entry.otherwise.ours or 'the same'}."
     )
 
 
