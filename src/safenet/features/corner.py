@@ -39,9 +39,8 @@ SHORT = 0.05  # of the scale: modes that end sooner are left out, as few points 
 
 Wave = tuple[float, float, float, float]  # c, p, m, s of c r^p cos(mα + s)
 Mode = dict[str, list[Wave]]  # of each unknown that takes part
-Sides = dict[
-    str, tuple[bool | None, bool | None]
-]  # of each unknown, on the first and the last side: see `_given`
+# Of each unknown, on the first and on the last side: see `_given`.
+Sides = dict[str, tuple[bool | None, bool | None]]
 
 
 class CornerModes(Features):

@@ -203,10 +203,11 @@ class Run:
     def _reached(self, phase: Any, loss: PhysicsLoss, theta: Any) -> bool:
         """Whether the tolerance that was asked for is met; then the run ends."""
         problem = self.problem.found(loss.found(theta))
-        self.asked_to_stop = self.goal.reached(problem, loss.field(theta), self.monitor, self.budget)
+        met = self.goal.reached(problem, loss.field(theta), self.monitor, self.budget)
         self.monitor.phase(phase.name)
         self.monitor.expect(self.ahead())
-        return self.asked_to_stop
+        self.asked_to_stop = met  # last: whoever is interrupted before looks again
+        return met
 
     def parts(self, terms: Sequence[float]) -> dict[str, float]:
         """λ_k L_k by name: what each term adds to the loss, where no weighting has changed the plan's λ."""
