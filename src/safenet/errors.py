@@ -15,7 +15,7 @@ Part = tuple[str | int, ...]
 class Place:
     """Where a statement is wrong: equations[1] is ("equations", 1), the axis x is ("domain", "x").
 
-    `column` counts the characters of that text from 0; `line`, from 1, is known where it stands in the file `source`.
+    `column` counts the characters of that text from 0; `line` counts from 1, if the text is in the file `source`.
     """
 
     path: Part = ()
@@ -24,7 +24,7 @@ class Place:
     line: int | None = None
 
 
-MOST_WORDS = 2400  # characters of a message
+MOST_WORDS = 2400  # the most characters in a message
 
 
 class SafeNetError(Exception):
@@ -45,14 +45,14 @@ class SafeNetError(Exception):
 
 
 def _bounded(text: str) -> str:
-    """Its beginning and its end: what a message quotes may be of any length."""
+    """The beginning and the end of a long text: what a message quotes may have any length."""
     return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS // 2]} … {text[-MOST_WORDS // 3 :]}"
 
 
 def printable(text: str) -> str:
-    """The text with control characters, bidi marks and lone surrogates written as \\u202e: none reaches a terminal.
+    """The text with control characters, bidi marks and lone surrogates escaped, as \\u202e: none reaches a terminal.
 
-    Line breaks stay. Names and titles come from files of strangers, and messages quote them.
+    Line breaks stay. Messages quote names and titles, which come from other people's files.
     """
     return "".join(map(_harmless, text))
 
@@ -74,7 +74,7 @@ class SafeNetWarning(UserWarning):
 
 @contextmanager
 def about(*path: str | int) -> Iterator[None]:
-    """Errors within are about this part of the statement, unless they name a part themselves."""
+    """Errors raised inside are about this part of the statement, unless they name a part themselves."""
     try:
         yield
     except SafeNetError as error:

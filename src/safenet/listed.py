@@ -1,4 +1,7 @@
-"""The names of all there is, with a line on each. It imports no other part, so `safenet list` is quick."""
+"""The names of all problems, solvers, methods and recipes, with a line on each, and the suites.
+
+It imports no other part, so `safenet list` is quick.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-# The paper's order first, then harder ones: their data are no modes of the equation, or their coefficients are those
-# at which networks are known to fail.
+# The paper's problems in its order, then harder ones: their data are not modes of the equation, or networks are known
+# to fail at their coefficients.
 PROBLEMS = (
     *(
         "wave",
@@ -82,8 +85,8 @@ def problems() -> dict[str, Traversable]:
 
 @cache
 def suites() -> dict[str, Traversable]:
-    """The built-in suites: the files */suites/NAME.toml. `bench` has the general ones; a study on top of it brings its
-    own without being named or imported here, and without anyone having to register it first."""
+    """The built-in suites: the files */suites/NAME.toml. `bench` has the general ones; a study built on it adds its
+    own without being named, imported or registered here."""
     folders = [part.joinpath("suites") for part in resources.files(__package__).iterdir() if part.is_dir()]
     files = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
     return {file.name.removesuffix(".toml"): file for file in sorted(files, key=lambda file: file.name)}

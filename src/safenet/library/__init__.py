@@ -1,4 +1,4 @@
-"""The benchmark problems: one TOML file each beside this one, and the references of those without a formula.
+"""The benchmark problems: one TOML file each in this folder, and references for those without a solution formula.
 
 library.wave()   library.convection(beta=30)   library.allen_cahn()   library.problem("allen-cahn")
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import listed
-from .. import reference as references  # not its functions: burgers here is the problem
+from .. import reference as references  # the module, not its functions: burgers here is the problem
 from ..errors import SafeNetError, nearest
 from ..problem import Problem
 from ..problem.reading import number_of
@@ -29,14 +29,14 @@ def _number(problem: Problem, name: str) -> float:
 
 
 def _burgers(problem: Problem) -> Reference | None:
-    """Cole–Hopf, which needs a viscosity."""
+    """The Cole–Hopf solution, which needs a positive viscosity."""
     nu = _number(problem, "nu") / math.pi
     make = {"burgers": references.burgers, "burgers-two": references.burgers_two}[problem.name]
     return make(nu) if nu > 0 else None
 
 
 def _heat_bump(problem: Problem) -> Reference | None:
-    """Images, for heat that spreads: without diffusion the ends cannot be held, and backwards nothing is known."""
+    """The solution by images, for kappa > 0: without diffusion the ends cannot be held, backwards none is known."""
     kappa = _number(problem, "kappa")
     return references.heat_bump(kappa, _number(problem, "width")) if kappa > 0 else None
 
@@ -86,7 +86,7 @@ def problem(name: str, **parameters: Any) -> Problem:
 
 
 def named(text: str, data: Sequence[Any] = (), /, **parameters: Any) -> Problem:
-    """A problem of the library by its name, or that of a file, if `text` looks like a file or is one, with `data`."""
+    """The problem in the file `text`, if it looks like a file or is one, else that of the library; `data` is added."""
     if text.endswith(".toml") or "/" in text or (Path(text).is_file() and text not in ORDER):
         stated = read(Path(text), data)
         # The parameters first: a reference belongs to their values.
@@ -103,7 +103,7 @@ def _listed(name: str, hint: str = "") -> str:
 
 
 def with_library_reference(stated: Problem) -> Problem:
-    """A problem read back from a file: the library's reference if it is the library's statement."""
+    """A problem that was read from a file, with the library's reference if it is the library's problem."""
     if stated.name not in REFERENCES or stated.has_reference:
         return stated
     values = {symbol.name: value for symbol, value in stated.parameters.items()}

@@ -1,4 +1,4 @@
-"""u(0, t) = 0, u_t(x, 0) = g, u = 0 on walls: a condition holds where its arguments, or its piece, say."""
+"""u(0, t) = 0, u_t(x, 0) = g, u = 0 on walls: its arguments, or a named piece, say where a condition holds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def conditions_of(problem: Problem, given: Sequence[On]) -> tuple[tuple[Condition, ...], tuple[str, ...]]:
-    """The conditions of a problem whose domain and unknowns are known; and what was added to periodic ones."""
+    """The conditions of a problem whose domain and unknowns are known, and sentences on added periodic ones."""
     found = []
     for index, one in enumerate(given):
         label = f"condition {index + 1}"
@@ -42,7 +42,7 @@ def conditions_of(problem: Problem, given: Sequence[On]) -> tuple[tuple[Conditio
 
 
 def _check_rest(problem: Problem, given: Sequence[On], found: Sequence[Condition]) -> None:
-    """u(1, y) = 1 beside walls = "rest": x = 1 is one of the walls too, so that both would hold there."""
+    """u(1, y) = 1 together with walls = "rest": x = 1 is also one of the walls, so both conditions would hold there."""
     rest = [c for c in found if problem.pieces.get(given[c.number - 1].piece) == REST]
     for own in (c for c in found if not given[c.number - 1].piece):
         both = next((c for c in rest if c.places == own.places and _fields(c) & _fields(own)), None)
@@ -92,7 +92,7 @@ def _example(problem: Problem) -> str:
 
 
 def _free_axes(problem: Problem, relation: Relation, places: Sequence[Place], label: str) -> tuple[int, ...]:
-    """The axes along which a condition holds: the same for all of its unknowns, and never all of them."""
+    """The axes along which a condition holds: the same for all unknowns in it, and never all axes."""
     free, *others = {tuple(i for i, value in enumerate(place) if value is None) for place in places}
     if others:
         raise SafeNetError(
@@ -168,7 +168,7 @@ def _on_piece(problem: Problem, relation: Relation, piece: str) -> Condition:
 
 
 def check_place(problem: Problem, given: On, label: str) -> None:
-    """Where a piece is named, arguments must not say where, too."""
+    """Raise if a condition on a named piece also fixes a place by its arguments."""
     relation = relation_of(problem, given.statement, label, problem.normals)
     if any(value is not None for jet in relation.jets.values() for value in jet.place):
         text = f"{_with_slopes(problem, relation.text)} on {given.piece}"
@@ -179,7 +179,7 @@ def check_place(problem: Problem, given: On, label: str) -> None:
 
 
 def _with_slopes(problem: Problem, text: str) -> str:
-    """n_x*u_x + n_y*u_y, as SymPy orders it, in the short form u_n."""
+    """The text with n_x*u_x + n_y*u_y, in SymPy's order of terms, shortened to u_n."""
     space = [axis.name for axis in problem.axes if not axis.is_time]
     for field in problem.unknowns:
         terms = sp.Add(*(sp.Symbol(f"n_{x}") * sp.Symbol(f"{field}_{x}") for x in space))

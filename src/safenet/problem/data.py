@@ -1,8 +1,8 @@
 """u(x_i, t_i) ≈ u_i ± σ_i: measured values at points, of any expression in the unknowns and their derivatives.
 
-sn.Data("probe.csv")                              columns named as the axes and as what was measured: x, t, u
-sn.Data(x=xs, t=0.5, u=us, sigma=0.01)            arrays; a number stands for all points
-sn.Data("probe.csv", value="u + v")               one column that holds this expression
+sn.Data("probe.csv")                              columns named after the axes and the measured quantity: x, t, u
+sn.Data(x=xs, t=0.5, u=us, sigma=0.01)            arrays; a number holds at all points
+sn.Data("probe.csv", value="u + v")               one column with measured values of this expression
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from .tables import columns_of, floats
 if TYPE_CHECKING:
     from .problem import Problem
 
-VALUE = "#value"  # what was measured, as a symbol that no user can spell
+VALUE = "#value"  # the measured value, as a symbol that no user can write
 SIGMA = "sigma"
 
 
 class Data:
-    """Measured values at points. `source`: a file (.csv, .npz, .parquet), a mapping of arrays, a data frame or an
-    xarray data set; or the columns by name. `value`: what was measured, where that is not the name of a column.
-    `sigma`: one standard deviation of the noise, a number or a column's name; without it, it is estimated.
-    `ignore`: columns that are left out. A masked value counts as missing.
+    """Measured values at points. `source` is a file (.csv, .npz, .parquet), a mapping of arrays, a data frame or an
+    xarray data set; columns may also be given by keyword. `value` is the measured expression, if it is not the name
+    of a column. `sigma` is one standard deviation of the noise, a number or the name of a column; if it is not given,
+    the noise is estimated. `ignore` lists columns to leave out. A masked value counts as missing.
 
     Examples:
         >>> t = np.linspace(0, 1, 20)
@@ -73,7 +73,7 @@ class Data:
 
     @cached_property
     def text(self) -> str:
-        """The columns as CSV, to the bit."""
+        """The columns as CSV, exact to the last bit."""
         rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
         return "\n".join(
             [",".join(map(_header, self.columns)), *(",".join(map(repr, row)) for row in rows), ""]
@@ -81,15 +81,15 @@ class Data:
 
     @cached_property
     def file(self) -> str:
-        """The name under which it is saved beside a problem: that of its content."""
+        """The name of the file in which it is saved beside a problem, made from a hash of its content."""
         return f"data-{hashlib.sha256(self.text.encode()).hexdigest()[:10]}.csv"
 
     def where(self, rows: np.ndarray) -> Data | None:
-        """Some of its rows; None where there are none."""
+        """The rows that a mask selects, or None if there are none."""
         return self._with({n: column[rows] for n, column in self.columns.items()}) if rows.any() else None
 
     def at(self, **values: float) -> Data:
-        """With one value for all points in these columns."""
+        """A copy in which these columns have one value for all points."""
         return self._with({**self.columns, **values})
 
     def _with(self, columns: Mapping[str, Any]) -> Data:
@@ -110,7 +110,7 @@ KEYS = ("file", "value", "sigma", "at", "ignore")
 
 
 def data_of(tables: Any, folder: Path, files: Callable[[str], Data | None] | None = None) -> list[Data]:
-    """[[data]] of a problem file: file, and value, sigma, at = { t = 0.5 }, ignore; paths are relative to that file."""
+    """[[data]] of a problem file: file and optionally value, sigma, at = { t = 0.5 }, ignore; paths relative to it."""
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         raise SafeNetError(
             "data is not a list of tables", 'write [[data]]\n    file = "probe.csv"', Place(("data",))
@@ -149,7 +149,7 @@ def _texts(entry: Any) -> bool:
 
 
 def _is_name(sigma: Any) -> bool:
-    """Whether sigma is a column's name and not a number, which a file may hold as text."""
+    """Whether sigma is the name of a column; a file may also give a number as text."""
     return isinstance(sigma, str) and sigma[:1].isalpha()
 
 
@@ -181,11 +181,11 @@ class Measured(Relation):
     values: np.ndarray
     sigma: np.ndarray | None
     name: str
-    columns = (VALUE,)  # beside the coordinates of a point
+    columns = (VALUE,)  # in addition to the coordinates of a point
 
     @property
     def rows(self) -> np.ndarray:
-        """Points with their values beside them, (n, axes + 1)."""
+        """Points and their values side by side, (n, axes + 1)."""
         return np.column_stack([self.points, self.values])
 
     def place(self, i: int, axes: Sequence[str]) -> str:
@@ -252,7 +252,7 @@ def _own_sigma(column: str, sigmas: set[str]) -> str | None:
 
 
 def _column(data: Data, measured: Sequence[str]) -> str:
-    """The column that holds `value`: named so, or named value, or the only one that is left."""
+    """The column that holds `value`: the one with this text as its name, or named value, or the only one left."""
     assert data.value is not None
     for name in (data.value, "value", data.value.replace(" ", "")):
         if name in measured:
@@ -297,7 +297,7 @@ def _formula(problem: Problem, column: str) -> bool:
 
 
 def _surplus(problem: Problem, data: Data, column: str) -> SafeNetError:
-    """What a column of another name may be: noise, a measured expression, or nothing that matters."""
+    """The error for a column that is neither axis nor unknown: it may be noise, an expression, or irrelevant."""
     if not column:
         hint = 'ignore = [""] leaves it out; it may be an index, which pandas writes without to_csv(…, index=False)'
         return SafeNetError(f"{data.label}: a column has no name", hint)
@@ -312,14 +312,14 @@ def _surplus(problem: Problem, data: Data, column: str) -> SafeNetError:
 
 
 def _meant(name: str, columns: Iterable[str]) -> str:
-    """A remedy where a column is named as this one, but with a unit (x [m], x (m), x/m) or in capitals."""
+    """A remedy if a column has this name with a unit added (x [m], x (m), x/m) or in capitals."""
     spelt = rf"\s*{re.escape(name)}\s*(?:[\[({{/].*)?"
     near = next((column for column in columns if re.fullmatch(spelt, column, re.IGNORECASE)), None)
     return "" if near is None else f"rename the column {near!r} to {name}"
 
 
 def _points(problem: Problem, data: Data) -> np.ndarray:
-    """The points of all rows, every one of them inside the domain."""
+    """The points of all rows; raises if one is outside the domain."""
     columns = []
     for axis in problem.axes:
         values, slack = _finite(data, axis.name), 1e-9 * axis.length

@@ -1,4 +1,4 @@
-"""x ∈ [a, b], t ∈ [0, T], c = 2: the axes, the region or solid with its named pieces, the parameters' numbers."""
+"""x ∈ [a, b], t ∈ [0, T], c = 2: the axes, the region or solid with its named pieces, the parameter values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .sides import periodic_axes, sides_of
 
 
 class Domain:
-    """Where a problem is stated, and with which numbers."""
+    """Where a problem is stated, and with which parameter values."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Domain:
         self.parameters = {
             coordinate(name): _parameter(name, value) for name, value in _named("parameters", parameters)
         }
-        # The ends as stated, which may name parameters; the axes have them as numbers.
+        # The ends as stated, which may contain parameters; the axes hold them as numbers.
         self.bounds = {}
         for axis, ends in on.items():
             with about("domain", name_of(axis)):
@@ -53,7 +53,7 @@ class Domain:
         self.pieces = {name: selector_text(name, given) for name, given in _named("pieces", pieces)}
         self.periodic = periodic_axes(self.axes, periodic)
         plain = shape is None and not self.remove
-        # Which whole sides of a box the pieces name; with these it stays a plain box.
+        # The whole sides of a box that the pieces name; if they name nothing else, it stays a plain box.
         self.sides = sides_of(self.axes, self.pieces, self.periodic, self.parameters) if plain else None
         with about("domain", "shape"):
             named = {} if self.sides is not None else self.pieces
@@ -67,7 +67,7 @@ class Domain:
 
     @property
     def plane(self) -> Region | None:
-        """The region, where it is one of the plane."""
+        """The region if it lies in the plane, else None."""
         return self.region if isinstance(self.region, Region) else None
 
     @property
@@ -98,7 +98,7 @@ class Domain:
         return self.region.contains(points[:, : self.region.dimension], slack)
 
     def value(self, expression: sp.Expr) -> sp.Expr:
-        """`expression` with the parameters' numbers in place."""
+        """`expression` with the parameter values inserted."""
         try:
             return expression.xreplace(self.parameters)
         except (ValueError, TypeError) as error:  # SymPy compares the arguments of Max and Min
@@ -149,7 +149,7 @@ def _check_axes(names: Sequence[str]) -> None:
         )
 
 
-# ---- families: u(x, t; nu), nu = [0.01, 0.1]; a range is an axis more, along which nothing is differentiated
+# ---- families: u(x, t; nu), nu = [0.01, 0.1]; a range is a further axis, along which nothing is differentiated
 
 
 def with_ranges(on: Any, parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
@@ -174,7 +174,7 @@ def with_ranges(on: Any, parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
 
 
 def widened(statement: sp.Eq, family: Sequence[str], domain: Domain, known: Container[str]) -> sp.Eq:
-    """u(0, t) → u(0, nu, t), for every unknown that has the other arguments alone."""
+    """u(0, t) → u(0, nu, t), for every unknown that is written without the parameters of the family."""
     if not family:
         return statement
     names = domain.axis_names

@@ -1,4 +1,4 @@
-"""u_t = c·u_xx → residual(x, jets) = 0: statements read into relations, and what an equation may not be."""
+"""u_t = c·u_xx → residual(x, jets) = 0: statements become relations; invalid equations are refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAY_VANISH = (*KINKS, sp.Piecewise, Tabulated)
 
 
 def equations_of(problem: Problem, statements: Sequence[sp.Eq]) -> tuple[Relation, ...]:
-    """The equations of a problem whose domain and unknowns are known; each unknown has one."""
+    """The equations of a problem whose domain and unknowns are known; each unknown must appear in one."""
     found = []
     for index, statement in enumerate(statements):
         with about("equations", index):
@@ -54,9 +54,9 @@ def _equation(problem: Problem, statement: sp.Eq, label: str) -> Relation:
 
 
 def _bare(residual: sp.Expr, axes: set[sp.Symbol]) -> sp.Expr:
-    """Without factors that only depend on the axes: e^(−60x) (u_xx − u) = 0 is u_xx − u = 0, and is measured as such.
+    """The residual without factors that depend only on the axes: e^(−60x) (u_xx − u) = 0 is treated as u_xx − u = 0.
 
-    A factor that is zero on a part of the domain stays: there the equation says nothing.
+    A factor that may be zero on a part of the domain is kept, because the equation says nothing there.
     """
     factors = sp.Mul.make_args(sp.factor_terms(residual))
     idle = [f for f in factors if f.free_symbols and f.free_symbols <= axes and not f.has(*MAY_VANISH)]
@@ -64,7 +64,7 @@ def _bare(residual: sp.Expr, axes: set[sp.Symbol]) -> sp.Expr:
 
 
 def relation_of(problem: Problem, statement: sp.Eq, label: str, normals: Sequence[str] = ()) -> Relation:
-    """A statement as residual = 0 in coordinates and jets: real, finite, computable, of known symbols alone."""
+    """A statement as residual = 0 in coordinates and jets; it must be real, finite, computable, in known symbols."""
     symbols = [axis.symbol for axis in problem.axes]
     table = JetTable(symbols, problem.unknowns, problem.parameters, problem.functions)
     left, right = table.rewrite(statement.lhs, label), table.rewrite(statement.rhs, label)

@@ -43,7 +43,7 @@ COMPOSED: dict[type[sp.Basic], Callable[[ModuleType, Any], Any]] = {
     sp.cot: lambda xp, z: 1 / xp.tan(z),
 }
 OTHERS = (sp.Max, sp.Min, sp.atan2, sp.Heaviside, Where)
-PARTIAL = (sp.tan, sp.asin, sp.acos, sp.log)  # without a value somewhere
+PARTIAL = (sp.tan, sp.asin, sp.acos, sp.log)  # undefined for some arguments
 JUMPS = (sp.sign, sp.Heaviside, Where)
 KINKS = (sp.Abs, sp.Max, sp.Min, *JUMPS)
 
@@ -73,7 +73,7 @@ def computable(expression: sp.Expr) -> None:
 
 
 def evaluate(expression: sp.Expr, values: Mapping[sp.Symbol, Any], xp: ModuleType) -> Any:
-    """The value of `expression` where each symbol has the given array (or number); shared parts once."""
+    """The value of `expression` where each symbol has the given array (or number); shared parts are computed once."""
     memo: dict[sp.Basic, Any] = {}
 
     def walk(node: sp.Basic) -> Any:
@@ -96,7 +96,7 @@ def evaluate(expression: sp.Expr, values: Mapping[sp.Symbol, Any], xp: ModuleTyp
         return constant(node) if node.is_number else _combine(node, walk, xp)
 
     def piece(part: sp.Expr, holds: Any) -> Any:
-        """A piece, elsewhere at 1: where it has no value it has no slope either, and 0 · ∞ would be the gradient's."""
+        """A piece, evaluated at 1 where it does not hold: if undefined there, it would make the gradient 0 · ∞."""
         if not _fragile(part):
             return walk(part)
         inside = {symbol: xp.where(holds, walk(symbol), 1.0) for symbol in part.free_symbols}
@@ -110,8 +110,8 @@ def evaluate(expression: sp.Expr, values: Mapping[sp.Symbol, Any], xp: ModuleTyp
 def constant(number: sp.Expr) -> float:
     """The float64 nearest to a number, refusing what is complex or out of range.
 
-    SymPy finds the nearest one, but sin(exp(exp(99))) would keep it busy for ever: plain float64 arithmetic
-    goes first, and where a part of the number overflows (1/cosh(1000)) its result stands.
+    SymPy finds the nearest one, but sin(exp(exp(99))) would keep it busy for ever. So plain float64 arithmetic
+    comes first; if a part of the number overflows, as in 1/cosh(1000), the float64 result is used.
     """
 
     def rough(node: sp.Basic) -> np.float64:
@@ -167,7 +167,7 @@ def _combine(node: sp.Basic, walk: Callable[[sp.Basic], Any], xp: ModuleType) ->
 
 
 def _fragile(part: sp.Expr) -> bool:
-    """Whether a part may be without a value or a slope somewhere."""
+    """Whether a part may have no value or no slope somewhere."""
     powers = (power for power in part.atoms(sp.Pow) if not power.base.is_number)
     return part.has(*PARTIAL, *COMPOSED) or any(
         not (power.exp.is_Integer and power.exp.is_positive) for power in powers
@@ -207,9 +207,9 @@ def _integer_power(value: Any, count: int) -> Any:
 
 
 def at_place(problem: Problem, jet: Jet, points: Mapping[sp.Symbol, Any]) -> dict[sp.Symbol, Any]:
-    """The points at which a jet is taken: its place enters in numbers.
+    """The points at which a jet is evaluated, with its fixed coordinates as numbers.
 
-    Substituted in the formula, it would have SymPy compute constants of any size.
+    Substituting these into the formula would make SymPy compute constants of any size.
     """
     places = zip(problem.axes, jet.place, strict=True)
     return {

@@ -1,8 +1,8 @@
-"""a(x, y) by numbers: coefficients and data of a problem that are no formula.
+"""a(x, y) given by numbers: coefficients and data that have no formula.
 
 sn.Table("permeability.csv", interpolation="constant")      columns x, y, a: a grid, or scattered points
-sn.Table(values, x=xs, y=ys)                                an array on a grid; an xarray DataArray has its own
-sn.Table(lambda x, y: …, x=(0, 1), y=(0, 1))                a Python function, sampled until a spline follows it
+sn.Table(values, x=xs, y=ys)                                an array on a grid; an xarray DataArray brings its axes
+sn.Table(lambda x, y: …, x=(0, 1), y=(0, 1))                a Python function, sampled until a spline reproduces it
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from .domain import Domain
     from .problem import Problem
 
-FOLLOWS = 1e-9  # of the size of a function: a spline that is so near is taken for it
-BENT = 1e-6  # of the size of a function: if the finest spline misses more, it is not smooth
-SAMPLES = {1: (33, 4097), 2: (17, 257), 3: (9, 65)}  # along each axis of a Python function: first, most
-SMOOTH_FROM = 1.5  # times finer than the mean distance of scattered points: the grid that they are laid on
+FOLLOWS = 1e-9  # relative to a function's size: a spline within this replaces it
+BENT = 1e-6  # relative to a function's size: if the finest spline is farther off, it is not smooth
+SAMPLES = {1: (33, 4097), 2: (17, 257), 3: (9, 65)}  # axes of a function → points along each: first, most
+SMOOTH_FROM = 1.5  # how much finer than the mean distance of scattered points their grid is
 NEIGHBOURS = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A function by its values on a grid. `interpolation`: spline (smooth), linear, or constant (jumps between two
-    ticks). `name` is the one that a statement uses.
+    """A function given by its values on a grid. `interpolation` is spline (smooth), linear, or constant (with jumps
+    between ticks). `name` is what statements call the function.
 
     Examples:
         >>> conductivity = sn.Table({"x": [0, 0.5, 1], "k": [1, 2, 4]})
@@ -50,7 +50,7 @@ class Table:
     ticks: tuple[np.ndarray, ...]
     values: np.ndarray
     interpolation: str = "spline"
-    own: Spline | None = None  # of an unknown function, which has coefficients and no values
+    own: Spline | None = None  # the spline of an unknown function, which has coefficients instead of values
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Table:
 
     @cached_property
     def key(self) -> str:
-        """That of its content."""
+        """A hash of its content."""
         found = hashlib.sha256(self.interpolation.encode())
         lines = [line.knots for line in self.own.lines] if self.own else list(self.ticks)
         for array in (*lines, self.values):
@@ -101,13 +101,13 @@ class Table:
 
     @property
     def text(self) -> str:
-        """The columns as CSV, to the bit."""
+        """The columns as CSV, exact to the last bit."""
         mesh = [m.ravel().tolist() for m in np.meshgrid(*self.ticks, indexing="ij")]
         rows = zip(*mesh, self.values.ravel().tolist(), strict=True)
         return "\n".join([",".join([*self.of, "value"]), *(",".join(map(repr, row)) for row in rows), ""])
 
     def breaks(self, axis: str) -> tuple[float, ...]:
-        """Where it jumps or bends along one of its axes: at the knots of piecewise constants and lines."""
+        """Where it jumps or has a kink along an axis: at the knots of piecewise constant or linear tables."""
         if axis not in self.of or self.own is not None:
             return ()
         line = self.spline.lines[self.of.index(axis)]
@@ -118,7 +118,7 @@ class Table:
 
 
 def tables_of(given: Any, domain: Domain | None = None) -> dict[str, Table]:
-    """`tables={"a": Table(…)}`, or what a Table is made from; a function has the axes of a domain by their names."""
+    """`tables={"a": Table(…)}`, or what a Table is made from; a function's arguments name axes of the domain."""
     if not isinstance(given or {}, Mapping):
         raise SafeNetError(f"the tables are {given!r}", "state them by name: tables={'a': sn.Table(…)}")
     found = {}
@@ -142,7 +142,7 @@ def axes_of(table: Any, axes: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_tables(domain: Domain, tables: Mapping[str, Table]) -> None:
-    """Every axis of a table is one of the domain, and the table reaches to its ends."""
+    """Raise unless every axis of a table is an axis of the domain and the table covers all of it."""
     for name, table in tables.items():
         with about("tables", name):
             for axis_name, line in zip(table.of, table.spline.lines, strict=True):
@@ -153,7 +153,7 @@ def check_tables(domain: Domain, tables: Mapping[str, Table]) -> None:
                     )
                 axis = domain.axes[domain.axis_names.index(axis_name)]
                 low, high = line.breaks[0], line.breaks[-1]
-                # Values in the middle of cells end half a cell before the domain does.
+                # Values at the centres of cells end half a cell before the domain does.
                 slack = 0.51 * float(np.diff(line.breaks).max()) if line.degree else 1e-9 * axis.length
                 if low > axis.lo + slack or high < axis.hi - slack:
                     raise SafeNetError(
@@ -164,7 +164,7 @@ def check_tables(domain: Domain, tables: Mapping[str, Table]) -> None:
 
 
 def used_tables(problem: Problem) -> dict[str, Table]:
-    """The tables of a problem; every one of them is in an equation or a condition."""
+    """The tables of a problem; raises if one appears in no equation and no condition."""
     relations = (*problem.equations, *problem.conditions)
     used = {node.table.name for relation in relations for node in relation.residual.atoms(Tabulated)}
     for name in problem.tables:
@@ -213,7 +213,7 @@ def _checked(names: tuple[str, ...], ticks: list[np.ndarray], values: Any) -> Gr
 
 
 def _from_columns(columns: Mapping[str, np.ndarray], name: str, of: tuple[str, ...]) -> Grid:
-    """The columns of a long table: those of its axes, and one of values, named as the table, `value`, or last."""
+    """A grid from columns: those of the axes, and the values' (named like the table, or `value`, or the last one)."""
     measured = next((c for c in (name, "value") if c in columns), list(columns)[-1])
     names = of or tuple(c for c in columns if c != measured)
     for axis in (*names, measured):
@@ -237,7 +237,7 @@ def _from_columns(columns: Mapping[str, np.ndarray], name: str, of: tuple[str, .
 
 
 def _scattered(names: tuple[str, ...], points: list[np.ndarray], values: np.ndarray) -> Grid:
-    """Scattered values on a grid, by thin plates through the nearest of them."""
+    """Scattered values on a grid, by thin-plate splines through the nearest points."""
     from scipy.interpolate import RBFInterpolator
 
     low, high = ([float(f(x)) for x in points] for f in (np.min, np.max))
@@ -255,7 +255,7 @@ def _scattered(names: tuple[str, ...], points: list[np.ndarray], values: np.ndar
 
 
 def _sampled(function: Callable[..., Any], axes: Mapping[str, Any]) -> Grid:
-    """Values of a Python function on finer and finer grids, until a spline through every second one follows it."""
+    """Values of a Python function on finer and finer grids, until a spline through every second value fits."""
     if not 1 <= len(axes) <= 3 or any(np.size(ends) != 2 for ends in axes.values()):
         raise SafeNetError("a function needs its axes and their ends", "sn.Table(f, x=(0, 1), y=(0, 1))")
     count, most = SAMPLES[len(axes)]
@@ -267,7 +267,7 @@ def _sampled(function: Callable[..., Any], axes: Mapping[str, Any]) -> Grid:
         coarse = through([line[::2] for line in ticks], array[tuple([slice(None, None, 2)] * len(axes))], 3)
         gap = np.abs(coarse(mesh, (0,) * len(axes)) - array).max()
         size = max(float(np.abs(array).max()), 1e-300)
-        # Of fourth order: through all of them the spline is 16 times nearer.
+        # Splines are of fourth order: the one through all values is 16 times closer.
         if gap / 16 <= FOLLOWS * size:
             return names, tuple(ticks), array
         if 2 * count - 1 > most:
@@ -283,12 +283,12 @@ def _sampled(function: Callable[..., Any], axes: Mapping[str, Any]) -> Grid:
 
 
 def _values(function: Callable[..., Any], axes: Mapping[str, Any], mesh: list[np.ndarray]) -> np.ndarray:
-    """Of arrays at once, or, where it only takes numbers, one after another."""
+    """Values of the function: on arrays at once, or point by point if it only takes numbers."""
     try:
         found = np.asarray(function(*mesh), float)
         if found.shape in ((), mesh[0].shape):
             return found
-    except Exception:  # a function of the user's, for numbers: `if x < 0.5`
+    except Exception:  # a user's function that only takes numbers, e.g. `if x < 0.5`
         pass
     try:
         points = zip(*(m.ravel().tolist() for m in mesh), strict=True)

@@ -51,7 +51,7 @@ class Jet:
 
 
 def along(axis: int | None, axes: int) -> Orders:
-    """e_i: the first derivative along one axis; of none, the value itself."""
+    """e_i, the orders of the first derivative along one axis; zeros, for the value itself, if it is None."""
     return tuple(int(k == axis) for k in range(axes))
 
 
@@ -113,7 +113,7 @@ class JetTable:
         return expression.func(*(self.rewrite(argument, label) for argument in expression.args))
 
     def _function(self, applied: AppliedUndef, by: Sequence[sp.Symbol], label: str) -> sp.Expr | None:
-        """A function given by numbers, differentiated `by` some axes; None if it is none of those."""
+        """A function given by numbers, differentiated `by` some axes; None if `applied` is not such a function."""
         table = self.functions.get(applied.func.__name__)
         if table is None:
             return None
@@ -171,7 +171,7 @@ class JetTable:
         return self.symbol(self._applied(inner, tuple(orders), label))
 
     def _subs(self, substitution: sp.Subs, label: str) -> sp.Expr:
-        # SymPy holds two Subs equal if only their bound variables differ, so its cache may hand back one
+        # To SymPy two Subs are equal if only their bound variables differ, so its cache may return one
         # whose t is not our real t.
         real = {variable: coordinate(variable.name) for variable in substitution.variables}
         replacements = dict(zip(real.values(), substitution.point, strict=True))

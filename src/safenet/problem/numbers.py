@@ -29,10 +29,11 @@ KEYS = ("start", "above", "below", "of", "cells", "smooth")
 
 @dataclass(frozen=True)
 class Number:
-    """An unknown number between `above` and `below`, where given; `value` is what was found, None before that.
+    """An unknown number between the bounds `above` and `below`, if given; `value` is what was found, at first None.
 
-    A solver moves the free number z with value(0) = start: start + |start|·z without bounds, above + (start − above)·eᶻ
-    above a bound, and a logistic function of z between two. So z has no unit, and no step leaves the bounds.
+    A solver varies a free number z, with the start at z = 0. The value is start + |start|·z without bounds,
+    above + (start − above)·eᶻ above one bound, and logistic in z between two. So z has no unit, and no step leaves the
+    bounds.
     """
 
     start: sp.Expr
@@ -46,12 +47,12 @@ class Number:
 
     @property
     def z(self) -> Any:
-        """The free number of what it is now."""
+        """The free number z of the current value."""
         return self.free(constant(self.current))
 
     @property
     def current(self) -> sp.Expr:
-        """What the equations have in its place: the value, or the start."""
+        """The number that the equations use: the value found, else the start."""
         return self.start if self.value is None else number_of(self.value, "a value")
 
     @property
@@ -101,17 +102,17 @@ class Number:
         return value - high if low is None else (value - low) * (high - value) / (high - low)
 
 
-CELLS = {1: 24, 2: 10, 3: 5}  # of an unknown function along each axis; what the data do not tell is smooth
+CELLS = {1: 24, 2: 10, 3: 5}  # axes of an unknown function → cells along each; smooth where data say nothing
 
 
 @dataclass(frozen=True)
 class Curve(Number):
-    """An unknown function of the axes `of`: a cubic spline on `cells` cells along each, whose coefficients are numbers
-    between the bounds, and so is the function."""
+    """An unknown function of the axes `of`: a cubic spline on `cells` cells along each, whose coefficients lie
+    between the bounds, and therefore so does the function."""
 
     of: tuple[str, ...] = ()
     cells: int = 0
-    smooth: float | None = None  # how strongly smoothness counts; None: as much as the data ask for
+    smooth: float | None = None  # the weight of smoothness; None: determined from the data
 
     @property
     def current(self) -> sp.Expr:
@@ -133,7 +134,7 @@ class Curve(Number):
         return prod(self.shape)
 
     def table(self, name: str, domain: Domain) -> Table:
-        """The function as it is now: what was found, or the start."""
+        """The function at its current values: those found, else the start."""
         import numpy as np
 
         axes = [domain.axes[domain.axis_names.index(axis)] for axis in self.of]
@@ -198,7 +199,7 @@ def _curve(name: str, number: Number, table: Mapping[str, Any]) -> Curve:
 
 
 def _usual(above: sp.Expr | None, below: sp.Expr | None) -> sp.Expr:
-    """1, or what is inside the bounds: the middle, or 1 beyond the only one."""
+    """The default start: 1, or the middle of two bounds, or 1 away from a single bound."""
     if above is None and below is None:
         return sp.Integer(1)
     if above is None or below is None:
@@ -207,7 +208,7 @@ def _usual(above: sp.Expr | None, below: sp.Expr | None) -> sp.Expr:
 
 
 def with_unknown(parameters: Any, numbers: Mapping[str, Number]) -> Any:
-    """The parameters, and the unknown numbers among them at their current values."""
+    """The parameters together with the unknown numbers at their current values."""
     if not numbers:
         return parameters
     known = {name_of(key): value for key, value in dict(parameters or {}).items()}
@@ -223,7 +224,7 @@ def with_unknown(parameters: Any, numbers: Mapping[str, Number]) -> Any:
 
 
 def curves_of(problem: Domain, numbers: Mapping[str, Number]) -> dict[str, Table]:
-    """The unknown functions as they are now."""
+    """The unknown functions at their current values."""
     found = {}
     for name, number in numbers.items():
         if isinstance(number, Curve):
@@ -239,7 +240,7 @@ def curves_of(problem: Domain, numbers: Mapping[str, Number]) -> dict[str, Table
 
 
 def check_unknown(problem: Problem) -> None:
-    """An unknown number is in an equation or a condition, and not in the domain, which must be known."""
+    """Raise unless each unknown is in an equation or a condition, and not in the domain, which must be known."""
     residuals = [relation.residual for relation in (*problem.equations, *problem.conditions)]
     used = {s.name for residual in residuals for s in residual.free_symbols}
     used |= {node.table.name for residual in residuals for node in residual.atoms(Tabulated)}

@@ -37,7 +37,7 @@ _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": np.greater_equal,
 }
 _RELATIONS = {sp.Eq: "=", sp.Lt: "<", sp.Le: "<=", sp.Gt: ">", sp.Ge: ">="}
-ON_THE_LINE = 1e-9  # of the domain's size: how near «x = 0» is
+ON_THE_LINE = 1e-9  # relative to the domain's size: points this close to x = 0 are on it
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class On:
 
 
 def split_piece(text: str) -> tuple[str, str]:
-    """`u = 0 on walls` → (`u = 0`, `walls`); no piece is the empty name."""
+    """`u = 0 on walls` → (`u = 0`, `walls`); without a piece, the name is empty."""
     match = _ON.fullmatch(text)
     return (match["relation"], match["piece"]) if match else (text, "")
 
@@ -103,8 +103,8 @@ def selector(
     parameters: Mapping[sp.Symbol, sp.Expr],
     shapes: Sequence[str],
 ) -> Selector:
-    """`x = 4 and y < 1` as a predicate on boundary points (n, d); a shape's name, a pattern and `rest` stay words, and
-    what is joined by `or` is a tuple."""
+    """`x = 4 and y < 1` as a predicate on boundary points (n, d); a shape's name, a pattern and `rest` stay text, and
+    alternatives joined by `or` become a tuple."""
     check_name(name)
     several = alternatives(text)
     if len(several) > 1:
@@ -162,8 +162,8 @@ def region_of(
     pieces: Mapping[str, str],
     parameters: Mapping[sp.Symbol, sp.Expr],
 ) -> Region | Solid | None:
-    """(shape, or the box of the axes) minus `remove`, its boundary in named pieces; None for a box of which nothing
-    is said."""
+    """(shape, or the box of the axes) minus `remove`, with its boundary in named pieces; None for a whole box without
+    pieces."""
     if shape is None and not remove and not pieces:
         return None
     space = [axis for axis in axes if not axis.is_time]
@@ -192,7 +192,7 @@ def region_of(
 
 
 def box_of(shape: Shape) -> dict[str, tuple[float, float]]:
-    """The intervals of the axes that a shape fills; they are x, y and z unless one of its boxes names them."""
+    """The bounding box of a shape: axis → interval. The axes are x, y and z unless a box in the shape names them."""
     names = shape.axes or ("x", "y", "z")
     if len(names) < shape.dimension:
         raise SafeNetError(

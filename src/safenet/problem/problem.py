@@ -1,7 +1,7 @@
 """F(x, t, u, u_x, u_t, …) = 0 on a box, with conditions placed by their arguments.
 
 A `Problem` holds the statement in one canonical form — real symbols, exact numbers, residuals in jet symbols
-— whatever way it was written: SymPy, text or TOML. Everything else in the package reads it from here.
+— however it was written: as SymPy, text or TOML. Everything else in the package reads it from here.
 """
 
 from __future__ import annotations
@@ -34,25 +34,27 @@ from .texts import read_texts
 class Problem(Domain):
     """Equations with conditions: `Problem("u_t = u_xx", domain={"x": (0, 1), …}, conditions=["u(0, t) = 0", …])`.
 
-    `equations`   one equation, or a list of them: text as in a problem file, or SymPy's `Eq` (or an expression that is
-                  zero)
-    `domain`      axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time; for a steady
-                  problem also a shape: `domain=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
-    `conditions`  each placed by its arguments: `"u(0, t) = 0"`, `Eq(u(0, t), u(1, t))`, …, or on a
-                  named piece of the boundary: `"u = 0 on walls"`, `On("walls", Eq(u(x, y), 0))`
-    `unknowns`    their names and order; left out, they are those that the equations differentiate
-    `shape`       the region, where it is not the whole box: `Disc((0, 0), 1)`, `Ball((0, 0, 0), 1)`, sums, differences
-    `remove`      shapes taken out of it: `[Box(x=(0, 2), y=(1, 2))]`
-    `pieces`      name → which part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
-    `periodic`    axes at whose ends all unknowns agree, with as many derivatives as the equations ask for: `[x]`
-    `parameters`  symbol → number; or (lower, upper): the solution is that of all values between, an axis more
-    `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or the start alone
-                  at once, or with "of": ["x"] a function of some axes
+    `equations`   one equation or a list: text as in a problem file, SymPy's `Eq`, or an expression that equals zero
+    `domain`      axis → (lower, upper), in the order of the unknowns' arguments; an axis named t is time. A steady
+                  problem may have a shape instead: `domain=Box(x=(0, 1), y=(0, 1)) - Disc((0.5, 0.5), 0.1)`
+    `conditions`  each placed by its arguments, `"u(0, t) = 0"`, `Eq(u(0, t), u(1, t))`, …, or on a
+                  named piece of the boundary, `"u = 0 on walls"`, `On("walls", Eq(u(x, y), 0))`
+    `unknowns`    their names, in order; by default the unknown functions in the equations (in text, those that are
+                  differentiated)
+    `shape`       the region, if it is not the whole box: `Disc((0, 0), 1)`, `Ball((0, 0, 0), 1)`, sums, differences
+    `remove`      shapes to take out of it: `[Box(x=(0, 2), y=(1, 2))]`
+    `pieces`      name → part of the boundary: `{"inlet": "x = 0", "walls": "rest"}`
+    `periodic`    axes along which all unknowns are periodic: `[x]`. Values at both ends agree, and as many derivatives
+                  as the equations need
+    `parameters`  symbol → number, or (lower, upper): the problem is then solved for all values between at once, with
+                  the parameter as a further axis
+    `unknown`     numbers to be found from the data: name → {"start": 0.1, "above": 0, "below": 1}, or only the start;
+                  with "of": ["x"], a function of these axes
     `tables`      functions given by numbers: name → `Table(…)`, used as `sympy.Function(name)(x)`; or a Python function
                   of axes, `lambda x: …`
-    `data`        what was measured: `Data(…)`, a file's name, or several of them
-    `exact`       the solution, if known (an expression, or one per unknown): checked here, used only to score
-    `reference`   a callable of coordinates by keyword, used only to score
+    `data`        measurements: `Data(…)`, a file name, or a list of these
+    `exact`       the solution, if known (one expression, or one per unknown): checked here, used only for scoring
+    `reference`   a callable that takes coordinates by keyword, used only for scoring
 
     Examples:
         >>> from sympy import Eq, Function, exp, pi, sin, symbols
@@ -90,7 +92,7 @@ class Problem(Domain):
         check_titles(name, title)
         self.name = name
         self.title = title
-        self.facts: dict[Any, Any] = {}  # what `@fact` functions have found out
+        self.facts: dict[Any, Any] = {}  # cache of the `@fact` functions
         self._reference = reference
         self.unknown = numbers_of(unknown)
         domain, parameters, family = with_ranges(domain, parameters)
@@ -113,7 +115,7 @@ class Problem(Domain):
         self.equations = equations_of(self, statements)
         self.conditions, self.completed = conditions_of(self, self.stated)
         check_agreement(self)
-        if not (self.unknown or data):  # data may stand for initial values
+        if not (self.unknown or data):  # data may replace initial values
             check_beginning(self)
         check_jumps(self)
         check_unknown(self)
@@ -144,7 +146,7 @@ class Problem(Domain):
         return all(relation.linear for relation in (*self.equations, *self.conditions))
 
     def reference(self, **coordinates: Any) -> Any:
-        """The fields at points, from the exact solution or the reference: an array, or a dict of arrays."""
+        """Values of the reference, else of the exact solution, at points: an array, or a dict of arrays by unknown."""
         from .facts.verify import exact_values
 
         self.broadcast(coordinates)
@@ -159,23 +161,23 @@ class Problem(Domain):
 
     @property
     def reference_accuracy(self) -> float | None:
-        """The stated relative error of the reference itself; 0 for an exact solution, None without either."""
+        """The stated relative error of the reference itself; 0 for an exact solution, None if there is neither."""
         if self._reference is not None:
             return getattr(self._reference, "accuracy", None)
         return 0.0 if self.exact is not None else None
 
     def with_reference(self, reference: Callable[..., Any]) -> Problem:
-        """The same problem, with all that is known about it, to be scored against another reference."""
+        """The same problem, with its facts, to be scored against another reference."""
         twin = object.__new__(Problem)
         vars(twin).update(vars(self), _reference=reference)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy starts without facts: what they hold need not survive a pickle."""
+        """A copy starts without facts, because what they hold may not be picklable."""
         return {**vars(self), "facts": {}}
 
     def with_parameters(self, **values: Any) -> Problem:
-        """The same problem with other numbers for some of its parameters; a reference, made for the old ones, goes."""
+        """The same problem with other values for some parameters; a reference, made for the old values, is dropped."""
         known = {symbol.name for symbol in self.parameters}
         for name in values:
             if name not in known:
@@ -190,12 +192,12 @@ class Problem(Domain):
     # ---- inverse problems: unknown numbers and data
 
     def with_data(self, *data: Any) -> Problem:
-        """The same problem with more data, several of them or a list."""
+        """The same problem with more data: one or more `Data`, or lists of them."""
         more = [one for group in data for one in (group if isinstance(group, (list, tuple)) else [group])]
         return self._copy(data=(*self.data, *more)) if more else self
 
     def finding(self, *names: str) -> Problem:
-        """The same problem with some of its parameters unknown, starting from their values; positive ones stay so."""
+        """The same problem with some parameters unknown, starting from their values; positive ones stay positive."""
         values = {symbol.name: value for symbol, value in self.known.items()}
         for name in names:
             if name not in values:
@@ -205,13 +207,13 @@ class Problem(Domain):
         return self._copy(parameters=known, unknown={**self.unknown, **unknown}) if names else self
 
     def forward(self, values: Mapping[str, Any] | None = None) -> Problem:
-        """The problem with its unknown numbers and functions known, and without data: what a solver solves."""
+        """The forward problem, without data: unknown numbers and functions get `values`, else their current values."""
         now = self.found(values) if values else self
         known = {symbol.name: value for symbol, value in now.parameters.items()}
         return now._copy(parameters=known, unknown=None, tables=now.functions, data=(), exact=None)
 
     def until(self, share: float) -> Problem:
-        """The first part of its time, with the data of that part."""
+        """The problem on the first `share` of its time interval, with the data of that part."""
         assert self.time is not None
         axis = self.axes[self.time]
         end = axis.lo + share * axis.length
@@ -220,7 +222,7 @@ class Problem(Domain):
         return self._copy(domain=bounds, data=[data for data in early if data is not None], exact=None)
 
     def found(self, values: Mapping[str, Any]) -> Problem:
-        """The same statement, with the values that were found in the place of its unknown numbers."""
+        """The same statement, with its unknown numbers at the values that were found."""
         if not self.unknown:
             return self
         numbers = {
@@ -230,7 +232,7 @@ class Problem(Domain):
         return self._copy(unknown=numbers)
 
     def _copy(self, **changes: Any) -> Problem:
-        """The statement with some of its parts changed, read anew; a reference is not part of it."""
+        """A new problem from this statement with some parts changed; the reference is not carried over."""
         given: dict[str, Any] = {
             "domain": self.bounds,
             "conditions": self.stated,
@@ -261,7 +263,7 @@ class Problem(Domain):
 
     @property
     def files(self) -> dict[str, Data | Table | Surface]:
-        """What lies beside a problem's file: its data, tables and surfaces, by the names of their files."""
+        """What is saved beside a problem file: data, tables and surfaces, by file name."""
         shapes = [part for part in (self.shape, *self.remove) if part is not None]
         leaves = [leaf for shape in shapes for leaf in shape.primitives()]
         surfaces = [leaf for leaf in leaves if isinstance(leaf, Surface)]
@@ -306,8 +308,8 @@ class Problem(Domain):
         return dumps(self)
 
     def __eq__(self, other: object) -> bool:
-        """The same task: domain, equations and conditions (up to sign and order) with the parameters' numbers
-        in place. Names, titles and known solutions, which only score, are not compared."""
+        """Whether domain, equations and conditions agree, up to sign and order and with parameter values inserted.
+        Names, titles and known solutions, which are only used for scoring, are not compared."""
         return isinstance(other, Problem) and self._key == other._key
 
     def __hash__(self) -> int:

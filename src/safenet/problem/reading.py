@@ -1,4 +1,4 @@
-"""What a user gives — numbers, SymPy, text — in one canonical form: real symbols of the same names, exact numbers."""
+"""The user's numbers, SymPy or text in one canonical form: real symbols of the same names, exact numbers."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def name_of(symbol: Any) -> str:
 
 
 def canonical(expression: sp.Basic) -> Any:
-    """The same expression with exact numbers, real symbols of the same names, and its pieces as `where`."""
+    """The same expression with exact numbers, real symbols of the same names, and `Piecewise` as `where`."""
     expression = exact_numbers(expression)
     real = {symbol: coordinate(symbol.name) for symbol in expression.atoms(sp.Symbol)}
     return without_piecewise(expression.xreplace(real))
 
 
 def rebuilt(expression: sp.Basic) -> Any:
-    """The same expression in SymPy's automatic form: factor() leaves 2*(x + 1), which is 2*x + 2."""
+    """The same expression in SymPy's automatic form: factor() leaves 2*(x + 1), which becomes 2*x + 2."""
     return expression.func(*map(rebuilt, expression.args)) if expression.args else expression
 
 
@@ -71,7 +71,7 @@ def equation_statements(given: Any) -> list[sp.Eq]:
 
 
 def condition_statements(given: Any) -> list[On]:
-    """Conditions, on a piece or by their arguments (an empty name), in canonical form."""
+    """Conditions in canonical form; those placed by their arguments have an empty piece name."""
     found = []
     for index, one in enumerate(given if isinstance(given, (list, tuple)) else [given]):
         piece, statement = (one.piece, one.statement) if isinstance(one, On) else ("", one)
@@ -83,7 +83,7 @@ def condition_statements(given: Any) -> list[On]:
 def statement_of(statement: Any, label: str) -> sp.Eq:
     """An unevaluated Eq in canonical form; plain expressions mean «= 0»."""
     if isinstance(statement, (bool, BooleanAtom)):
-        verdict = bool(statement)  # of ==, Python's; of Eq, SymPy's, whose u(0, t).diff(x) is 0 at once
+        verdict = bool(statement)  # from Python's ==, or SymPy's Eq, to which u(0, t).diff(x) is 0 at once
         raise SafeNetError(
             f"{label} is always {str(verdict).lower()}: SymPy reduced it to {verdict}",
             "use sympy.Eq(left, right) rather than =="
@@ -117,7 +117,7 @@ def number_of(value: Any, label: str) -> sp.Expr:
 
 
 def ends_of(name: str, ends: Any, parameters: Mapping[sp.Symbol, sp.Expr]) -> tuple[sp.Expr, sp.Expr]:
-    """The two ends of an axis as they were stated."""
+    """The two ends of an axis, as stated."""
     known = [symbol.name for symbol in parameters]
     if not isinstance(ends, (tuple, list, sp.Tuple)) or len(ends) != 2:
         raise SafeNetError(f"the interval of {name} is {ends!r}", f"give two numbers: {name} = [0, 1]")
@@ -138,7 +138,7 @@ def axis_of(name: str, low: sp.Expr, high: sp.Expr, parameters: Mapping[sp.Symbo
 
 
 def unknowns_of(statements: Sequence[sp.Eq], known: Container[str] = ()) -> tuple[str, ...]:
-    """The functions that the equations leave open, in the order in which they appear."""
+    """The undefined functions in the equations, in order of appearance."""
     found: dict[str, None] = {}
     for statement in statements:
         for node in sp.preorder_traversal(statement):
@@ -154,7 +154,7 @@ def unknowns_of(statements: Sequence[sp.Eq], known: Container[str] = ()) -> tupl
 
 
 def _check_symbolic(node: AppliedUndef) -> None:
-    """SymPy's implemented_function("k", f) looks like an unknown k, and is none."""
+    """SymPy's implemented_function("k", f) looks like an unknown k, but is not one."""
     if hasattr(node.func, "_imp_"):
         name, ends = node.func.__name__, ", ".join(f"{x}=(0, 1)" for x in node.args)
         raise SafeNetError(
@@ -164,7 +164,7 @@ def _check_symbolic(node: AppliedUndef) -> None:
 
 
 def exact_of(problem: Problem, given: Any) -> dict[str, sp.Expr]:
-    """The exact solution by unknown, from one expression or one for each."""
+    """The exact solution of each unknown, from one expression or one per unknown."""
     fields = given if isinstance(given, Mapping) else {problem.unknowns[0]: given}
     parameters = [symbol.name for symbol in problem.parameters]
     known = {axis.symbol for axis in problem.axes} | problem.parameters.keys()

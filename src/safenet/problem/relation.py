@@ -58,12 +58,12 @@ class Relation:
         return {jet: self.residual.diff(jet) for jet in self.jets}
 
     def coefficient(self, jet: sp.Symbol) -> sp.Expr:
-        """∂residual/∂jet, differentiated once: slab after slab asks for it."""
+        """∂residual/∂jet, cached because every time slab asks for it."""
         return self._slopes[jet]
 
     @property
     def source(self) -> sp.Expr:
-        """g where the relation is (terms in the unknown) = g: minus the residual at zero jets."""
+        """g of (terms in the unknowns) = g: minus the residual at zero jets."""
         return -self.residual.xreplace({jet: sp.Integer(0) for jet in self.jets})
 
 
@@ -75,7 +75,7 @@ class Condition(Relation):
     free: tuple[int, ...]
     places: tuple[tuple[sp.Expr | None, ...], ...]
     piece: str = ""
-    number: int = 0  # of the statement it comes from; 0 for what `periodic` adds
+    number: int = 0  # of the statement it comes from; 0 if `periodic` added it
 
     @property
     def initial(self) -> bool:

@@ -1,10 +1,10 @@
-"""What is said of whole sides of a box, as conditions placed by their arguments.
+"""Statements about whole sides of a box, turned into conditions placed by their arguments.
 
     periodic = ["x"]              u(0, y) = u(1, y), u_x(0, y) = u_x(1, y), …: as many as the order asks for
     walls = "y = 0 or y = 1"      u = 0 on walls is u(x, 0) = 0 and u(x, 1) = 0
-    walls = "rest"                all sides that no other piece has, and that are not periodic
+    walls = "rest"                all sides that belong to no other piece and are not periodic
 
-So a box with names is solved as one without.
+So a box with named sides is solved like one without names.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def sides_of(
     periodic: Sequence[str],
     parameters: Mapping[sp.Symbol, sp.Expr],
 ) -> dict[str, tuple[Side, ...]] | None:
-    """The sides of a box that each piece names; None where one is something else than whole sides."""
+    """The sides of a box that each piece names, or None if a piece is not made of whole sides."""
     found: dict[str, tuple[Side, ...]] = {}
     rest = None
     for name, text in pieces.items():
@@ -79,7 +79,7 @@ def _kept(axis: Axis, periodic: Sequence[str]) -> bool:
 
 
 def _side(text: str, axes: Sequence[Axis], parameters: Mapping[sp.Symbol, sp.Expr]) -> Side | None:
-    """`x = 0` where x begins or ends at 0."""
+    """The side that `x = 0` selects, or None if x neither begins nor ends at 0."""
     left, sign, right = (part.strip() for part in text.partition("="))
     index = next((i for i, axis in enumerate(axes) if axis.name == left and not axis.is_time), None)
     if index is None or not sign or re.search(r"[<>=]|\band\b", right):
@@ -87,7 +87,7 @@ def _side(text: str, axes: Sequence[Axis], parameters: Mapping[sp.Symbol, sp.Exp
     try:
         value = parse_expression(right, Names(parameters=tuple(p.name for p in parameters)), text)
     except SafeNetError:
-        return None  # the region's reader says what is wrong
+        return None  # the reader of regions says what is wrong
     axis, number = axes[index], value.xreplace(dict(parameters))
     if not number.is_number:
         return None
@@ -116,7 +116,7 @@ def _check_once(axes: Sequence[Axis], found: Mapping[str, Sequence[Side]], perio
 
 
 def placed(problem: Problem, given: On) -> list[On]:
-    """`u = 0 on walls` once for each side that is meant, by arguments; what names no whole sides as it is."""
+    """`u = 0 on walls` → one condition by arguments for each side of the piece; other conditions stay as they are."""
     if not given.piece or problem.sides is None or given.piece not in problem.sides:
         return [given]
     return [On("", _at(problem, given.statement, axis, end)) for axis, end in problem.sides[given.piece]]
@@ -138,8 +138,8 @@ def _at(problem: Problem, statement: sp.Eq, index: int, end: int) -> sp.Eq:
 
 
 def missing_ties(problem: Problem, conditions: Sequence[Condition]) -> tuple[list[On], list[str]]:
-    """∂^k u at one end = ∂^k u at the other, where it is not stated: of periodic axes all of them; and what u(0, t) =
-    u(1, t) alone leaves open where the order asks for more, as sentences too."""
+    """∂^k u(lower) = ∂^k u(upper) for every k below the order for which it is not stated: on axes declared periodic,
+    and on axes with only some of them, such as u(0, t) = u(1, t) alone. The latter are also reported as sentences."""
     found, said = [], []
     for index, axis in enumerate(problem.axes):
         if axis.is_time or problem.region is not None:

@@ -22,7 +22,7 @@ DEGREES = {"constant": 0, "linear": 1, "spline": 3}
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The B-splines of one degree along one axis. `knots` are whole, with their repetitions at the ends."""
+    """The B-splines of one degree along one axis. `knots` includes the extra knots at the ends."""
 
     knots: np.ndarray
     degree: int
@@ -50,7 +50,7 @@ class Line:
         return found
 
     def weights(self, x: Any, order: int, xp: ModuleType) -> tuple[Any, list[Any]]:
-        """The first B-spline that is not zero at each x, and the values of it and the next p, differentiated."""
+        """The index of the first nonzero B-spline at each x, and the derivatives of it and the next p of this order."""
         cells = len(self.breaks) - 1
         cell = xp.clip(xp.searchsorted(xp.asarray(self.breaks), x, side="right") - 1, 0, cells - 1)
         table, d = xp.asarray(self.tables)[cell], x - xp.asarray(self.breaks)[cell]
@@ -72,7 +72,7 @@ class Line:
 
     @staticmethod
     def uniform(low: float, high: float, cells: int, degree: int = 3) -> Line:
-        """Cells of one length, with knots beyond the ends: all B-splines inside are alike."""
+        """Cells of equal length, with knots beyond the ends: all B-splines are translates of one."""
         h = (high - low) / cells
         knots = low + h * np.arange(-degree, cells + degree + 1)
         knots[[degree, -degree - 1]] = low, high
@@ -81,7 +81,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Spline:
-    """Σ c_ij… B_i(x) B_j(y) …; `coefficients` may be replaced in a call, by traced ones for instance."""
+    """Σ c_ij… B_i(x) B_j(y) …; a call may replace `coefficients`, for instance by traced ones."""
 
     lines: tuple[Line, ...]
     coefficients: np.ndarray
@@ -108,7 +108,7 @@ class Spline:
         return found
 
     def range(self, orders: Sequence[int]) -> tuple[float, float]:
-        """Bounds: B-splines are positive and their sum is one, and a derivative is a spline again."""
+        """Bounds of the values: B-splines are nonnegative and sum to one, and a derivative is again a spline."""
         c = self.coefficients
         for axis, (line, k) in enumerate(zip(self.lines, orders, strict=True)):
             along, knots = np.moveaxis(c, axis, 0), line.knots
@@ -124,7 +124,7 @@ class Spline:
 
 
 def through(ticks: Sequence[np.ndarray], values: np.ndarray, degree: int) -> Spline:
-    """The spline through values on a grid; of degree 0 each value holds to the middle between two ticks."""
+    """The spline through values on a grid; with degree 0 each value holds up to the midpoints between ticks."""
     lines, c = [], np.asarray(values, float)
     for axis, line in enumerate(ticks):
         degree_here = min(degree, len(line) - 1)

@@ -33,7 +33,7 @@ def columns_of(source: Any, ignore: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _held(source: Any) -> dict[str, Any]:
-    """The columns of what Python holds. Masks stay: `floats` reads them."""
+    """The columns of a Python object. Masks are kept: `floats` reads them."""
     if hasattr(source, "to_dataframe"):  # xarray: one row for each point of its grid
         source = source.to_dataframe().reset_index()
     if hasattr(source, "columns"):
@@ -50,7 +50,7 @@ def _held(source: Any) -> dict[str, Any]:
 
 def floats(column: Any, label: str) -> np.ndarray:
     """An array of float64, with nan for what is masked or missing; complex numbers are refused."""
-    if hasattr(column, "isna"):  # of pandas, whose NA is no number
+    if hasattr(column, "isna"):  # a pandas column, whose NA is not a number
         column = np.ma.masked_array(column.to_numpy(), column.isna().to_numpy())
     missing = np.ma.getmaskarray(column) if np.ma.isMaskedArray(column) else None
     try:
@@ -88,7 +88,7 @@ def _parquet(path: Path) -> dict[str, np.ndarray]:
 
 
 def _csv(path: Path, ignore: Collection[str]) -> dict[str, np.ndarray]:
-    """Names in the first line, then numbers; lines that begin with # are skipped, unless the names do."""
+    """Names in the first line, then numbers; lines that begin with # are skipped, unless one holds the names."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         lines = [(number, line.strip()) for number, line in enumerate(stream, 1) if line.strip()]
     plain = [(number, line) for number, line in lines if not line.startswith("#")]
@@ -111,7 +111,7 @@ def _csv(path: Path, ignore: Collection[str]) -> dict[str, np.ndarray]:
 
 
 def _split(line: str, like: str | None = None) -> list[str]:
-    """The cells of a line, by its own delimiter or by that of a line `like` it."""
+    """The cells of a line, split at its own delimiter or at that of the line `like`."""
     pattern = line if like is None else like
     delimiter = max(DELIMITERS, key=pattern.count)
     cells = next(csv.reader([line], delimiter=delimiter)) if delimiter in pattern else line.split()
@@ -119,7 +119,7 @@ def _split(line: str, like: str | None = None) -> list[str]:
 
 
 def _cells(path: Path, number: int, line: str, header: str, names: list[str]) -> list[str]:
-    """The cells of a line, by the delimiter of the header, or by its own where only that gives numbers."""
+    """The cells of a line, split at the header's delimiter, or at its own if only that gives numbers."""
     found = [_split(line, header), _split(line)]
     fitting = [cells for cells in found if len(cells) == len(names)]
     if not fitting:
@@ -137,7 +137,7 @@ def _like_a_number(cell: str) -> bool:
 
 
 def _decimal_commas(cells: list[str]) -> bool:
-    """Whether commas can only be decimal ones: no cell has a point, and not all could be thousands."""
+    """Whether all commas must be decimal ones: no cell has a point, and not all can separate thousands."""
     commas = [cell for cell in cells if "," in cell]
     return (
         all(DECIMAL_COMMA.fullmatch(cell) for cell in commas)

@@ -16,7 +16,7 @@ from .reading import equation_statements, unknowns_of
 
 
 def read_statement(text: str, names: Names, key: str, index: int) -> On:
-    """equations[0] or conditions[2]; `u = 0 on walls` is a condition on a piece, where normals are known."""
+    """Parse equations[0] or conditions[2]; `u = 0 on walls` is a condition on a piece, where normals are known."""
     statement, piece = split_piece(text) if key == "conditions" else (text, "")
     return _on(piece, statement, names, f"{key[:-1]} {index + 1}")
 
@@ -36,7 +36,7 @@ def read_texts(
     parameters: Sequence[str],
     functions: tuple[tuple[str, tuple[str, ...]], ...] = (),
 ) -> tuple[Any, Any, Sequence[str] | None]:
-    """Equations and conditions with every text parsed, and the unknowns; what is not text stays as it is."""
+    """Equations and conditions with every text parsed, and the unknowns; anything else stays as it is."""
     equations, conditions = (
         list(g) if isinstance(g, (list, tuple)) else [g] for g in (equations, conditions)
     )

@@ -1,4 +1,4 @@
-"""A problem file, read: name, unknowns, equations, conditions, exact, [domain], [pieces], [parameters], [tables]; and
+"""Reads a problem file: name, unknowns, equations, conditions, exact, [domain], [pieces], [parameters], [tables]; and
 for inverse problems [unknown] and [[data]]. Every message names the file and the line it is about.
 """
 
@@ -38,7 +38,7 @@ MAX_RELATIONS = 256
 # tomllib takes n² steps for a key of n parts, a.b.c…; the format has two at most, and decimals have dots too.
 MAX_DOTS = 200
 
-# Corners of polygons and the like: those of a drawn outline, and few enough formulas to be read in seconds.
+# Numbers in a shape, such as a polygon's corners: enough for a drawn outline, and formulas that are read in seconds.
 MAX_NUMBERS, MAX_FORMULAS = 1_000, 256
 
 TABLES = ("domain", "parameters", "pieces", "unknown", "tables")
@@ -63,14 +63,14 @@ _SHAPE = "[{ box = { x = [0, 2], y = [1, 2] } }]"
 
 
 class Literal(str):
-    """A decimal number as the file writes it: 0.1 is one tenth, not the float64 beside it."""
+    """A decimal number as the file writes it: 0.1 is one tenth, not the nearest float64."""
 
 
 # ---- reading
 
 
 def read(path: str | Path, data: Sequence[Any] = ()) -> Problem:
-    """Read a problem file; `data` are added to its own, and may stand for conditions that it does not have.
+    """Read a problem file. `data` is added to the file's own data, and may replace conditions that it lacks.
 
     Examples:
         >>> from pathlib import Path
@@ -113,7 +113,7 @@ def loads(
 ) -> Problem:
     """Read a problem from text. `source` is its name in messages; data files lie beside it or in `files`.
 
-    `tables`: more functions given by numbers, `data`: more measured values, both as `Problem` takes them.
+    `tables` adds functions given by numbers, and `data` adds measured values, both in the forms that `Problem` takes.
 
     Examples:
         >>> problem = sn.loads('''
@@ -139,7 +139,7 @@ def loads(
 
 
 def _located(error: SafeNetError, text: str, source: str) -> SafeNetError:
-    """The error with its file, and the line of the value it is about or of what holds that value."""
+    """The error with its file, and the line of the value it is about, or of the entry that contains the value."""
     path, line = error.where.path, error.where.line
     if path and line is None:
         found = lines.lines(text)
@@ -267,7 +267,7 @@ def _axes(name: str, of: Any) -> tuple[str, ...]:
 
 
 def _surface(folder: Path, files: Callable[[str], Any] | None, name: str) -> Any:
-    """What a surface is read from: what is known by its file's name, or that file beside the problem's."""
+    """What a surface is read from: the object known by this file name, else the file beside the problem file."""
     known = files(name) if files is not None else None
     return folder / name if known is None else known
 
@@ -299,7 +299,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _plain(value: Any, key: str, surface: Callable[[str], Any]) -> Any:
-    """The numbers of a shape, which may be formulas in quotes, as floats; files as what is read from them."""
+    """A shape's data, with numbers and formulas in quotes as floats, and files as what surfaces are read from."""
     if (type(value) is int and abs(value) < 2**53) or isinstance(value, Literal):
         number = float(value)  # no formula to parse: an outline has thousands of them
         if isfinite(number):

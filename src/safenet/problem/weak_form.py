@@ -1,7 +1,7 @@
-"""∫ c u_t v = ∫ (g v + g_i v_i) + ∮ a u_n v: the equations against test functions, second derivatives by parts.
+"""∫ c u_t v = ∫ (g v + g_i v_i) + ∮ a u_n v: the equations times test functions v, integrated by parts.
 
-−a u_xx v becomes a u_x v_x + (a)_x u_x v − ∮ a u_x n_x v. On a side where u is given, v = 0; where its slope is given,
-u_n = h(x, t, u), the integral along it is that of a h v.
+−a u_xx v becomes a u_x v_x + (a)_x u_x v − ∮ a u_x n_x v. On a side where u is given, v = 0; where its slope
+u_n = h(x, t, u) is given, the integral along the side is that of a h v.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Side:
 
 @dataclass(frozen=True)
 class WeakEquations:
-    """`tested[k]` is the field whose functions test equation k; `rows[k]` are (g, g_x, g_y, …), `mass[k]` is c, or 0;
-    `diffusion[k]` is a; `jets` are the symbols in all of them."""
+    """`tested[k]` is the field whose basis functions test equation k; `rows[k]` are (g, g_x, g_y, …), `mass[k]` is c
+    or 0, `diffusion[k]` is a; `jets` are the symbols in all of them."""
 
     tested: tuple[str, ...]
     rows: tuple[tuple[sp.Expr, ...], ...]
@@ -42,14 +42,14 @@ class WeakEquations:
     space: int  # axes of space
 
     def linear_field(self, name: str) -> bool:
-        """Whether a field has linear functions: those of a pressure, without a second or a time derivative."""
+        """Whether a field, like a pressure, has neither second nor time derivatives and so a linear basis."""
         k = self.tested.index(name)
         return bool(self.mass[k] == 0 and self.diffusion[k] == 0)
 
 
 @dataclass(frozen=True)
 class Weak(WeakEquations):
-    """With what holds on the boundary, at points and at the start."""
+    """The weak equations with the conditions on the boundary, at points and at the start."""
 
     sides: tuple[Side, ...]
     pins: tuple[tuple[str, tuple[float, ...], sp.Expr], ...]
@@ -58,7 +58,7 @@ class Weak(WeakEquations):
 
 @fact
 def weak_form(problem: Problem) -> Weak:
-    """The problem in this form, or a refusal that says why it has none."""
+    """The problem in this form; raises SafeNetError with the reason if that is impossible."""
     inside = weak_equations(problem)
     for field, c, a in zip(inside.tested, inside.mass, inside.diffusion, strict=True):
         if c != 0 and a == 0:
@@ -70,7 +70,7 @@ def weak_form(problem: Problem) -> Weak:
 
 @fact
 def weak_equations(problem: Problem) -> WeakEquations:
-    """Its equations in this form, whatever its conditions."""
+    """The problem's equations in this form, whatever its conditions."""
     space = sum(not axis.is_time for axis in problem.axes)
     if space not in (2, 3):
         raise SafeNetError("it is not a problem in the plane or in space")
@@ -96,7 +96,7 @@ def weak_equations(problem: Problem) -> WeakEquations:
 
 
 def _tested(problem: Problem) -> tuple[str, ...]:
-    """Which field's functions test each equation: of its time derivative, or of its highest one; the rest is left."""
+    """The field that tests each equation: that with its time derivative, else with its second ones, else one left."""
     found: list[str | None] = []
     for equation in problem.equations:
         timed = {
@@ -213,7 +213,7 @@ def _face(problem: Problem, condition: Condition, jets: dict[Key, sp.Symbol], ax
 def _solved(
     problem: Problem, condition: Condition, jets: dict[Key, sp.Symbol], normal: object
 ) -> tuple[str, sp.Expr, bool]:
-    """u = value, or u_n = value where slopes appear: k n_x u_x + k n_y u_y, or on a side of a box k u_x."""
+    """A condition solved for u, or for u_n if slopes appear: k n_x u_x + k n_y u_y, or on a side of a box k u_x."""
     space = sum(not axis.is_time for axis in problem.axes)
     plain = {s: jets.get((jet.field, _in_space(jet, space)), s) for s, jet in condition.jets.items()}
     residual = sp.expand(problem.value(condition.residual).xreplace(plain), power_exp=False)
@@ -251,12 +251,12 @@ def _solved(
 
 
 def _in_space(jet: Jet, space: int) -> tuple[int, ...]:
-    """The derivatives in space of a jet without one in time."""
+    """A jet's derivatives in space; −1s, which match nothing, if it has one in time."""
     return jet.orders[:space] if not any(jet.orders[space:]) else (-1,) * space
 
 
 def _check_sides(problem: Problem, sides: list[Side], diffusion: dict[str, sp.Expr]) -> None:
-    """Each field that diffuses has one condition on each part of the boundary; a pressure at most one."""
+    """Raise unless each diffusing field has one condition on each part of the boundary, a pressure at most one."""
     space = sum(not axis.is_time for axis in problem.axes)
     parts = list(problem.region.pieces) if problem.region is not None else [str(i) for i in range(2 * space)]
     if problem.region is not None and problem.region.nameless:

@@ -99,7 +99,7 @@ def dumps(problem: Problem) -> str:
 
 
 def _check(problem: Problem, text: str) -> None:
-    """What is written must read as the same problem: SymPy can state more than the text form."""
+    """Raise unless the text reads back as the same problem: SymPy can state more than the text form."""
     from .toml import loads
 
     try:

@@ -1,6 +1,6 @@
-"""b·B₁(u) − a·B₂(u) = g(x) with no unknown left in it: where g is not zero, no u meets both conditions.
+"""b·B₁(u) − a·B₂(u) = g(x) with no unknown left in it: where g is not zero, no u satisfies both conditions.
 
-At one place that is a contradiction; where a face meets another or the beginning, u jumps.
+At one place that is a contradiction; where a face meets another face or the initial time, u jumps.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .fact import fact
 if TYPE_CHECKING:
     from ..problem import Problem
 
-ROUNDING = 1e-9  # of the terms of a difference: the same value, written in two ways
-JUMP = 1e-6  # of the values that meet: less is not worth a word
-NOISE = 1e-13  # of the values along the faces: what float64 leaves of a zero among them
+ROUNDING = 1e-9  # relative to the terms of a difference: less is rounding between two forms of one value
+JUMP = 1e-6  # relative to the values that meet: smaller jumps are not reported
+NOISE = 1e-13  # relative to the values along the faces: what float64 may compute instead of a zero
 
 
 def check_agreement(problem: Problem) -> None:
-    """Raise where two conditions at one place give the same quantity two values; nothing is solved for it."""
+    """Raise where two conditions at one place give the same quantity two values, without solving anything."""
     for first, second in combinations(problem.conditions, 2):
         if _contradict(problem, first, second):
             raise SafeNetError(
@@ -60,7 +60,7 @@ def _contradict(problem: Problem, first: Condition, second: Condition) -> bool:
 
 @dataclass(frozen=True)
 class Clash:
-    """u(x, 0) = g and a condition on a face, of which g misses `gap` at the beginning."""
+    """A condition on a face that the initial values u(x, 0) = g miss by `gap`."""
 
     face: Condition
     gap: float
@@ -68,21 +68,21 @@ class Clash:
 
 @fact
 def clashes(problem: Problem) -> tuple[Clash, ...]:
-    """The faces whose values, or equality at both ends, the initial values do not have: u jumps there at the start."""
+    """Faces whose values, or equality at both ends, the initial values do not satisfy: u jumps there at the start."""
     return tuple(_missed(problem, order=0))
 
 
 @fact
 def bends(problem: Problem) -> tuple[Clash, ...]:
-    """The faces whose slope, or balance of slope and value, the initial values do not have: u bends there at the
-    start."""
+    """Faces whose slope, or combination of slope and value, the initial values do not satisfy: u has a kink there at
+    the start."""
     return tuple(_missed(problem, order=1))
 
 
 def _missed(problem: Problem, order: int) -> Iterator[Clash]:
     for face, starts in _begun(problem, order):
         if any(_to_be_found(problem, part) for part in (face.residual, *starts.values())):
-            continue  # what is found from data meets the faces, to as many digits as it has
+            continue  # functions found from data agree with the faces, to as many digits as they have
         begin, along = problem.axes[-1], _some_points(problem, face)
         at = {**along, begin.symbol: np.asarray(begin.lo)}
         residual = problem.value(face.residual)
@@ -95,7 +95,7 @@ def _missed(problem: Problem, order: int) -> Iterator[Clash]:
 
 
 def meetings(problem: Problem) -> list[tuple[sp.Expr, dict[sp.Symbol, Any]]]:
-    """What unknown functions must make zero, at points, so that initial values meet those of the faces."""
+    """Expressions, with points, that unknown functions must make zero for initial values to agree with the faces."""
     found = []
     for face, starts in _begun(problem, order=0):
         begin, begun = problem.axes[-1], {}
@@ -109,7 +109,7 @@ def meetings(problem: Problem) -> list[tuple[sp.Expr, dict[sp.Symbol, Any]]]:
 
 
 def _begun(problem: Problem, order: int) -> Iterator[tuple[Condition, dict[sp.Symbol, sp.Expr]]]:
-    """The faces on derivatives in space of this order, lower ones beside it, and what each jet is at the beginning."""
+    """Conditions on faces whose highest derivative in space is of this order, and the initial value of each jet."""
     if problem.time is None or problem.region is not None:
         return
     initial = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
@@ -123,7 +123,7 @@ def _begun(problem: Problem, order: int) -> Iterator[tuple[Condition, dict[sp.Sy
 
 
 def _to_be_found(problem: Problem, expression: sp.Expr) -> bool:
-    """Whether an unknown function is in it."""
+    """Whether the expression contains an unknown function."""
     return any(node.table.name in problem.curves for node in expression.atoms(Tabulated))
 
 
@@ -136,7 +136,7 @@ def _slope(problem: Problem, g: sp.Expr, orders: tuple[int, ...]) -> sp.Expr:
 
 @fact
 def corners(problem: Problem) -> tuple[tuple[Condition, Condition, float], ...]:
-    """Pairs of faces of space whose values of an unknown differ where they meet, and by how much."""
+    """Pairs of conditions on faces that give an unknown different values where they meet, and by how much."""
     found = []
     faces = [] if problem.region is not None else [v for v in _values(problem) if not v[0].initial]
     for (first, one, left), (second, other, right) in combinations(faces, 2):
@@ -153,7 +153,7 @@ def corners(problem: Problem) -> tuple[tuple[Condition, Condition, float], ...]:
 
 
 def _jump(gap: float, meeting: list[float], along: list[float]) -> bool:
-    """Whether values differ by more than rounding: sin(pi*x) at x = 1 is 1e-16, beside 1 along the face."""
+    """Whether values differ by more than rounding: sin(pi*x) at x = 1 is 1e-16, compared with 1 along the face."""
     return max(JUMP * max(meeting), NOISE * max(along)) < gap < math.inf
 
 
@@ -179,7 +179,7 @@ def _values(problem: Problem) -> list[tuple[Condition, Jet, sp.Expr]]:
 
 
 def _some_points(problem: Problem, condition: Condition) -> dict[sp.Symbol, np.ndarray]:
-    """Points within a condition's place, away from its ends."""
+    """Points at which a condition holds, away from the ends of its place."""
     share = np.array([0.137, 0.379, 0.618, 0.871])
     values = {axis.symbol: axis.lo + axis.length * np.roll(share, i) for i, axis in enumerate(problem.axes)}
     if condition.piece and problem.region is not None:

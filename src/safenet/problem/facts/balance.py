@@ -1,4 +1,4 @@
-"""∫ f dV = ∮ c ∂_n u dS for Σ c_i ∂_i² u = f with slopes on every side: what flows in must be what is used up."""
+"""∫ f dV = ∮ c ∂_n u dS for Σ c_i ∂_i² u = f with slopes on every side: what flows in must equal what is used up."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from ..geometry.region import Region
     from ..problem import Problem
 
-NODES = (40, 57)  # of Gauss along each axis: where two counts disagree, neither is believed
-UNBALANCED = 1e-6  # of the parts
+NODES = (40, 57)  # Gauss nodes along each axis: if the results of the two differ, neither is trusted
+UNBALANCED = 1e-6  # relative to the parts
 
 
 @fact
 def imbalance(problem: Problem) -> tuple[float, float] | None:
-    """Both sides of it where they differ, so that there is no u; None where they agree, or where it says nothing."""
+    """Both sides of the balance if they differ, so that there is no u; None if they agree or it does not apply."""
     rough, fine = (_sides(problem, nodes) for nodes in NODES)
     if rough is None or fine is None:
         return None
@@ -34,7 +34,7 @@ def imbalance(problem: Problem) -> tuple[float, float] | None:
 
 
 def _sides(problem: Problem, nodes: int) -> tuple[float, float, float] | None:
-    """∫ f dV, ∮ c ∂_n u dS, and the same of all absolute values, by Gauss."""
+    """∫ f dV, ∮ c ∂_n u dS, and the sum of both with absolute values, by Gauss quadrature."""
     bounded = problem.plane is not None or problem.region is None
     if not bounded or problem.time is not None or len(problem.axes) > 3 or len(problem.unknowns) > 1:
         return None
@@ -46,14 +46,14 @@ def _sides(problem: Problem, nodes: int) -> tuple[float, float, float] | None:
         return _around(problem, problem.plane, problem.value(equation.source), factors, nodes)
     used = _integrals(problem, problem.value(equation.source), list(range(len(axes))), {}, nodes)
     rings = [i for i in range(len(axes)) if axis_kinds(problem)[problem.unknowns[0]][i] == "periodic"]
-    # What leaves a ring enters it again.
+    # Along a periodic axis, what leaves at one end enters at the other.
     flows = [np.zeros(2) for _ in rings for _ in range(2)]
     faces = set(itertools.product(rings, (-1, 1)))
     for condition in problem.conditions:
         if (len(axes) > 1 and not condition.free) or rings == [0] == list(range(len(axes))):
             continue  # a value at a point fixes a constant, and lets nothing flow
         if len(condition.places) > 1 and any(i not in condition.free for i in rings):
-            continue  # what makes it a ring
+            continue  # the condition that makes the axis periodic
         index = next((i for i in range(len(axes)) if i not in condition.free), 0)
         slope = _factor(problem, condition, index, 1)
         if slope is None or len(condition.jets) != 1 or len(condition.free) != len(axes) - 1:
@@ -117,7 +117,7 @@ def _through(problem: Problem, condition: Condition, factors: list[Any]) -> sp.E
 
 
 def _factor(problem: Problem, relation: Relation | Condition, axis: int, order: int) -> sp.Expr | None:
-    """The number before ∂_axis^order u, or None if there is none, or no number."""
+    """The coefficient of ∂_axis^order u; None if there is none, or if it is not a number."""
     wanted = tuple(order if i == axis else 0 for i in range(len(problem.axes)))
     for symbol, jet in relation.jets.items():
         if jet.orders == wanted:

@@ -1,4 +1,4 @@
-"""∂_t^q u = … begins with u, ∂_t u, …, ∂_t^(q−1) u, all over space: what is missing there, by name."""
+"""∂_t^q u = … needs the initial values u, ∂_t u, …, ∂_t^(q−1) u in all of space: an error names those missing."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def check_beginning(problem: Problem) -> None:
-    """Raise unless each unknown with q time derivatives has q conditions at one time or another.
+    """Raise unless each unknown with q time derivatives has q conditions, each at some time in all of space.
 
-    A condition at a point of space, which fixes u(1/2, 0), is none of them.
+    A condition at a point of space, such as one on u(1/2, 0), does not count.
     """
     if problem.time is None:
         return

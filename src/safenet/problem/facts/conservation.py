@@ -1,7 +1,8 @@
-"""u_t + ∂_i f_i(u, x, t) + B_i(u, x, t) ∂_i u = ∂_i (ν_i ∂_i u) + s(u, x, t): what is carried along, with jumps.
+"""u_t + ∂_i f_i(u, x, t) + B_i(u, x, t) ∂_i u = ∂_i (ν_i ∂_i u) + s(u, x, t): transport, with jumps.
 
 f is found from the coefficients A_i of ∂_i u, row by row: where ∂A_jk/∂u_l = ∂A_jl/∂u_k, they are the slopes of a flux.
-What is no slope of a flux is B; without viscosity the equations do not say what it does at a jump, and are refused.
+Rows that are not the slopes of a flux are B's; without viscosity the equations do not say what B does at a jump, and
+are refused.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from ..relation import Condition
 from .evolution import time_obstacle
 from .fact import fact
 
-VANISHES = 1e-9  # of the largest coefficient: none
-FEW_NODES = {1: 401, 2: 65}  # along each axis of so many, where coefficients are looked at
+VANISHES = 1e-9  # relative to the largest coefficient: less is zero
+FEW_NODES = {1: 401, 2: 65}  # axes of space → nodes along each at which coefficients are examined
 CONSERVED = "write it for conserved quantities, e.g. rho_t + diff(rho*w, x) = 0"
 
 
@@ -46,7 +47,7 @@ class Law:
 
 @fact
 def conservation(problem: Problem) -> Law:
-    """The problem in this form, or a refusal that says why it has none."""
+    """The problem in this form; raises SafeNetError with the reason if that is impossible."""
     if obstacle := time_obstacle(problem):
         raise SafeNetError(obstacle)
     space = [axis.symbol for axis in problem.axes[:-1]]
@@ -86,9 +87,9 @@ def conservation(problem: Problem) -> Law:
 
 @fact
 def vanishing_diffusion(problem: Problem) -> str | None:
-    """The unknown whose diffusion depends on the solution and vanishes at a part of the initial values: porous media.
+    """An unknown whose diffusion depends on the solution and vanishes for some initial values, as in porous media.
 
-    Its solution has edges there, where its slope is broken or infinite.
+    Its solution has edges there, where its slope jumps or is infinite.
     """
     try:
         start = dict(zip(problem.unknowns, _start(problem), strict=True))
@@ -115,7 +116,7 @@ def vanishing_diffusion(problem: Problem) -> str | None:
 
 @fact
 def carriers(problem: Problem) -> tuple[tuple[str, str], ...]:
-    """(v, h): v is the velocity of itself and of h, and both are taken as conserved at jumps; the momentum h v may be.
+    """(v, h): v transports itself and h, and both are taken as conserved at jumps; perhaps the momentum h v should be.
 
     v_t + v v_x + … = 0 has the same smooth solutions as (h v)_t + (h v² + …)_x = 0, and other jumps.
     """
@@ -135,7 +136,7 @@ def _values(problem: Problem, jets: dict[tuple[str, tuple[int, ...]], sp.Symbol]
 
 
 def _rates(problem: Problem, jets: dict[tuple[str, tuple[int, ...]], sp.Symbol]) -> list[sp.Expr]:
-    """u_t, from equations in which the time derivatives have numbers before them."""
+    """u_t, from equations whose time derivatives have constant coefficients."""
     order = (*(0,) * (len(problem.axes) - 1), 1)
     tops = [jets[name, order] for name in problem.unknowns if (name, order) in jets]
     residuals = [problem.value(equation.residual) for equation in problem.equations]
@@ -155,7 +156,7 @@ def _check(
     slopes: list[sp.Matrix],
     viscosity: list[tuple[sp.Expr, ...]],
 ) -> None:
-    """Derivatives appear linearly: first ones anywhere, second ones of an unknown in its own equation with a number."""
+    """Raise unless derivatives are linear: first ones anywhere, second ones in their field's equation, as ν ∂_i² u."""
     if all(entry == 0 for A in slopes for entry in A):
         raise SafeNetError("nothing is carried along: it has no first derivatives in space")
     derivatives = {s for (_, orders), s in jets.items() if any(orders)}
@@ -185,7 +186,7 @@ def _flux(row: sp.Matrix, u: tuple[sp.Symbol, ...]) -> sp.Expr | None:
         if found.has(sp.Integral):
             return None
         flux = flux + found
-    # Antiderivatives may have lost something, as log|u|: they are checked.
+    # Antiderivatives may be incomplete, such as log u for log|u|: they are checked.
     return flux if all(sp.simplify(flux.diff(u[k]) - row[k]) == 0 for k in range(n)) else None
 
 

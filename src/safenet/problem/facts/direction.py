@@ -1,6 +1,6 @@
-"""Which way does a linear equation go? u = v e^{iξ·y + s x}  ⟹  det M(x₀, iξ, s) = 0 with coefficients frozen at x₀.
+"""When is a linear equation ill-posed? u = v e^{iξ·y + s x}  ⟹  det M(x₀, iξ, s) = 0 with coefficients frozen at x₀.
 
-max Re s grows without bound with |ξ|, and all conditions are where x begins  →  ill-posed (Hadamard): u_t = −u_xx,
+max Re s grows without bound with |ξ|, and all conditions are at one end of x  →  ill-posed (Hadamard): u_t = −u_xx,
                                    Laplace's equation with two conditions on one side, x u_xx = u_t where x < 0
 u_t + b u_x = …  with b > 0 at the lower end, and no condition there          →  what enters is free
                  with b that jumps from below zero to above                   →  what lies between is free
@@ -26,20 +26,12 @@ from .structure import axis_kinds, breaks
 
 PLACES = 0.02, 0.35, 0.65, 0.98  # of an axis: where coefficients are frozen
 WAVES = 1e2, 1e3, 1e4  # half waves along an axis
-RISES = 2.0  # of the growth from one to the next, ten times shorter: √k rises by 3, what is bounded by 1
+RISES = 2.0  # least growth ratio from one wave to the next, ten times shorter: √k gives 3, if bounded 1
 LEAST = 10.0  # e-foldings over the axis: less may be rounding of a multiple root
-CLOSED = {
-    1: 256,
-    2: 64,
-    3: 16,
-}  # axes → waves along each that are looked at: a longer closed line is hardly one
+CLOSED = {1: 256, 2: 64, 3: 16}  # axes → waves tested along each: a longer line hardly counts as closed
 ROUNDING = 1e-12  # of the terms of a determinant: less is zero
-RETURNS, TURNS, RETURNED = (
-    128,
-    32,
-    1e-8,
-)  # lines that are followed, how often around, and how near they come back
-BESIDE = 1e-9  # of an axis: on one side of a break; and of a speed: less is no jump
+RETURNS, TURNS, RETURNED = 128, 32, 1e-8  # lines followed, most turns, how close they must come back
+BESIDE = 1e-9  # of an axis: a place this far from a break is on one side of it; of a speed: less is no jump
 MOST_UNKNOWNS = 4  # a determinant of more is not written out
 
 
@@ -73,7 +65,7 @@ def _readable(problem: Problem) -> bool:
 
 
 def _one_sided(problem: Problem, i: int) -> bool:
-    """Whether along an axis all that is given is at its beginning, as much as the order asks for; or it is time."""
+    """Whether all conditions along an axis are at one end, as many as the order asks for; or the axis is time."""
     axis = problem.axes[i]
     if axis.is_time:
         return problem.time == i
@@ -146,7 +138,7 @@ def _rises(
 
 @fact
 def entering(problem: Problem) -> tuple[str, ...]:
-    """u_t + b u_x = …, alone and linear: the ends of x at which u enters and nothing is given."""
+    """One linear equation u_t + b u_x = …: the ends of x at which u enters and no condition is given."""
     found, kinds = [], next(iter(axis_kinds(problem).values()))
     for i, speed in _speeds(problem):
         axis = problem.axes[i]
@@ -164,7 +156,7 @@ def entering(problem: Problem) -> tuple[str, ...]:
 
 @fact
 def parting(problem: Problem) -> tuple[str, ...]:
-    """u_t + b u_x = …, alone and linear, with b that jumps from b₋ ≤ 0 to b₊ ≥ 0: u is free in the gap between."""
+    """One linear equation u_t + b u_x = … whose b jumps from b₋ ≤ 0 to b₊ ≥ 0: u is free in the gap between."""
     found = []
     for i, speed in _speeds(problem):
         axis = problem.axes[i]
@@ -183,10 +175,10 @@ def parting(problem: Problem) -> tuple[str, ...]:
 
 @fact
 def closed_lines(problem: Problem) -> tuple[str, ...]:
-    """det M(i κ) = 0 for a whole wave vector κ ≠ 0 where all axes are periodic: e^{iκ·x} may be added to u, or there
-    is no u: u_x + u_y = sin(x − y), whose characteristics are closed lines."""
+    """det M(i κ) = 0 for a whole wave vector κ ≠ 0, all axes periodic: e^{iκ·x} may be added to u, or there is no u,
+    as for u_x + u_y = sin(x − y), whose characteristics are closed lines."""
     kinds = {kind for kinds in axis_kinds(problem).values() for kind in kinds}
-    # Values at points do not fix a wave, which is two functions; periodicity ties two places together.
+    # Neither values at points nor periodicity, which ties two places together, fix the two amplitudes of a wave.
     pinned = all(not condition.free or len(condition.places) > 1 for condition in problem.conditions)
     if problem.time is not None or not _readable(problem) or kinds != {"periodic"} or not pinned:
         return ()
@@ -221,8 +213,8 @@ def closed_lines(problem: Problem) -> tuple[str, ...]:
 
 
 def _winding(problem: Problem) -> tuple[str, ...]:
-    """a u_x + b u_y = f on a torus with coefficients that vary: dy/dx = b/a, P: y(0) → y(L), and P^q(y) = y + p L′ for
-    all y  →  closed lines. Where no power of P is the identity, a continuous u is determined up to a constant."""
+    """a u_x + b u_y = f on a torus with variable coefficients: dy/dx = b/a, P: y(0) → y(L), and P^q(y) = y + p L′ for
+    all y  →  closed lines. If no power of P is the identity, a continuous u is determined up to a constant."""
     (equation, *others), axes = problem.equations, problem.axes
     ways = {jet.orders: problem.value(equation.coefficient(symbol)) for symbol, jet in equation.jets.items()}
     if others or len(problem.unknowns) > 1 or set(ways) != {(1, 0), (0, 1)}:
@@ -258,7 +250,7 @@ def _winding(problem: Problem) -> tuple[str, ...]:
 
 
 def _speeds(problem: Problem) -> Iterator[tuple[int, sp.Expr]]:
-    """(i, b) of u_t + b ∂_i u = …, alone and linear, for every axis i that is no ring."""
+    """(i, b) of one linear equation u_t + b ∂_i u = …, for every axis i in which it is of first order."""
     t = problem.time
     if t is None or len(problem.unknowns) != 1 or problem.region is not None or problem.data:
         return
@@ -268,7 +260,7 @@ def _speeds(problem: Problem) -> Iterator[tuple[int, sp.Expr]]:
     orders = {jet.orders: symbol for symbol, jet in equation.jets.items()}
     for i in range(len(problem.axes)):
         units = [along(n, len(problem.axes)) for n in (t, i)]
-        # u_xt or u_xy is no speed along x.
+        # With u_xt or u_xy in the equation, there is no speed along x.
         mixed = any(orders_[i] and sum(orders_) > 1 for orders_ in orders)
         if i != t and problem.order(i) == 1 and set(units) <= orders.keys() and not mixed:
             rate, slope = (problem.value(equation.coefficient(orders[unit])) for unit in units)
@@ -282,7 +274,7 @@ def _fixes(problem: Problem, condition: Condition, i: int, at: float) -> bool:
 
 
 def _at(problem: Problem, speed: sp.Expr, i: int, place: float) -> np.ndarray:
-    """A speed at some points of the plane where axis i is at `place`; nan where it is not known."""
+    """A speed at some points of the plane where axis i is at `place`; nan if it cannot be computed."""
     lines = [[place] if k == i else np.linspace(*axis.bounds, 9)[1:-1] for k, axis in enumerate(problem.axes)]
     grid = [mesh.ravel() for mesh in np.meshgrid(*lines, indexing="ij")]
     at = {axis.symbol: values for axis, values in zip(problem.axes, grid, strict=True)}

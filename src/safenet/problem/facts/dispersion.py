@@ -25,7 +25,7 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Branches:
-    """e^{κ·x} Σ_j c_j s-axis^j/j!, one row for each: its wave, its exponent s, and c of every field and power."""
+    """e^{κ·x} Σ_j c_j z^j/j!, z along the axis of s: for each row its wave, its s, and c of every field and power."""
 
     wave: np.ndarray  # (m,) which of the given waves
     exponent: np.ndarray  # (m,) complex
@@ -50,15 +50,15 @@ class Symbol:
         return sp.Poly(sp.expand(self.determinant.xreplace(imaginary)), s)
 
     def branches(self, along: int = -1) -> tuple[sp.Expr, ...]:
-        """s_j(k) in closed form for positive k, as often as their multiplicity; none above the second degree."""
+        """s_j(k) in closed form for positive k, repeated by multiplicity; empty above the second degree."""
         relation = self.relation(along)
         found = sp.roots(relation) if 1 <= relation.degree() <= 2 else {}
         return tuple(sp.simplify(root) for root, count in found.items() for _ in range(count))
 
     def modes(self, along: int, waves: np.ndarray) -> Branches:
-        """The branches at many waves (n, axes) of exponents, whose column `along` is not read.
+        """The branches at many waves, given as exponents (n, axes) whose column `along` is not read.
 
-        A wave at which det M vanishes whatever s is has none: the equations leave it free.
+        A wave at which det M vanishes for every s has no branches: the equations leave it free.
         """
         s = self.exponents[along]
         values = {kappa: waves[:, i] for i, kappa in enumerate(self.exponents)}
@@ -121,7 +121,7 @@ def toeplitz(taylor: np.ndarray, count: int) -> np.ndarray:
 
 
 def _rows_scaled(block: np.ndarray) -> np.ndarray:
-    """Every row of size one, so that equations in different units count alike."""
+    """Every row scaled to size one, so that equations in different units count alike."""
     size = np.abs(block).max(axis=1, keepdims=True)
     return block / np.where(size > 0, size, 1.0)
 
@@ -134,7 +134,7 @@ def _roots(coefficients: np.ndarray) -> list[np.ndarray]:
     for low, high in {*zip(first, last, strict=True)}:
         rows = np.flatnonzero(present.any(axis=1) & (first == low) & (last == high))
         c = coefficients[rows, low : high + 1]
-        # Real coefficients as such, so that roots come in exact pairs of conjugates.
+        # Real coefficients stay real, so that roots come in exact pairs of conjugates.
         c = c if c.imag.any() else c.real
         degree = high - low
         companion = np.tile(np.eye(degree, k=-1, dtype=c.dtype), (len(rows), 1, 1))
@@ -144,7 +144,7 @@ def _roots(coefficients: np.ndarray) -> list[np.ndarray]:
         for j in range(degree + 1):
             value, slope = value * roots + c[:, j, None], slope * roots + value
         step = np.divide(value, slope, out=np.zeros_like(roots), where=slope != 0)
-        # A step of more than a rounding belongs to a multiple root, of which Newton's method knows nothing.
+        # A step larger than rounding belongs to a multiple root, which Newton's method does not improve.
         roots = np.where(np.abs(step) < 1e-9 * np.abs(roots), roots - step, roots)
         zeros = np.zeros(coefficients.shape[1] - 1 - high, complex)
         for row, each in zip(rows, roots, strict=True):
@@ -155,7 +155,7 @@ def _roots(coefficients: np.ndarray) -> list[np.ndarray]:
 def _merged(roots: np.ndarray) -> list[tuple[complex, int]]:
     """(s, m): m roots within (10 ε)^{1/m} of one another, relatively, are one m-fold root at their mean.
 
-    So far rounding spreads an m-fold root, and P at the mean is 10 ε at most: nothing tells the two apart.
+    Rounding spreads an m-fold root that far, and P at the mean is 10 ε at most: the two cases cannot be told apart.
     """
     found = []
     for count in range(len(roots), 1, -1):
@@ -178,7 +178,7 @@ def wavenumber(exponent: sp.Symbol) -> sp.Symbol:
 
 @fact
 def symbol(problem: Problem) -> Symbol:
-    """M(κ) of the equations; of nonlinear ones that of their linear part, the linearisation at u = 0."""
+    """M(κ) of the equations; if they are nonlinear, that of their linearisation at u = 0."""
     exponents = tuple(sp.Symbol(f"kappa_{axis.name}") for axis in problem.axes)
     if len(problem.equations) != len(problem.unknowns):
         raise SafeNetError(
@@ -191,7 +191,7 @@ def symbol(problem: Problem) -> Symbol:
         for jet_symbol, jet in equation.jets.items():
             slope = equation.coefficient(jet_symbol).xreplace(dict.fromkeys(equation.jets, sp.Integer(0)))
             value = problem.value(slope)
-            # A polynomial is constant if its expansion is; only of others simplifying, which takes long, says more.
+            # A polynomial is constant if its expansion is; only other expressions need simplifying, which takes long.
             constant = sp.expand(value) if value.is_polynomial() else sp.simplify(value)
             if not constant.is_number or not constant.is_finite:
                 raise SafeNetError(

@@ -1,7 +1,7 @@
 """Σ c_fα(x, y) ∂^α u_f = g on rectangles: steady linear equations of second order, ready for their weak form.
 
-Of the second derivatives an equation has u_xx and u_yy of one unknown, its own; on each side each unknown has a value,
-or a derivative along the normal to which values of any unknowns may be added (Robin, impedance).
+The second derivatives in an equation are u_xx and u_yy of one unknown, its own. On each side each unknown has a given
+value, or a given normal derivative to which values of any unknowns may be added (Robin, impedance).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Elliptic:
 
 @fact
 def elliptic(problem: Problem) -> Elliptic:
-    """The problem in this form, or a refusal that says why it has none."""
+    """The problem in this form; raises SafeNetError with the reason if that is impossible."""
     if len(problem.axes) != 2 or problem.time is not None or not problem.linear:
         raise SafeNetError("it is not steady and linear in a plane")
     if len(problem.equations) != len(problem.unknowns):
@@ -141,8 +141,8 @@ def _side(problem: Problem, place: tuple[int, float, float, float, int], conditi
 
 @fact
 def vertices(problem: Problem) -> tuple[tuple[Corner, str, str], ...]:
-    """The corners of a region of the plane, flat ones where two pieces meet included; with each the pieces of its
-    first and of its last side, between which its angles run."""
+    """The corners of a region of the plane, including flat ones where two pieces meet; each with the pieces of its
+    first and last side, between which its angle is measured."""
     region = problem.plane
     if region is None:
         return ()
@@ -159,7 +159,7 @@ def vertices(problem: Problem) -> tuple[tuple[Corner, str, str], ...]:
 def infinite_corners(problem: Problem) -> tuple[tuple[float, float], ...]:
     """Corners of a region at which u ~ r^λ with λ < 1, whatever the data: π/ω, and π/2ω where a value meets a slope.
 
-    Second derivatives have no mean square there, so that least squares do not find u, nor what is left of it.
+    Second derivatives are not square-integrable there, so least squares find neither u nor a useful residual.
     """
     if problem.plane is None or max(problem.order(i) for i in range(2)) != 2:
         return ()

@@ -1,4 +1,4 @@
-"""u(t₀) → u(t₁), t₀ < t₁: can a problem be solved from its beginning to its end, a stretch of time at a time?"""
+"""u(t₀) → u(t₁), t₀ < t₁: can a problem be solved from start to end, one time slab after another?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .fact import fact
 
 @fact
 def time_obstacle(problem: Problem) -> str | None:
-    """Why it cannot, or None if it can."""
+    """Why a problem cannot be solved forwards in time, or None if it can."""
     if problem.region is not None:
         return "its domain is not a box"
     if problem.time is None:

@@ -1,7 +1,7 @@
-"""@fact: what the symbols prove about a problem is derived once, and the problem carries the answer.
+"""@fact: what the symbols prove about a problem is derived once, and the problem keeps the answer.
 
-A problem never changes, so neither does a fact of it; one with other parameters is another object and knows nothing
-yet. A refusal is a fact, too: it is kept, and raised again.
+A problem never changes, so neither do its facts; a problem with other parameters is another object, without facts at
+first. A refusal is a fact, too: it is kept and raised again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def fact(derive: Callable[Concatenate[Problem, P], T]) -> Callable[Concatenate[Problem, P], T]:
-    """`derive(problem, …)`, once for each problem and further arguments. Answers are shared: do not change them."""
+    """`derive(problem, …)`, computed once per problem and arguments. Answers are shared: do not change them."""
 
     @wraps(derive)
     def known(problem: Problem, /, *args: P.args, **options: P.kwargs) -> T:

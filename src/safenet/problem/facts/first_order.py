@@ -1,4 +1,4 @@
-"""y′ = f(t, y), y(t₀) = y₀, with y = (u, u′, …, u^(q−1), v, …): any system without space, from its symbols."""
+"""y′ = f(t, y), y(t₀) = y₀, with y = (u, u′, …, u^(q−1), v, …): any system of ordinary differential equations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..problem import Problem
 from .evolution import time_obstacle
 from .fact import fact
 
-COUPLED = 4  # highest derivatives that may be coupled by coefficients that vary
+COUPLED = 4  # the most highest derivatives that variable coefficients may couple
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _along(g: sp.Expr, time: sp.Symbol, pairs: list[tuple[sp.Symbol, sp.Symbol]]
 
 @fact
 def first_order(problem: Problem) -> FirstOrder:
-    """The problem in this form, or a refusal that says why it has none."""
+    """The problem in this form; raises SafeNetError with the reason if that is impossible."""
     if obstacle := time_obstacle(problem):
         raise SafeNetError(obstacle)
     if len(problem.axes) > 1:
@@ -87,7 +87,7 @@ def _solved(problem: Problem, highest: list[sp.Symbol]) -> list[sp.Expr]:
         raise SafeNetError("its highest derivatives do not appear linearly")
     rest = sp.Matrix([-residual.xreplace(dict.fromkeys(highest, sp.Integer(0))) for residual in residuals])
     if all(sum(bool(entry != 0) for entry in matrix.row(i)) == 1 for i in range(len(highest))):
-        # Each equation has one of them: no algebra that would open up what was written.
+        # Each equation has one of them: dividing keeps the formulas as written, other algebra would expand them.
         columns = [next(j for j in range(len(highest)) if matrix[i, j] != 0) for i in range(len(highest))]
         if sorted(columns) == list(range(len(highest))):
             found = {j: rest[i] / matrix[i, j] for i, j in enumerate(columns)}

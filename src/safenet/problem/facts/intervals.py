@@ -1,9 +1,9 @@
 """[f](B) ⊇ { f(x) : x ∈ B }: the range of a formula over boxes, by interval arithmetic on its SymPy tree.
 
 An interval is a pair of arrays, one entry for each box. Every operation encloses the range of its arguments' ranges,
-widened by a few roundings, so that a formula cannot take a value outside: what is narrower than any grid of points is
-still between the two ends. A part without a bound (a division by an interval with zero in it, an unknown function) is
-(−∞, ∞).
+widened by a few roundings, so that a formula cannot take a value outside: even a feature narrower than any grid of
+points is between the two ends. A part without a bound (a division by an interval that contains zero, an unknown
+function) is (−∞, ∞).
 """
 
 from __future__ import annotations
@@ -136,13 +136,13 @@ def _monotone(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[Interva
 
 
 def _sine(shift: float) -> Callable[[Interval], Interval]:
-    """sin(x + shift): its ends, and ±1 where a top or a bottom lies between."""
+    """sin(x + shift): its values at the ends, and ±1 if a maximum or minimum lies between."""
 
     def found(interval: Interval) -> Interval:
         low, high = interval[0] + shift, interval[1] + shift
         ends = np.sin(low), np.sin(high)
         turn = 2 * np.pi
-        # Far out the phase itself is rounded: a little room on both sides.
+        # A large phase is itself rounded: a little room on both sides.
         room = WIDER * np.maximum(np.abs(low), np.abs(high))
         top = np.floor((high + room - np.pi / 2) / turn) >= np.ceil((low - room - np.pi / 2) / turn)
         bottom = np.floor((high + room + np.pi / 2) / turn) >= np.ceil((low - room + np.pi / 2) / turn)

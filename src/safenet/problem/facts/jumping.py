@@ -1,7 +1,7 @@
-"""∂_x(a u_x) + ∂_y(a u_y) = f where a jumps: the flux a u_n goes on across a jump, and the slope of a never appears.
+"""∂_x(a u_x) + ∂_y(a u_y) = f where a jumps: the flux a u_n is continuous there, and the slope of a is not needed.
 
-Written out, the product rule has a_x in it, which is no function where a is a table of constants. In the weak form, and
-in balances over boxes, it cancels; where it does not, the equation means nothing.
+Written out by the product rule, the equation contains a_x, which is not a function if a is a table of constants. In the
+weak form, and in balances over boxes, it cancels; an equation in which it does not cancel means nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @fact
 def jumping(problem: Problem) -> bool:
-    """Whether an equation has the slope of a jump in it, which cancels in its weak form."""
+    """Whether an equation contains the slope of a jump, which cancels in its weak form."""
     return any(_slopes(equation.residual) for equation in problem.equations)
 
 

@@ -1,9 +1,9 @@
-"""Where do the data vary within less than a grid of points can see? Found by intervals, which nothing escapes.
+"""Where do the data vary on scales that a grid of points misses? Found by interval arithmetic, which misses nothing.
 
-The domain is divided into boxes. In each, the range that a formula can have (`enclosure`) is compared with the values
-that it has at some points: where the range is much wider, something may hide between the points, and the box is halved
-along the axis that matters most. What is left are boxes in which points show all there is. The small ones among them
-that are not flat are narrow features: solvers put breaks around them, and residuals are measured there, too.
+The domain is divided into boxes. In each, the range that a formula can have (`enclosure`) is compared with its values
+at some points. If the range is much wider, something may hide between the points, and the box is halved along the axis
+that matters most. In the boxes at the end, the points show the whole range. The small ones among them in which the
+formula varies are narrow features: solvers put breaks around them, and residuals are measured there, too.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from .intervals import enclosure
 if TYPE_CHECKING:
     from ..problem import Problem
 
-FIRST = {1: 64, 2: 16, 3: 8, 4: 4}  # boxes along every axis that a formula depends on
-SEEN = 4.0  # a range at most so many times that of the points hides nothing
-STEEP = 0.7  # of the range between two neighbouring points: more is a step that they do not resolve
-COMMON = 0.02  # of the domain: points meet what is as large as that, however narrow its parts
-FLAT = 0.05  # of the formula's size: less is not worth a box
-BESIDE = 1e-12  # of an axis: on one side of a jump
-# Of an axis: for a series what is narrower takes hundreds of terms, and in a plane a thousand points may miss it.
+FIRST = {1: 64, 2: 16, 3: 8, 4: 4}  # axes that a formula depends on → boxes along each, at first
+SEEN = 4.0  # a range at most this many times that of the points hides nothing
+STEEP = 0.7  # of the points' range: a larger step between neighbouring points is not resolved
+COMMON = 0.02  # of the domain: points hit features that fill more than this, however narrow each is
+FLAT = 0.05  # of the formula's size: smaller variations do not count
+BESIDE = 1e-12  # of an axis: the distance from a jump at which boxes end
+# Of an axis: a series needs hundreds of terms for narrower features, and in a plane a thousand points may miss them.
 NARROW = {1: 1 / 150, 2: 1 / 100}
-ROUNDS, BOXES = 60, 4096  # halvings, and boxes at a time: more is not bounded
+ROUNDS, BOXES = 60, 4096  # most halvings, and most boxes at a time: then the range counts as unbounded
 SAMPLES = 64  # points in the features of a formula
-DISTINCT = 1e-9  # of an axis
+DISTINCT = 1e-9  # of an axis: closer places are the same
 
 
 @dataclass(frozen=True)
 class Narrow:
-    """`points` (n, axes) within the features, `cuts` around them for each axis, `unbounded` formulas of which some
-    boxes could not be settled, `spread` those whose features no few cuts enclose."""
+    """`points` (n, axes) in the features, `cuts` around them along each axis, `unbounded` formulas with boxes that
+    could not be settled, `spread` formulas whose features would need too many cuts."""
 
     points: np.ndarray
     cuts: tuple[tuple[float, ...], ...]
@@ -48,7 +48,7 @@ class Narrow:
     spread: tuple[str, ...] = ()
 
     def gap(self, axis: int) -> float:
-        """The least distance of two cuts along an axis; infinite where there are none."""
+        """The least distance of two cuts along an axis; infinite if there are fewer than two."""
         return min(np.diff(self.cuts[axis]), default=math.inf)
 
 
@@ -80,7 +80,7 @@ def narrow(problem: Problem, conditions: bool = True) -> Narrow:
 
 
 def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
-    """The largest parts of all relations that hold no unknown but a coordinate, each once."""
+    """The largest parts of all relations that depend on coordinates and no unknown, each once."""
     axes = {axis.symbol for axis in problem.axes}
     seen: set[sp.Expr] = set()
     for relation in (*problem.equations, *(problem.conditions if conditions else ())):
@@ -95,7 +95,7 @@ def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
                 todo += [*([own] if own.free_symbols & axes else []), *(rest.args if own != 0 else node.args)]
             elif node not in seen and not slow(node):
                 seen.add(node)
-                # Points on a grid of so many axes are out of reach: what the formula is made of is looked at.
+                # A grid of points in so many axes is too large: the formula's parts are examined instead.
                 if len(free) > MOST_AXES:
                     todo += node.args
                 else:
@@ -103,7 +103,7 @@ def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
 
 
 def slow(node: sp.Expr) -> bool:
-    """A polynomial of low degree varies slowly, whatever it is; a table varies between its ticks, which are known."""
+    """Whether it has no narrow features: a polynomial of low degree varies slowly, a table between known ticks."""
     if node.has(Tabulated):
         return True
     symbols = sorted(node.free_symbols, key=str)
@@ -121,8 +121,8 @@ def features(problem: Any, part: sp.Expr) -> tuple[np.ndarray, list[int]] | None
         values, steepest = _sampled(problem, part, boxes, along)
         size = max(size, float(np.abs(values).max(initial=0.0)))
         seen = np.ptp(values, axis=1)
-        # One point among others that happens to meet a pulse does not resolve it.
-        with np.errstate(over="ignore", invalid="ignore"):  # ∞ − ∞: what is not finite hides
+        # A single point that happens to hit a pulse does not resolve it.
+        with np.errstate(over="ignore", invalid="ignore"):  # ∞ − ∞: what is not finite may hide something
             flat = FLAT * size
             hides = ~((high - low <= SEEN * seen + flat) & (steepest <= STEEP * seen + flat))
         small = ~hides & _small(problem, boxes, along)
@@ -130,7 +130,7 @@ def features(problem: Any, part: sp.Expr) -> tuple[np.ndarray, list[int]] | None
         ranges.append(seen[small])
         boxes = _within(problem, boxes[hides & ~_tiny(problem, boxes, along)])
         if not len(boxes):
-            # Not before the end is it known how large the formula is, and which boxes are flat beside that.
+            # Only now is it known how large the formula is, and which boxes are flat compared with that.
             found = np.concatenate(settled)[np.concatenate(ranges) > FLAT * size]
             return found[: 0 if _share(problem, found, along) > COMMON else None], along
         if len(boxes) > BOXES:
@@ -140,9 +140,9 @@ def features(problem: Any, part: sp.Expr) -> tuple[np.ndarray, list[int]] | None
 
 
 def _first(problem: Problem, part: sp.Expr, along: list[int]) -> np.ndarray:
-    """Boxes that end beside jumps at a place of one axis: the boxes along such a line would be halved for ever."""
+    """The first boxes. They end just beside jumps at x = c: boxes across a jump would be halved for ever."""
     count = FIRST.get(len(along), 2)
-    # Not evenly: what lies on a diagonal, or on a simple fraction, would be met by all points or by none.
+    # Spaced unevenly: features on a diagonal, or at a simple fraction, would be hit by all points or by none.
     share = np.linspace(0, 1, count + 1)
     below, above = [], []
     for k, i in enumerate(along):
@@ -170,7 +170,8 @@ def _jumps(part: sp.Expr, symbol: sp.Symbol) -> set[float]:
 
 
 def _within(problem: Problem, boxes: np.ndarray) -> np.ndarray:
-    """Those that meet the domain: log r is finite in a ring. A distance changes by no more than one goes."""
+    """The boxes that may meet the domain: log r is finite in a ring. A box whose middle is farther outside than half
+    its diagonal does not."""
     if problem.region is None:
         return boxes
     space = boxes[:, : problem.region.dimension]
@@ -203,7 +204,7 @@ def _sampled(
 
 
 def _share(problem: Problem, boxes: np.ndarray, along: list[int]) -> float:
-    """Of the domain."""
+    """The share of the domain that the boxes fill."""
     return float(np.prod(_widths(problem, boxes, along), axis=1).sum())
 
 
@@ -217,12 +218,12 @@ def _small(problem: Problem, boxes: np.ndarray, along: list[int]) -> np.ndarray:
 
 
 def _tiny(problem: Problem, boxes: np.ndarray, along: list[int]) -> np.ndarray:
-    """As narrow as float64 can tell: a jump, a kink or a pole, of which others know."""
+    """As narrow as float64 can resolve: a jump, a kink or a pole, which is found elsewhere."""
     return np.asarray(_widths(problem, boxes, along).max(axis=1) < 1e-12)
 
 
 def _halved(problem: Problem, part: sp.Expr, boxes: np.ndarray, along: list[int]) -> np.ndarray:
-    """Along the axis by which the range shrinks most."""
+    """The boxes halved, each along the axis that shrinks the range most."""
     widths, halves = _widths(problem, boxes, along), []
     for i in along:
         middle = boxes[:, i].mean(axis=1)
@@ -235,7 +236,7 @@ def _halved(problem: Problem, part: sp.Expr, boxes: np.ndarray, along: list[int]
     for pair in halves:
         ranges = [np.subtract(*reversed(enclosure(part, _symbols(problem, half, along)))) for half in pair]
         gains.append(np.minimum(np.add(*ranges), 1e300))
-    # Where no axis helps, the longest.
+    # If no axis helps, the longest one.
     score = np.stack(gains, axis=1) / np.maximum(widths, 1e-300) ** 0.5
     best = np.argmin(np.where(widths < 1e-12, np.inf, score), axis=1)
     rows = np.arange(len(boxes))
@@ -244,7 +245,7 @@ def _halved(problem: Problem, part: sp.Expr, boxes: np.ndarray, along: list[int]
 
 
 def _around(problem: Problem, boxes: np.ndarray, along: list[int]) -> dict[int, set[float]] | None:
-    """Cuts at the ends of every group of features along each axis, and in its middle; None where they fill an axis."""
+    """Cuts at the ends and in the middle of every group of features along each axis; None if they would be too many."""
     found: dict[int, set[float]] = {}
     for i in along:
         axis = problem.axes[i]
@@ -252,10 +253,10 @@ def _around(problem: Problem, boxes: np.ndarray, along: list[int]) -> dict[int, 
         narrowest = (boxes[:, i, 1] - boxes[:, i, 0]).min()
         total = sum(high - low for low, high in spans)
         if total > 0.5 * axis.length or narrowest > NARROW[2] * axis.length:
-            continue  # it varies slowly along this axis, or all along it
+            continue  # the formula varies slowly along this axis, or in most of it
         if len(spans) > 8:
             return None
-        # And further out: what is flat beside the whole is still a tail that a long cell would miss.
+        # And farther out: a tail that is flat compared with the whole would still be missed by a long cell.
         places = {
             x for low, high in spans for x in (np.array([-1, 0, 0.5, 1, 2]) * (high - low) + low).tolist()
         }

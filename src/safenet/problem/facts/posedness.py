@@ -6,12 +6,12 @@
     some of u, u_x, … equal at both ends, fewer than the order   →  taken to be periodic
     more equations than unknowns         →  a solution only where they happen to agree
     more conditions along a line than derivatives    →  likewise
-    steady, and only zeros given         →  u = 0, if nothing else
-    initial values that a face does not have →  u jumps where they meet
-    slopes all around that do not carry what the source needs →  no solution
+    steady, and only zeros given         →  u = 0 is returned
+    initial values that differ from those on a face →  u jumps where they meet
+    slopes on all sides that do not balance the source →  no solution
     the same measured values given twice →  standard errors that are too small
 
-A count is not a proof: it speaks up for what is surely missing and stays silent about the rest.
+Counting is not a proof: it reports what is surely missing and stays silent about the rest.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def doubts(problem: Problem) -> tuple[str, ...]:
         _clashing(problem),
         twice(problem.measured, problem.axis_names),
     )
-    # What data are to determine is not missing.
+    # What the data determine is not missing.
     free = () if problem.data else left_free(problem)
     return (*undecided(problem), *problem.completed, *(text for texts in found for text in texts), *free)
 
@@ -62,7 +62,7 @@ def left_open(problem: Problem) -> str:
 
 
 def twice(measured: Sequence[Measured], axes: Sequence[str]) -> list[str]:
-    """Data that are there twice: a file that the problem names, and --data once more."""
+    """Data that are given twice: in a file that the problem names, and again by --data."""
     seen: set[tuple[str, bytes, bytes]] = set()
     said = []
     for one in measured:
@@ -89,7 +89,7 @@ def _too_many(problem: Problem) -> list[str]:
 
 
 def _overdetermined(problem: Problem) -> list[str]:
-    """Of ordinary equations: more conditions than the orders of the unknowns make up."""
+    """Ordinary differential equations with more conditions than the sum of the unknowns' orders."""
     orders = sum(problem.order(0, name) for name in problem.unknowns)
     count = len(problem.conditions)
     if len(problem.axes) > 1 or count <= orders:
@@ -101,7 +101,7 @@ def _overdetermined(problem: Problem) -> list[str]:
 
 
 def _homogeneous(problem: Problem) -> list[str]:
-    """u = 0 solves what has no data, and is what a solver finds; where time begins it is all there is."""
+    """Without data u = 0 is a solution, which solvers find; from an initial time on it is the only one: no warning."""
     relations = (*problem.equations, *problem.conditions)
     if (
         problem.time is not None
@@ -118,7 +118,7 @@ def _at_zero(problem: Problem, relation: Relation) -> sp.Expr:
 
 
 def _clashing(problem: Problem) -> list[str]:
-    """u(x, 0) = 1 and u(0, t) = 0: meant or not, the residual shows it."""
+    """u(x, 0) = 1 and u(0, t) = 0: intended or not, it shows in the residual."""
     said = []
     if found := clashes(problem):
         faces, gap = "; ".join(clash.face.text for clash in found), max(clash.gap for clash in found)
@@ -137,7 +137,7 @@ def _clashing(problem: Problem) -> list[str]:
 
 
 def _gauges(problem: Problem) -> list[str]:
-    """Unknowns of which only derivatives appear, in the equations and in every condition."""
+    """Unknowns that appear only as derivatives, in the equations and in every condition."""
     return [
         f"{field} is free up to a constant: only its derivatives appear. "
         f"Fix it, e.g. {field}({_some_place(problem, field)}) = 0."
@@ -147,7 +147,7 @@ def _gauges(problem: Problem) -> list[str]:
 
 
 def _some_place(problem: Problem, field: str) -> str:
-    """A point of the domain, as arguments; at all times for what has no derivative in time."""
+    """A point of the domain, as arguments; at all times for an unknown without time derivative."""
     corner = [str(axis.lower) for axis in problem.axes]
     if problem.region is not None:
         corner[: problem.region.dimension] = [f"{value:.4g}" for value in problem.region.some_point]
@@ -188,7 +188,7 @@ def _boundary(problem: Problem) -> list[str]:
         orders = {name: problem.order(i, name) for name in problem.unknowns}
         others = tuple(k for k in range(len(problem.axes)) if k != i)
         faces = [condition for condition in problem.conditions if condition.free == others]
-        # Conditions in the interior, or that tie two places together, may stand for one on a face: count them all.
+        # Conditions in the interior, or that tie two places together, may replace one on a face: count them all.
         if len(faces) >= 2 * sum(order // 2 for order in orders.values()):
             continue
         for side, end in enumerate((axis.lower, axis.upper)):
@@ -199,9 +199,9 @@ def _boundary(problem: Problem) -> list[str]:
 
 
 def degenerates(problem: Problem, index: int, side: int) -> bool:
-    """Whether a face needs no condition, as r = 0 of r² u_rr + r u_r + u_qq = 0.
+    """Whether a face needs no condition, such as r = 0 for r² u_rr + r u_r + u_qq = 0.
 
-    With the distance s to the face, and times the least power of s that makes it finite there, the equation is
+    Let s be the distance to the face. Multiplied by the least power of s that makes it finite there, the equation is
     A u_ss + B u_s + …. If A is 0 at the face, Fichera's function b = B − ∂A/∂s decides: for b/A ≥ 0 a bounded solution
     is determined without a condition; for b/A < 0, as for s u_ss + u = 0, it is not.
     """

@@ -1,7 +1,7 @@
 """y_t = L y + B a + N(x, t, ∂^α y, ∂^α a),  0 = C y + D a: an evolution whose linear part has constant coefficients.
 
-y are the unknowns with time derivatives (u, u_t, … where these are of higher order), a those without: a pressure, a
-stream function. Along Fourier modes L, B, C and D are small matrices for each wave number.
+y are the unknowns with time derivatives (u, u_t, … where these are of higher order), a those without, such as a
+pressure or a stream function. Along Fourier modes L, B, C and D are small matrices for each wave number.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Semilinear:
 
 @fact
 def semilinear(problem: Problem) -> Semilinear:
-    """The problem in this form, or a refusal that says why it has none."""
+    """The problem in this form; raises SafeNetError with the reason if that is impossible."""
     if obstacle := time_obstacle(problem):
         raise SafeNetError(obstacle)
     orders = {name: problem.time_order(name) for name in problem.unknowns}
@@ -92,7 +92,7 @@ def _divided(
 def _split(
     expression: sp.Expr, row: int, jets: dict[sp.Symbol, Jet], columns: dict[Part, int], linear: Terms
 ) -> sp.Expr:
-    """What is left of an expression without its terms c ∂^α u, which go into the row's part of `linear`."""
+    """Move the terms c ∂^α u of an expression into its row of `linear`, and return the rest."""
     left = []
     for term in sp.Add.make_args(expression):
         number, factor = term.as_independent(*jets, as_Add=False)
@@ -122,5 +122,5 @@ def _start(problem: Problem, evolving: tuple[Part, ...]) -> tuple[sp.Expr, ...]:
 
 
 def is_pin(condition: Condition, time: int) -> bool:
-    """p(x₀, t) = g: what fixes the constant of an unknown."""
+    """Whether a condition is p(x₀, t) = g, which fixes the constant of an unknown."""
     return set(condition.free) <= {time}

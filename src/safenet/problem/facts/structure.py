@@ -1,4 +1,4 @@
-"""What the symbols let a solver assume: periodic, odd or even along an axis; which frequencies and breaks are named.
+"""What the symbols let a solver assume: fields periodic, odd or even along an axis; frequencies; breaks.
 
 If u vanishes on both faces of an axis and the equations do not change when the axis is reflected there together
 with the sign of u, then the odd continuation of u across the faces solves the same equations: u is a sine series.
@@ -123,7 +123,7 @@ def _mirrored(
 
 
 def _same(image: sp.Expr, original: sp.Expr) -> bool:
-    # Conditions on two faces are about different symbols, and most pairs of conditions are of that kind.
+    # Conditions on different faces have different symbols, and most pairs of conditions are of that kind.
     return image.free_symbols == original.free_symbols and any(
         _zero(image - sign * original) for sign in (1, -1)
     )
@@ -133,7 +133,7 @@ def _same(image: sp.Expr, original: sp.Expr) -> bool:
 def middle_parities(problem: Problem) -> Mapping[str, tuple[int, ...]]:
     """For each field and axis +1 or −1 if the solution is even or odd about the middle of the axis, else 0.
 
-    It is when reflecting the axis there, with that sign, maps every equation to itself and every condition to a
+    That holds if reflecting the axis there, with that sign, maps every equation to itself and every condition to a
     condition of the problem (each up to sign): then the reflected solution solves the same problem.
     """
     found = {field: [0] * len(problem.axes) for field in problem.unknowns}
@@ -159,8 +159,8 @@ def middle_parities(problem: Problem) -> Mapping[str, tuple[int, ...]]:
 
 
 def _zero(expression: sp.Expr) -> bool:
-    """Whether it is zero identically. A value somewhere that is not spares the algebra, as exponentials spare most of
-    it: sin 60x opened by angle sums is a polynomial of degree 60.
+    """Whether the expression is identically zero. A nonzero value at one point saves the algebra, and exponentials save
+    most of the rest: sin 60x expanded by angle sums is a polynomial of degree 60.
     """
     symbols = sorted(expression.free_symbols, key=str)
     values = {symbol: sp.sqrt(sp.prime(i)).evalf(30) % 1 for i, symbol in enumerate(symbols, 2)}
@@ -189,9 +189,9 @@ def named_frequencies(problem: Problem) -> tuple[tuple[float, ...], ...]:
 @fact
 def breaks(problem: Problem, conditions: bool = True) -> tuple[tuple[float, ...], ...]:
     """For each axis, where the equations (and conditions) jump or bend: the c of |x − c|, max(t, c), where(x < c, …);
-    and around what is too narrow to be met by chance.
+    and cuts around features that are too narrow to be hit by chance.
 
-    What bends along a line that is no x = c, as |x − t|, is not among them.
+    Bends along other lines than x = c, such as those of |x − t|, are not included.
     """
     found: list[set[float]] = [set(places) for places in narrow(problem, conditions).cuts]
     for relation in (*problem.equations, *(problem.conditions if conditions else ())):
@@ -216,7 +216,7 @@ def _zeros(expression: sp.Expr, symbol: sp.Symbol, low: float, high: float) -> s
         with np.errstate(all="ignore"):
             return np.asarray(evaluate(expression, {symbol: x}, np), dtype=float)
 
-    # Ends a little off: no zero that is written as a simple fraction falls on a node.
+    # Nodes are shifted a little, so that no zero at a simple fraction falls on one.
     nodes = np.linspace(low, high, round(1 / CLOSEST) + 2)[1:-1]
     nodes = np.concatenate([[low], nodes + 1e-3 * np.pi * (nodes[1] - nodes[0]), [high]])
     values = value(nodes)
@@ -229,7 +229,7 @@ def _zeros(expression: sp.Expr, symbol: sp.Symbol, low: float, high: float) -> s
 
 @fact
 def carried(problem: Problem) -> str | None:
-    """A first derivative that an unknown multiplies, such as u_x in u u_x: what carries itself along can steepen."""
+    """A first derivative that an unknown multiplies, such as u_x in u u_x: what transports itself can steepen."""
     for equation in problem.equations:
         for symbol, jet in equation.jets.items():
             fields = {other for other, its in equation.jets.items() if not any(its.orders)}

@@ -1,13 +1,13 @@
-"""Which statements have no solution that their equations decide? Reasons to give no estimate of an error.
+"""Which statements do not determine a solution? Reasons to give no estimate of an error.
 
 fewer equations than unknowns                             →  an unknown is free
 u_t + H(u_x) = 0 from a kink, or with characteristics that meet  →  no smooth solution; which generalised one?
-a jump at the start of nonlinear equations that are not written for what is conserved  →  which speed has it?
-short waves that grow without bound (Cauchy's problem, heat backwards), nothing given where u enters, speeds that part,
-waves that no equation sees in a box that is periodic along all axes    →  direction.py
+a jump at the start of nonlinear equations that are not written for conserved quantities  →  what is its speed?
+short waves that grow without bound (Cauchy's problem, heat backwards), no condition where u enters, characteristics
+that part, waves that no equation sees in a box that is periodic along all axes    →  direction.py
 initial values that an equation without derivatives forbids →  no solution
 sources that slopes on all sides do not balance           →  no solution
-data whose range cannot be bounded                        →  something narrow may have been stepped over
+data whose range cannot be bounded                        →  a narrow feature may have been missed
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .narrow import narrow
 from .structure import axis_kinds, breaks
 
 SAMPLES = 4001
-ROUNDING = 1e-9  # of the terms of an equation: less is the same value, written in two ways
+ROUNDING = 1e-9  # relative to the terms of an equation: less is rounding between two forms of one value
 
 
 @fact
@@ -111,7 +111,7 @@ def _meeting(problem: Problem) -> list[str]:
 
 
 def _unconserved(problem: Problem) -> list[str]:
-    """u u_t + u² u_x = 0 has the smooth solutions of u_t + u u_x = 0 and other jumps: conserved is u²/2, or u."""
+    """u u_t + u² u_x = 0 has the smooth solutions of u_t + u u_x = 0 but other jumps: it conserves u²/2, not u."""
     jets = [jet for equation in problem.equations for jet in equation.jets.values()]
     if problem.linear or problem.time != 1 or len(problem.axes) != 2 or any(sum(j.orders) > 1 for j in jets):
         return []
@@ -131,7 +131,7 @@ def _unconserved(problem: Problem) -> list[str]:
 
 
 def _jump(problem: Problem) -> float | None:
-    """A place where initial values differ on both sides."""
+    """A place where the initial values jump."""
     x = problem.axes[0]
     for condition in (c for c in problem.conditions if c.initial and c.linear and len(c.jets) == 1):
         (symbol,) = condition.jets
@@ -172,7 +172,7 @@ def _value(equation: Relation) -> bool:
 
 
 def _inconsistent(problem: Problem) -> list[str]:
-    """u = t² with u(0) = 1: of a constraint all of whose unknowns are given at the start."""
+    """u = t² with u(0) = 1: initial values that violate an equation without derivatives."""
     starts = {}
     for condition in problem.conditions:
         jets = list(condition.jets.items())

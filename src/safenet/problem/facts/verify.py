@@ -1,6 +1,6 @@
 """F(u*) = 0?: an exact solution is checked against every equation and condition before it may score a run.
 
-Numbers first (random points, float64, quick and decisive against), then SymPy (decisive for, where it can).
+Numbers first (random points, float64: quick, and they can refute), then SymPy (which can prove, where it succeeds).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _term_values(problem: Problem, relation: Relation, points: Points) -> dict[s
 
 
 def _terms(residual: sp.Expr) -> list[sp.Expr]:
-    """The residual as a sum, products of sums multiplied out while there are few."""
+    """The terms of the residual; products of sums are multiplied out if that gives few terms."""
     terms: list[sp.Expr] = []
     for part in sp.Add.make_args(residual):
         count = prod(len(sp.Add.make_args(factor)) for factor in sp.Mul.make_args(part))
@@ -125,7 +125,7 @@ def proven(problem: Problem) -> bool:
 
 
 def _vanishes(residual: sp.Expr) -> bool:
-    """Whether SymPy finds 0, by the quickest way first: sech and tanh cancel once all are exponentials."""
+    """Whether SymPy finds 0, trying the quickest way first: sech and tanh cancel once written as exponentials."""
     ways = (sp.expand, lambda r: sp.expand(sp.numer(sp.together(r.rewrite(sp.exp)))), sp.simplify)
     return any(way(residual) == 0 for way in ways)
 
@@ -147,7 +147,7 @@ def exact_jet(problem: Problem, jet: Jet) -> sp.Expr:
 def exact_values(
     problem: Problem, coordinates: Mapping[str, Any], orders: Orders = ()
 ) -> dict[str, np.ndarray]:
-    """∂^α of the exact solution at points, by unknown; where it is not finite, that is its value."""
+    """∂^α of the exact solution at points, by unknown; values that are not finite are kept."""
     if problem.exact is None:
         if problem.has_reference:
             raise SafeNetError(

@@ -27,7 +27,7 @@ FACTORS = {"sine": "sin", "cosine": "cos"}
 
 @dataclass(frozen=True)
 class Family:
-    """u_f = Re Σ_j c_fj z_along^j/j! Π_i g_fi(κ_i z_i): g is e^{κz}, or for κ = ik where so named sin kz or cos kz."""
+    """u_f = Re Σ_j c_fj z_along^j/j! Π_i g_fi(κ_i z_i): g is e^{κz}, or sin kz or cos kz (κ = ik) as `factors` says."""
 
     factors: Factors
     along: int
@@ -40,14 +40,14 @@ class Family:
 
     @cached_property
     def standing(self) -> np.ndarray:
-        """(modes,) whether no factor travels but that `along`: then conjugate exponents give the same functions."""
+        """(modes,) whether at most the factor `along` travels: then conjugate exponents give the same functions."""
         travelling = [i for i in travelling_axes(self.factors) if i != self.along]
         standing: np.ndarray = ~np.any(self.exponents[:, travelling] != 0, axis=1)
         return standing
 
     @cached_property
     def real(self) -> np.ndarray:
-        """(modes,) whether φ is real, so that its amplitude is."""
+        """(modes,) whether φ, and so its amplitude, is real."""
         real: np.ndarray = self.standing & (self.exponents[:, self.along].imag == 0)
         return real
 
@@ -65,7 +65,7 @@ def travelling_axes(factors: Factors) -> list[int]:
 
 
 def open_axes(problem: Problem) -> list[int]:
-    """The axes along which the symbols promise nothing, time among them: at least the last one."""
+    """The axes, including time, along which no symmetry is known; if there are none, the last axis."""
     kinds = axis_kinds(problem).values()
     found = [i for i in range(len(problem.axes)) if any(kind[i] == "general" for kind in kinds)]
     return found or [len(problem.axes) - 1]
@@ -95,7 +95,7 @@ def _family(problem: Problem, relation: Symbol, modes: Sequence[int], along: int
     k = np.stack(
         [step * j[places[:, i]] for i, (step, j) in enumerate(zip(steps, lattice, strict=True))], axis=1
     )
-    # k and −k are conjugates: of the two, the one whose first travelling component is positive.
+    # k and −k are conjugates: keep the one whose first travelling component is positive.
     signs = np.sign(k[:, [i for i in travelling_axes(factors) if i != along]])
     first = np.array([next((sign for sign in row if sign), 1.0) for row in signs])
     places, k = places[first > 0], k[first > 0]
@@ -120,7 +120,7 @@ def _family(problem: Problem, relation: Symbol, modes: Sequence[int], along: int
 
 
 def _harmonics(kinds: set[str], count: int) -> np.ndarray:
-    """Up to the `count`-th half wave, or whole one where the axis is periodic; of both signs where waves travel."""
+    """Up to the `count`-th half wave, or whole wave if the axis is periodic; of both signs if waves travel."""
     least = 1 if kinds == {"sine"} else 0 if kinds <= {"sine", "cosine"} else -count
     return np.arange(least, count + 1)
 
@@ -131,20 +131,20 @@ def _anchors(problem: Problem, exponents: np.ndarray) -> np.ndarray:
 
 
 def _make_real(family: Family) -> None:
-    """Real coefficients for all modes that share a wave and an exponent and have real solutions."""
+    """Make coefficients real, in place, for modes that share a wave and an exponent and have real solutions."""
     start = 0
     keys = list(zip(family.wave, family.exponents[:, family.along], strict=True))
     for _, group in itertools.groupby(keys):
         rows = slice(start, start := start + len(list(group)))
         if family.real[rows.start]:
             vectors = family.coefficients[rows].reshape(rows.stop - rows.start, -1)
-            # The space that they span is its own conjugate: so is the projection on it, which is then real.
+            # The space that they span is its own conjugate, so the projection on it is real.
             _, basis = np.linalg.eigh((vectors.T @ np.conj(vectors)).real)
             family.coefficients[rows] = basis[:, -len(vectors) :].T.reshape(family.coefficients[rows].shape)
 
 
 def _present(family: Family) -> np.ndarray:
-    """Which modes are functions at all: sin kz with k = 0 is none."""
+    """Which modes are not zero everywhere, as sin kz is for k = 0."""
     seen = np.ones(family.coefficients.shape[:2], bool)
     for f, row in enumerate(family.factors):
         for i, factor in enumerate(row):
@@ -175,7 +175,7 @@ def forced(problem: Problem, along: int) -> Family | None:
     coefficients = np.zeros((len(found), len(problem.unknowns), powers), complex)
     for i, (_, v) in enumerate(found):
         coefficients[i, :, : v.shape[1]] = v
-    # From the origin, where the source is read, to the anchor; powers along the axis are moved with it.
+    # From the origin, where amplitudes are read, to the anchor; powers along the axis move with it.
     coefficients = shifted(coefficients, exponents[:, along], anchors[:, along])
     rest = [i for i in range(axes) if i != along]
     coefficients *= np.exp(np.sum(exponents[:, rest] * anchors[:, rest], axis=1))[:, None, None]
@@ -195,7 +195,7 @@ def shifted(coefficients: np.ndarray, exponent: np.ndarray, by: np.ndarray) -> n
 
 
 def _response(relation: Symbol, along: int, kappa: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(fields, powers) with as few powers of the coordinate as solve it."""
+    """The response, (fields, powers), with as few powers of the coordinate as suffice."""
     most = sp.Poly(relation.determinant, relation.exponents[along]).degree() + 1
     taylor = relation.taylor(along, kappa[None], most)[:, 0]
     for count in range(1, most + 1):

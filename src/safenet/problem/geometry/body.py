@@ -1,6 +1,6 @@
-"""Ω of d dimensions with ∂Ω in named pieces: what samplers, measures and pictures ask of a domain.
+"""Ω in d dimensions with ∂Ω in named pieces: the protocol that samplers, measures and pictures use for domains.
 
-A `Region` of the plane meets this with edges, a `Solid` of space with faces.
+A `Region` in the plane implements it with edges, a `Solid` in space with faces.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Selector = Predicate | str | tuple[Any, ...]
 Draw = Callable[[int, int], np.ndarray]  # (n, columns) -> points of the unit cube, new ones at every call
 
 REST = "rest"
-ROUNDS = 12  # of rejection, each with twice as many points, before sampling is given up
+ROUNDS = 12  # of rejection sampling, each with twice as many points, before it is given up
 
 
 class Body(Protocol):
@@ -55,15 +55,15 @@ class Body(Protocol):
         """Whether points (n, d) lie in the closed domain widened (slack > 0) or narrowed (slack < 0) by `slack`."""
 
     def signed_distance(self, points: np.ndarray) -> np.ndarray:
-        """The distance to the boundary, negative inside; of a solid that is cut, at most that."""
+        """The distance to the boundary, negative inside; for a combined solid it may be too small in magnitude."""
 
     def sample_piece(self, name: str, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Points and outward normals (n, d) of a piece, uniform for uniform `unit` (n, d − 1); nan in rows that fall
-        beside it, as on a face that is cut."""
+        """Points and outward normals (n, d) of a piece, uniform for uniform `unit` (n, d − 1); nan in rows that miss
+        it, as on a face that is cut."""
 
 
 def points_inside(body: Body, count: int, draw: Draw, box: Ends, columns: int = 0) -> np.ndarray:
-    """`count` points of the domain as shares of a box around it, and further `columns` of the same draws."""
+    """`count` points of the domain as fractions of a box around it, with further `columns` of the same draws."""
     lower, upper = (np.array(corner) for corner in box)
     tries = int(np.ceil(1.2 * count * np.prod(upper - lower) / body.measure)) + 16
 
@@ -78,7 +78,7 @@ def points_inside(body: Body, count: int, draw: Draw, box: Ends, columns: int = 
 def points_on(
     body: Body, name: str, count: int, draw: Draw, columns: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`count` points of a piece with their normals, and further `columns` of the same draws."""
+    """`count` points of a piece with their normals, with further `columns` of the same draws."""
 
     def kept(tries: int) -> np.ndarray:
         unit = draw(tries, body.dimension - 1 + columns)
@@ -91,7 +91,7 @@ def points_on(
 
 
 def _enough(kept: Callable[[int], np.ndarray], count: int, tries: int) -> np.ndarray:
-    """From one sequence, so that it stays even: a longer one where too few points of it are kept."""
+    """`count` rows from one sequence, so that they are spread evenly: if too few are kept, from a longer one."""
     for _ in range(ROUNDS):
         found = kept(tries)
         if len(found) == count:
@@ -104,7 +104,7 @@ def _enough(kept: Callable[[int], np.ndarray], count: int, tries: int) -> np.nda
 
 
 def check_selectors(shape: Shape, selectors: Mapping[str, Selector]) -> None:
-    """Every word is `rest`, once, or names a shape."""
+    """Raise unless every selector that is text names a shape or is `rest`, which may occur once."""
     names = {leaf.name for leaf in shape.primitives() if leaf.name}
     if REST in names:
         raise SafeNetError(
@@ -122,7 +122,7 @@ def check_selectors(shape: Shape, selectors: Mapping[str, Selector]) -> None:
 
 
 def selected(selector: Selector, source: str, points: np.ndarray) -> np.ndarray:
-    """Which points, all of a part of the boundary that came from the shape `source`, a selector chooses."""
+    """Which of these boundary points, all on the shape named `source`, a selector chooses."""
     if isinstance(selector, tuple):
         chosen: np.ndarray = np.any([selected(one, source, points) for one in selector], axis=0)
         return chosen
@@ -138,12 +138,12 @@ def selected(selector: Selector, source: str, points: np.ndarray) -> np.ndarray:
 
 
 def rest_of(selectors: Mapping[str, Selector]) -> str | None:
-    """The name of the piece that is the rest."""
+    """The name of the piece that is `rest`, or None."""
     return next((name for name, one in selectors.items() if isinstance(one, str) and one == REST), None)
 
 
 def check_chosen(shape: Shape, sizes: Iterable[tuple[str, bool]]) -> None:
-    """Every piece has something."""
+    """Raise if a piece is empty."""
     for name, something in sizes:
         if not something:
             raise SafeNetError(

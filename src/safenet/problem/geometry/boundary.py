@@ -1,7 +1,7 @@
 """∂(A ∪ B), ∂(A ∖ B): the edges of a shape, cut where primitives meet and kept where they bound; loops and corners.
 
-Every edge of every box, disc and polygon is cut where it meets another, and a part is kept where one side of it is
-inside and the other is not. So the boundary consists of segments and arcs to rounding, whatever was united or removed.
+Every edge of every box, disc and polygon is cut where it meets another, and a part is kept if exactly one side of it is
+inside. So the boundary consists of segments and arcs, exact to rounding, whatever was united or removed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def probe_step(bounds: Ends, tolerance: float) -> float:
 
 
 def _all_edges(shape: Shape) -> tuple[list[Edge], list[int]]:
-    """All edges of all primitives, and which primitive each belongs to; named ones first, as they lend their name."""
+    """All edges of all primitives, and which primitive each belongs to; named ones first, so that names are kept."""
     leaves = sorted(shape.primitives(), key=lambda leaf: not leaf.name)
     pairs = [(edge, i) for i, leaf in enumerate(leaves) for edge in leaf.edges]
     return [edge for edge, _ in pairs], [i for _, i in pairs]
@@ -63,7 +63,7 @@ def _all_edges(shape: Shape) -> tuple[list[Edge], list[int]]:
 
 def _cut_points(whole: list[Edge], owner: list[int], tolerance: float) -> tuple[list[list[int]], np.ndarray]:
     """For each edge the vertices on it, as indices, and the vertices (k, 2), each once."""
-    # Corners first: whatever falls on one takes its exact coordinates.
+    # Corners first: a point that falls on one takes its exact coordinates.
     vertices = [tuple(end) for edge in whole if not edge.closed for end in edge.ends]
     marks: list[list[int]] = [[] for _ in whole]
     boxes = np.array([edge.bounds for edge in whole])
@@ -79,7 +79,7 @@ def _cut_points(whole: list[Edge], owner: list[int], tolerance: float) -> tuple[
 
 
 def _index(vertices: list[tuple[float, ...]], point: np.ndarray, tolerance: float) -> int:
-    """The place of a point in the list, to which it is added if it is new."""
+    """The index of a point in the list; a new point is appended."""
     if vertices:
         distance = np.hypot(*(np.array(vertices) - point).T)
         closest = int(np.argmin(distance))
@@ -90,7 +90,7 @@ def _index(vertices: list[tuple[float, ...]], point: np.ndarray, tolerance: floa
 
 
 def _cut(edge: Edge, at: np.ndarray) -> list[Edge]:
-    """The parts of an edge between points on it; the points become their ends to the bit."""
+    """The parts of an edge between points on it, which become the exact ends of the parts."""
     if len(at) == 0:
         return [edge]
     s = edge.parameter(at)
@@ -103,7 +103,7 @@ def _cut(edge: Edge, at: np.ndarray) -> list[Edge]:
 
 
 def _snapped(part: Edge, vertices: np.ndarray) -> Edge:
-    """A segment whose ends are the vertices they stand for; an arc meets them by its angles."""
+    """A segment with its ends moved to the vertices they stand for; an arc meets these by its angles."""
     if not isinstance(part, Segment):
         return part
     start, end = (vertices[np.argmin(np.hypot(*(vertices - p).T))] for p in (part.start, part.end))
@@ -125,7 +125,7 @@ def _sides_kept(parts: list[Edge], shape: Shape, step: float) -> np.ndarray:
 
 
 def _drop_repeated(parts: list[Edge], sides: np.ndarray, tolerance: float) -> None:
-    """Of parts that coincide, the first one bounds: `sides` of the others becomes 0."""
+    """Of parts that coincide only the first bounds: `sides` of the others becomes 0."""
     middles = np.array([middle(part)[0] for part in parts])
     for j in range(len(parts)):
         earlier = np.flatnonzero(sides[:j])
@@ -135,7 +135,7 @@ def _drop_repeated(parts: list[Edge], sides: np.ndarray, tolerance: float) -> No
 
 
 def _joined(cut: list[list[Edge]], sides: np.ndarray, tolerance: float) -> list[Edge]:
-    """The kept parts; neighbours on one edge are one again where no other part ends between them."""
+    """The kept parts; neighbours on one edge are joined again if no other part ends between them."""
     kept = [part for part, side in zip((p for parts in cut for p in parts), sides, strict=True) if side]
     ends = np.array([part.ends for part in kept]).reshape(-1, 2)
     result: list[Edge] = []
@@ -160,7 +160,7 @@ def _joined(cut: list[list[Edge]], sides: np.ndarray, tolerance: float) -> list[
 
 
 def _smooth(a: Edge, b: Edge, ends: np.ndarray, tolerance: float) -> bool:
-    """Whether b, of the same line or circle, goes on from the end of a, and nothing else ends there."""
+    """Whether b, on the same line or circle, starts where a ends, and nothing else ends there."""
     meet, start = a.ends[1], b.ends[0]
     here = np.hypot(*(ends - meet).T) <= 8 * tolerance
     return bool(np.hypot(*(meet - start)) <= 8 * tolerance and np.sum(here) == 2)
@@ -173,7 +173,7 @@ def _concatenated(a: Edge, b: Edge) -> Edge:
 
 
 def _tidy(edge: Edge) -> Edge:
-    """An arc that begins in [0, 2π), to be read."""
+    """The same arc with `begin` in [0, 2π), which is easier to read."""
     if not isinstance(edge, Arc):
         return edge
     turns = TURN * np.floor(edge.begin / TURN)
@@ -181,7 +181,7 @@ def _tidy(edge: Edge) -> Edge:
 
 
 def trace(edges: list[Edge], tolerance: float) -> tuple[tuple[Edge, ...], ...]:
-    """The edges as closed chains, the outer one first: at a vertex, the next edge of the same part of the interior."""
+    """The edges as closed chains, the outer one first; at a vertex the next edge bounds the same part of the inside."""
     starts = np.array([edge.ends[0] for edge in edges]).reshape(-1, 2)
     left = set(range(len(edges)))
     loops = []
@@ -216,7 +216,7 @@ def neighbours(loop: Sequence[Edge]) -> list[tuple[Edge, Edge]]:
 
 
 def corner_between(a: Edge, b: Edge) -> Corner:
-    """The corner from a to b; the angle by the exact tangents, its branch by `_opening`."""
+    """The corner from a to b; the angle comes from the exact tangents, its multiple of 2π from `_opening`."""
     back, ahead = -a.tangent(1.0), b.tangent(0.0)
     direction = float(np.arctan2(ahead[1], ahead[0]))
     angle = np.arctan2(back[1], back[0]) - direction

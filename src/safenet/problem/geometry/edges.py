@@ -1,7 +1,7 @@
 """γ(s) = a + s (b − a) or c + r (cos θ(s), sin θ(s)), 0 ≤ s ≤ 1: parts of a boundary, the domain on their left.
 
-With the domain on the left the outward unit normal is the tangent turned to the right. A closed chain of edges
-then knows its area (Green) and its inside (the winding number), without a polygon in between.
+So the outward unit normal is the tangent turned to the right, and a closed chain of edges determines its area (Green)
+and its inside (the winding number), without approximation by a polygon.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Point = tuple[float, float]
 Bounds = tuple[Point, Point]  # (lower, upper)
 
 TURN = 2 * np.pi
-ROUNDING = 1e-12  # relative to the coordinates: what arithmetic may have moved, what no geometry means
+ROUNDING = 1e-12  # relative to the coordinates: smaller differences are rounding, not geometry
 
 
 class Edge(ABC):
@@ -75,7 +75,7 @@ class Edge(ABC):
 
     @abstractmethod
     def crossings(self, axis: int, value: float) -> list[float]:
-        """The s where the edge's line or circle meets the line x_axis = value; those outside [0, 1] do not matter."""
+        """The s where the edge's line or circle meets the line x_axis = value; callers ignore those outside [0, 1]."""
 
     def tangent(self, s: float) -> np.ndarray:
         """γ'(s)/|γ'(s)|: the normal turned to the left."""
@@ -83,7 +83,7 @@ class Edge(ABC):
         return np.array([-normal[1], normal[0]])
 
     def clip(self, lower: ArrayLike, upper: ArrayLike) -> list[Self]:
-        """The sub-edges in the closed rectangle lower ≤ x ≤ upper; what runs along its border belongs to it."""
+        """The sub-edges in the closed rectangle lower ≤ x ≤ upper, including those along its border."""
         low, high = np.asarray(lower, float), np.asarray(upper, float)
         slack = ROUNDING * magnitude(low, high)
         cuts = [
@@ -92,7 +92,7 @@ class Edge(ABC):
         marks = breakpoints(cuts)
         middles = self.at((marks[1:] + marks[:-1]) / 2)[0]
         inside = np.all((middles >= low - slack) & (middles <= high + slack), axis=1)
-        # What only touches a corner is no part: its length is rounding.
+        # A part that only touches a corner is left out: its length is rounding.
         return [self.part(s0, s1) for s0, s1 in runs(marks, inside) if (s1 - s0) * self.length > 4 * slack]
 
 
@@ -123,7 +123,7 @@ class Segment(Edge):
 
     def at(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         s = np.asarray(s, float)[:, None]
-        # From the nearer end: both ends are met to the bit, and a constant coordinate stays what it is.
+        # From the nearer end: both ends are exact, and a constant coordinate stays constant.
         points = np.where(s <= 0.5, self.start + s * self._along, self.end - (1 - s) * self._along)
         normal = np.array([self._along[1], -self._along[0]]) / self.length
         return points, np.tile(normal, (len(s), 1))
@@ -155,7 +155,7 @@ class Segment(Edge):
 class Arc(Edge):
     """γ(s) = center + radius (cos θ, sin θ), θ = begin + s (end − begin).
 
-    Counterclockwise (end > begin) the domain is within the circle, clockwise it is around it.
+    If it runs counterclockwise (end > begin), the domain is inside the circle, if clockwise outside.
     """
 
     center: Point
@@ -199,7 +199,7 @@ class Arc(Edge):
         return self.center + self.radius * radial, np.sign(self.sweep) * radial
 
     def part(self, s0: float, s1: float) -> Arc:
-        # Not begin + 1·sweep: the ends are kept to the bit.
+        # Not begin + 1·sweep: the ends are kept exactly.
         return replace(
             self,
             begin=self.begin if s0 == 0 else float(self.begin + s0 * self.sweep),
@@ -218,7 +218,7 @@ class Arc(Edge):
         return np.clip(self._wrapped(points) / abs(self.sweep), 0.0, 1.0)
 
     def _wrapped(self, points: np.ndarray) -> np.ndarray:
-        """The angle from `begin` onwards, in [−gap/2, |sweep| + gap/2): beyond an end it is that of the nearer."""
+        """The angle from `begin` onwards, in [−gap/2, |sweep| + gap/2): negative where `begin` is the nearer end."""
         x, y = (np.asarray(points, float) - self.center).T
         gap = max(TURN - abs(self.sweep), 0.0)
         ahead = np.mod(np.sign(self.sweep) * (np.arctan2(y, x) - self.begin), TURN)
@@ -234,11 +234,11 @@ class Arc(Edge):
         return np.where((ahead >= 0) & (ahead <= abs(self.sweep)), to_circle, to_ends)
 
     def turn(self, points: np.ndarray) -> np.ndarray:
-        # Two halves: the chord of a whole circle has no direction.
+        # In two halves: the chord of a whole circle has no direction.
         return sum((self.part(s, s + 0.5)._turn_of_half(points) for s in (0.0, 0.5)), np.zeros(len(points)))
 
     def _turn_of_half(self, points: np.ndarray) -> np.ndarray:
-        """The turn along the chord, and once round the points between chord and arc."""
+        """The turn along the chord, plus a full turn for points between chord and arc."""
         if self.sweep < 0:
             return -self.reversed()._turn_of_half(points)
         first, last = self.ends
@@ -251,7 +251,7 @@ class Arc(Edge):
         rounding = ROUNDING * max(1.0, abs(value) / self.radius, abs(self.center[axis]) / self.radius)
         if abs(ratio) > 1 + rounding:
             return []
-        # A line that touches does so once: two crossings, a square root of rounding apart, would cut out a sliver.
+        # A tangent line touches once: two crossings, a square root of rounding apart, would cut out a sliver.
         ratio = np.sign(ratio) if abs(ratio) > 1 - rounding else ratio
         angle = np.arccos(ratio) if axis == 0 else np.arcsin(ratio)
         other = -angle if axis == 0 else np.pi - angle
@@ -280,7 +280,7 @@ def runs(marks: np.ndarray, wanted: np.ndarray) -> list[tuple[float, float]]:
 
 
 def magnitude(*coordinates: np.ndarray) -> float:
-    """The largest |coordinate|: what rounding is relative to."""
+    """The largest |coordinate|, which rounding is relative to."""
     return float(max(np.max(np.abs(values)) for values in coordinates))
 
 
@@ -330,7 +330,7 @@ def _lines_meet(a: Segment, b: Segment) -> np.ndarray:
     u, v, w = a._along, b._along, np.subtract(b.start, a.start)
     determinant = _cross(u, v)
     if abs(determinant) <= ROUNDING * a.length * b.length:
-        return NOWHERE  # parallel: what they share ends at ends
+        return NOWHERE  # parallel: what they share ends at an end of one of them
     return np.array([a.start + u * (_cross(w, v) / determinant)])
 
 
@@ -344,7 +344,7 @@ def _circles_meet(a: Arc, b: Arc, slack: float) -> np.ndarray:
     apart = np.subtract(b.center, a.center)
     distance = float(_norm(apart))
     if distance <= slack:
-        return NOWHERE  # concentric: the same circle, whose parts end at ends, or none in common
+        return NOWHERE  # concentric: nothing in common, or one circle, where shared parts end at ends
     along = (distance + (a.radius - b.radius) * (a.radius + b.radius) / distance) / 2
     unit = apart / distance
     # A touching point may be off by the square root of rounding on the radical line; the circle itself is exact.
@@ -381,6 +381,6 @@ def _cross(u: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def _angle_between(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The angle from u to v in (−π, π]."""
-    # + 0.0 turns −0 into 0: half a turn has one sign.
+    # + 0.0 turns −0 into 0, so that half a turn always has the same sign.
     angle: np.ndarray = np.arctan2(_cross(u, v) + 0.0, np.sum(u * v, axis=-1))
     return angle

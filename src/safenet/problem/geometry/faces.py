@@ -1,7 +1,7 @@
 """σ(u), u in the unit cube of d − 1 dimensions: parts of a surface, each uniform in its area.
 
-A face may reach beyond what it bounds: a flat one covers the bounds of an outline. Which of its points are on the
-surface of a solid is asked there (`solid.py`).
+A face may reach beyond what it bounds: a flat one covers the bounding box of an outline. `solid.py` decides which of
+its points are on the surface of a solid.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import scipy
 
 from .edges import Edge
 
-TABLE = 4097  # of the area along an edge that is turned: linear between, so to 1e-7
+TABLE = 4097  # entries of the area along a turned edge: linear interpolation is accurate to 1e-7
 
 
 class Face(ABC):
@@ -26,7 +26,7 @@ class Face(ABC):
     @property
     @abstractmethod
     def measure(self) -> float:
-        """Its area, in d dimensions that of d − 1."""
+        """Its area, in d dimensions its (d − 1)-dimensional measure."""
 
     @abstractmethod
     def at(self, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +59,7 @@ class Flat(Face):
 
 @dataclass(frozen=True, eq=False)
 class Sphere(Face):
-    """|x − center| = radius: one coordinate after another, each by the law that it has on a sphere."""
+    """|x − center| = radius: one coordinate after another, each from its distribution on a sphere."""
 
     center: np.ndarray
     radius: float

@@ -1,8 +1,8 @@
-"""Triangles of a region, with edges bent to its arcs: Delaunay's triangulation of points as dense as a size asks.
+"""Triangles of a region, with sides bent to its arcs: the Delaunay triangulation of points as dense as a size asks.
 
-Points along the boundary as near as the size there, inside at the centres of squares that are halved down to it;
-smoothed, and with more points on the boundary where Delaunay has left out a part of it. Sizes grow away from small
-arcs and re-entrant corners.
+On the boundary points are one local size apart; inside they are the centres of squares, halved down to that size, and
+are smoothed. The boundary gets more points where Delaunay has left out a part of it. Sizes grow with the distance from
+small arcs and re-entrant corners.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from .edges import Arc, Edge
 from .region import Region
 
 GRADE = 0.35  # growth of the size with the distance
-ROUND = 16  # at least so many edges around a circle
-CORNER = 1 / 6  # of the size: what is left of it at a re-entrant corner
+ROUND = 16  # the least number of sides around a circle
+CORNER = 1 / 6  # factor of the size at a re-entrant corner
 SMOOTHINGS, REPAIRS = 4, 12
-LEAST_QUALITY = (
-    1e-3  # of a triangle's area over the square of its longest side: flatter ones lie on a straight boundary
-)
+# Twice a triangle's area over the square of its longest side: flatter ones lie on a straight boundary.
+LEAST_QUALITY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Mesh:
     """Quadratic triangles: nodes (n, 2), the vertices first; cells (m, 6), three corners, then the middles of the sides
     between corners 0–1, 1–2, 2–0; `sides`: piece → (k, 3), two corners and the middle of each side of the boundary.
 
-    Of tetrahedra nodes are (n, 3), cells (m, 10), with middles 0–1, 1–2, 2–0, 0–3, 1–3, 2–3, and sides (k, 6)."""
+    For tetrahedra: nodes (n, 3), cells (m, 10) with middles 0–1, 1–2, 2–0, 0–3, 1–3, 2–3, and sides (k, 6)."""
 
     nodes: np.ndarray
     vertices: int
@@ -49,7 +48,7 @@ class _Outline:
 
 
 def mesh_of(region: Region, size: float, around: int = ROUND) -> Mesh:
-    """Triangles whose sides are about `size` long, shorter at re-entrant corners and so that a circle has `around`."""
+    """Triangles whose sides are about `size` long, shorter at re-entrant corners; a circle has at least `around`."""
     sizes = _Sizes(region, size, around)
     outline = _outline(sizes)
     inner = _inside(sizes)
@@ -126,7 +125,7 @@ def _shares(sizes: _Sizes, edge: Edge) -> np.ndarray:
 
 
 def _spacing(outline: _Outline, points: np.ndarray) -> np.ndarray:
-    """The length of a segment of the boundary next to each point."""
+    """The length of the boundary segments nearest to each point."""
     ends = np.array(outline.points)
     lengths = np.zeros(len(ends))
     for a, b in outline.segments:
@@ -187,7 +186,7 @@ def _triangles(region: Region, points: np.ndarray) -> np.ndarray:
 
 
 def _missing(cells: np.ndarray, outline: _Outline) -> list[int]:
-    """The segments of the boundary that are no sides of triangles."""
+    """The segments of the boundary that are not sides of triangles."""
     ends = np.sort(np.concatenate([cells[:, [0, 1]], cells[:, [1, 2]], cells[:, [2, 0]]]), axis=1)
     known = set(map(tuple, ends.tolist()))
     return [k for k, (a, b) in enumerate(outline.segments) if (min(a, b), max(a, b)) not in known]
@@ -210,7 +209,7 @@ def _middle(edge: Edge, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _quadratic(points: np.ndarray, cells: np.ndarray, outline: _Outline) -> Mesh:
-    """Middles of all sides; those on the boundary lie on its arcs."""
+    """The mesh with the middles of all sides added; those on the boundary lie on its arcs."""
     used = np.unique(cells)
     renumber = np.full(len(points), -1)
     renumber[used] = np.arange(len(used))

@@ -27,17 +27,17 @@ from .edges import (
 )
 from .shapes import Combination, Difference, Shape
 
-INSIDE = (0.382, 0.724)  # of a part: two places that "x = 0" chooses only if it chooses the whole of a side
-LOOKS = 256  # places on an edge where a selector is asked: it may switch once between two of them
-NEAREST = 1e-4  # of the domain, to an end: nearer, «x = 0 to within 1e-5» holds on both edges of a corner
+INSIDE = (0.382, 0.724)  # fractions of a part: "x = 0" holds at both only if it holds on the whole part
+LOOKS = 256  # places on an edge where a selector is evaluated: it may switch once between neighbours
+NEAREST = 1e-4  # of the domain, least distance to an end: closer, |x| < 1e-5 holds on both edges of a corner
 
 
 class Region:
     """The domain of a shape, with names for the pieces of its boundary.
 
     A piece is chosen by a predicate on boundary points (n, 2), by the name of a shape or a pattern of names ("c*"), by
-    several of these, or by "rest": what no other piece has chosen. `tolerance` is relative to the coordinates: closer
-    points are the same.
+    several of these, or by "rest": what no other piece has chosen. Points closer than `tolerance`, relative to the
+    coordinates, are the same.
     """
 
     dimension = 2
@@ -67,14 +67,14 @@ class Region:
         return np.array([edge.bounds for edge in self.edges])
 
     def _near(self, lower: np.ndarray, upper: np.ndarray) -> list[Edge]:
-        """The edges whose bounds meet a rectangle's: the others cannot meet it."""
+        """The edges whose bounds meet a rectangle; the others cannot meet it."""
         below = self._boxes[:, 0] <= upper + self.tolerance
         above = self._boxes[:, 1] >= lower - self.tolerance
         return [self.edges[i] for i in np.flatnonzero(np.all(below & above, axis=1))]
 
     @cached_property
     def bounds(self) -> Bounds:
-        """(lower, upper): the smallest box that holds the domain."""
+        """(lower, upper): the smallest box that contains the domain."""
         lower, upper = self._boxes[:, 0].min(axis=0), self._boxes[:, 1].max(axis=0)
         return (float(lower[0]), float(lower[1])), (float(upper[0]), float(upper[1]))
 
@@ -114,7 +114,7 @@ class Region:
 
     @cached_property
     def corners(self) -> tuple[Corner, ...]:
-        """The re-entrant corners, where the interior angle exceeds π: there solutions are singular."""
+        """The re-entrant corners, where the interior angle exceeds π and solutions are singular."""
         found = [corner_between(a, b) for loop in self.loops for a, b in neighbours(loop)]
         return tuple(corner for corner in found if corner.angle > np.pi + 1e-6)
 
@@ -127,7 +127,7 @@ class Region:
         low, high = np.atleast_2d(np.asarray(lower, float)), np.atleast_2d(np.asarray(upper, float))
         depth = signed_distance(self.edges, (low + high) / 2)
         kinds = np.where(depth < 0, "inside", "outside")
-        # Farther than half a diagonal the boundary cannot reach in: only the others are looked at one by one.
+        # A boundary farther off than half a diagonal does not reach in: only the others are checked one by one.
         for i in np.flatnonzero(np.abs(depth) <= np.hypot(*(high - low).T) / 2 + self.tolerance):
             if self._cuts(low[i], high[i]):
                 kinds[i] = "cut"
@@ -163,7 +163,7 @@ class Region:
         return [side.part(s0, s1) for s0, s1 in runs(marks, inside)]
 
     def _beside(self, part: Edge, lower: np.ndarray, upper: np.ndarray) -> bool:
-        """Whether the domain beside a part of the boundary in the closed rectangle is in the rectangle too."""
+        """Whether the domain next to a part of the boundary in the closed rectangle is in the rectangle, too."""
         point, normal = middle(part)
         inner = point - probe_step(self.bounds, self.tolerance) * normal
         return isinstance(part, Arc) or _strictly_within(inner, lower, upper)
@@ -204,7 +204,7 @@ def _check_parts(shape: Shape, loops: Sequence[Sequence[Edge]]) -> None:
 
 
 def _check_removed(shape: Shape, tolerance: float) -> None:
-    """Every B of A − B − … must lie in A: a hole that leaves the domain is a slip of the pen."""
+    """Every B of A − B − … must lie in A: a hole that leaves the domain is probably a mistake."""
     if not isinstance(shape, Difference):
         return
     base, *removed = shape.parts()
@@ -221,12 +221,12 @@ def _check_removed(shape: Shape, tolerance: float) -> None:
 
 
 def _sticks_out(edges: Sequence[Edge], outline: Sequence[Edge], tolerance: float) -> float:
-    """The largest distance from the base at which the boundary of a removed shape lies, 0 if it stays within."""
+    """How far the boundary of a removed shape lies outside the base, 0 if it stays inside."""
     farthest = 0.0
     for edge in edges:
         cuts = [s for other in outline for s in edge.parameter(meetings(edge, other, tolerance))]
         marks = breakpoints(cuts)
-        # Both ends and the middle of each part between crossings, and some between.
+        # Both ends and the middle of each part between crossings, and some places between these.
         s = np.unique(np.concatenate([np.linspace(a, b, 33) for a, b in pairwise(marks)]))
         farthest = max(farthest, float(signed_distance(outline, edge.at(s)[0]).max()))
     return farthest
@@ -238,7 +238,7 @@ def _sticks_out(edges: Sequence[Edge], outline: Sequence[Edge], tolerance: float
 def _divide(
     region: Region, selectors: dict[str, Selector]
 ) -> tuple[dict[str, tuple[Edge, ...]], tuple[Edge, ...]]:
-    """The edges of each piece, and those of none."""
+    """The edges of each piece, and those that belong to none."""
     check_selectors(region.shape, selectors)
     owned: dict[str, list[Edge]] = {name: [] for name in selectors}
     unnamed: list[Edge] = []
@@ -260,7 +260,7 @@ def _divide(
 
 
 def _shared_out(edge: Edge, selectors: Mapping[str, Selector], size: float) -> list[tuple[Edge, str]]:
-    """The edge cut where a selector switches, each part with its name or ""."""
+    """The edge cut where a selector switches, each part with the name of its piece or ""."""
     looks = _looks(edge, size)
     switches = {s for selector in selectors.values() for s in _switches(edge, selector, looks)}
     marks = breakpoints(list(switches), slack=1e-12)
@@ -279,10 +279,10 @@ def _selected(edge: Edge, selector: Selector, s: np.ndarray) -> np.ndarray:
 
 
 def _looks(edge: Edge, size: float) -> np.ndarray:
-    """0 < s < 1, even inside and ever closer towards both ends: y < 1e-3 is a part of the sides, too.
+    """0 < s < 1, evenly spaced, and ever closer towards both ends: y < 1e-3 chooses a part of the sides, too.
 
-    Not at the ends: a corner belongs to two edges, and x == 0 there does not choose a part of the other one; nor does
-    an arc that touches x = 0, and leaves it as the root.
+    The ends are left out: a corner is on two edges, and x == 0 there must not choose a part of the other edge. The
+    same holds for an arc, whose distance from a tangent x = 0 grows with the square of s.
     """
     even = (np.arange(LOOKS) + 0.5) / LOOKS
     nearest = NEAREST * (np.sqrt(edge.radius * size) if isinstance(edge, Arc) else size)

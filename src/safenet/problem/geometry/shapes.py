@@ -2,9 +2,9 @@
 
     Box(x=(0, 4), y=(0, 2)) - Box(x=(0, 2), y=(1, 2)) - Disc(center=(3, 1), radius=0.2, name="hole")
 
-A shape is a value: comparable, hashable, printed as it is written, and stored as plain data. What a solver asks of
-it (its boundary, pieces, samples) is in `region.py` for the plane and in `solid.py` for space; `solids.py` has the
-shapes that are in space only.
+A shape is a value: comparable, hashable, printed as it is written, and stored as plain data. What solvers need of it
+(its boundary, pieces, samples) is in `region.py` for the plane and in `solid.py` for space; `solids.py` has balls and
+the shapes that exist only in space.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .values import Ends, a_name, a_number, a_point, an_interval, plain, shown, 
 
 
 class Shape(ABC):
-    """A closed set of the plane or of space; `+` or `|` unites, `-` removes, `&` keeps what both have."""
+    """A closed set of the plane or of space; `+` or `|` unites, `-` subtracts, `&` intersects."""
 
     @property
     @abstractmethod
     def bounds(self) -> Ends:
-        """(lower, upper) corners of a box that holds the shape."""
+        """(lower, upper) corners of a box that contains the shape."""
 
     @property
     def dimension(self) -> int:
@@ -44,7 +44,7 @@ class Shape(ABC):
 
     @abstractmethod
     def level(self, points: np.ndarray) -> np.ndarray:
-        """φ(p) ≤ 0 in the closed shape: the signed distance of a box, disc or polygon; min and max of them."""
+        """φ(p) ≤ 0 in the closed shape: the signed distance of a box, disc, …; min and max of these if combined."""
 
     @abstractmethod
     def primitives(self) -> tuple[Primitive, ...]:
@@ -62,7 +62,7 @@ class Shape(ABC):
         return from_data(data)
 
     def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
-        """φ(p) ≤ slack for points (n, d). On a side that two removed shapes share, only a `Region` knows."""
+        """φ(p) ≤ slack for points (n, d): also true on a side that two removed shapes share, unlike in a `Region`."""
         return self.level(np.asarray(points, float)) <= slack
 
     def __add__(self, other: Shape) -> Union:
@@ -84,12 +84,12 @@ class Primitive(Shape):
 
     @property
     def edges(self) -> tuple[Edge, ...]:
-        """The boundary of one in the plane, counterclockwise."""
+        """The boundary of a shape in the plane, counterclockwise."""
         raise SafeNetError(f"{self!r} is not in the plane")
 
     @property
     def faces(self) -> tuple[Face, ...]:
-        """The boundary of one in space."""
+        """The boundary of a shape in space."""
         raise SafeNetError(f"{self!r} is not in space")
 
     @property
@@ -123,7 +123,7 @@ class Box(Primitive):
                 f"a box has two axes or more, and got {given}", "write Box(x=(0, 1), y=(0, 2))"
             )
         ends = [an_interval(axis, interval) for axis, interval in intervals.items()]
-        # A frozen dataclass is set once, here: its keywords are names that only the user knows.
+        # Set by hand, in a frozen dataclass: the keywords are axis names that only the user knows.
         object.__setattr__(self, "labels", tuple(intervals))
         object.__setattr__(self, "lower", tuple(low for low, _ in ends))
         object.__setattr__(self, "upper", tuple(high for _, high in ends))
@@ -159,7 +159,7 @@ class Box(Primitive):
         )
 
     def level(self, points: np.ndarray) -> np.ndarray:
-        # Two differences, not |p − middle| − half: a point with the coordinates of a side is on it to the bit.
+        # Two differences, not |p − middle| − half: a point with a side's coordinate is exactly on it.
         beyond = np.maximum(self.lower - points, points - self.upper)
         outside = np.maximum(beyond, 0.0)
         level: np.ndarray = np.linalg.norm(outside, axis=1) + np.minimum(beyond.max(axis=1), 0.0)
@@ -214,7 +214,7 @@ class Disc(Primitive):
 
 @dataclass(frozen=True, repr=False)
 class Polygon(Primitive):
-    """A polygon, the inside of v₀ v₁ … v₀, in either direction; the last side closes it.
+    """A polygon: the inside of v₀ v₁ … v₀, given in either direction; the last side, back to v₀, is added.
 
     Examples:
         >>> triangle = sn.Polygon([(0, 0), (1, 0), (0, 1)])
@@ -254,7 +254,7 @@ class Polygon(Primitive):
 
 @dataclass(frozen=True, repr=False)
 class Combination(Shape):
-    """Two shapes made one."""
+    """A combination of two shapes."""
 
     first: Shape
     second: Shape
@@ -286,7 +286,7 @@ class Combination(Shape):
 
     def _shown(self, sign: str) -> str:
         second = f"({self.second!r})" if isinstance(self.second, Combination) else repr(self.second)
-        # Python's & binds less than + and -.
+        # Python's & binds more weakly than + and -.
         mixed = isinstance(self.first, Combination) and (
             isinstance(self, Intersection) != isinstance(self.first, Intersection)
         )

@@ -1,4 +1,4 @@
-"""Σ (x_i y_{i+1} − x_{i+1} y_i)/2, and whether two sides of a closed line of vertices meet."""
+"""Σ (x_i y_{i+1} − x_{i+1} y_i)/2, the area of a polygon, and whether two of its sides meet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .edges import Point
 
 
 def signed_area(vertices: tuple[Point, ...]) -> float:
-    """Positive where the vertices go round counterclockwise; loops of opposite sense cancel."""
+    """Positive if the vertices run counterclockwise; loops of opposite direction cancel."""
     x, y = (np.asarray(vertices) - np.mean(vertices, axis=0)).T
     return float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) / 2)
 
@@ -37,7 +37,7 @@ def meeting(vertices: tuple[Point, ...], rounding: float) -> Point | None:
 def _apart(
     p: np.ndarray, d: np.ndarray, q: np.ndarray, e: np.ndarray, slack: float
 ) -> tuple[float, float] | None:
-    """Where one side meets any of those that are not next to it."""
+    """Where one side meets a side that is not its neighbour."""
     between, (size, sizes) = q - p, (np.hypot(*d), np.hypot(*e.T))
     turn = d[0] * e[:, 1] - d[1] * e[:, 0]
     crossed = np.abs(turn) > 1e-14 * size * sizes
@@ -59,7 +59,7 @@ def _apart(
 
 
 def _folded(p: np.ndarray, d: np.ndarray, e: np.ndarray, after: bool, slack: float) -> Point | None:
-    """The corner of two neighbours of which one runs back along the other."""
+    """The corner of two neighbouring sides if one runs back along the other."""
     back = abs(d[0] * e[1] - d[1] * e[0]) <= slack * max(np.hypot(*d), np.hypot(*e)) and d @ e < 0
     x, y = p + d if after else p
     return (float(x), float(y)) if back else None

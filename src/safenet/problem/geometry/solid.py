@@ -1,8 +1,8 @@
-"""∂Ω = the parts of all primitives' faces with Ω on one side only: a domain of space, its named pieces, its samples.
+"""∂Ω = the parts of all primitives' faces with Ω on one side only: a domain in space, its named pieces, its samples.
 
-No curve in which two faces meet is ever computed: a point of a face bounds the domain where a small step along its
-normal leads inside and one against it outside, or the other way round. So areas and volumes of what is cut are those
-of many samples, to about 1e-3; whole faces are exact.
+No curve in which two faces meet is ever computed: a point of a face bounds the domain if a small step along the
+normal leads inside and one against it outside, or the other way round. So areas and volumes of cut shapes come from
+many samples, to about 1e-3; areas of whole faces are exact.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .faces import Face
 from .shapes import Primitive, Shape
 from .values import Ends
 
-LOOKS = 2048  # points of each face where it is asked what it bounds and to which piece it belongs
-VOLUME = 2**14  # points that the volume is counted with
+LOOKS = 2048  # points of each face that are tested: do they bound the domain, and in which piece?
+VOLUME = 2**14  # points for the volume
 SEED = 7
 
 
@@ -69,7 +69,7 @@ class Solid:
         return share * float(np.prod(upper - lower))
 
     def signed_distance(self, points: np.ndarray) -> np.ndarray:
-        """φ(p), negative inside, 0 within the tolerance: the distance where one shape is near, never more."""
+        """φ(p), negative inside, 0 within the tolerance: the distance if only one shape is near, never more."""
         level = self.shape.level(np.asarray(points, float))
         return np.where(np.abs(level) <= self.tolerance, 0.0, level)
 
@@ -81,7 +81,7 @@ class Solid:
     def _bounding(
         self, face: Face, leaf: Primitive, unit: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Points of a face, the normals that leave the domain, and which of the points bound it."""
+        """Points of a face, the normals that point out of the domain, and which of the points bound it."""
         points, normals = face.at(unit)
         back, ahead = (self.shape.level(points + sign * self._step * normals) < 0 for sign in (-1, 1))
         bounds = back != ahead
@@ -90,7 +90,7 @@ class Solid:
         return points, np.where(ahead[:, None], -normals, normals), bounds
 
     def owners(self, source: str, points: np.ndarray) -> np.ndarray:
-        """The place in `pieces` of the piece of points on the surface of the shape `source`; −1 for none."""
+        """For points on the surface of the shape `source`, the index of their piece in `pieces`, −1 for none."""
         names = list(self._selectors)
         chosen = np.array(
             [
@@ -110,7 +110,7 @@ class Solid:
         )
 
     def _divided(self) -> tuple[dict[str, dict[int, float]], float]:
-        """Piece → {face: its share of it}, and the area that belongs to none."""
+        """Piece → {face: the share of it in the piece}, and the area that belongs to no piece."""
         unit = scipy.stats.qmc.Sobol(self.dimension - 1, rng=np.random.default_rng(SEED)).random(LOOKS)
         pieces: dict[str, dict[int, float]] = {name: {} for name in self._selectors}
         nameless, self._boundary = 0.0, False
@@ -129,7 +129,7 @@ class Solid:
 
     @property
     def some_point(self) -> np.ndarray:
-        """The first of scattered points that bounds it."""
+        """The first of the tested points that bounds the domain."""
         unit = scipy.stats.qmc.Sobol(self.dimension - 1, rng=np.random.default_rng(SEED)).random(LOOKS)
         for face, leaf in self._faces:
             points, _, bounds = self._bounding(face, leaf, unit)
@@ -142,7 +142,7 @@ class Solid:
         return sum(share * self._faces[k][0].measure for k, share in self._piece(name).items())
 
     def sample_piece(self, name: str, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Points and outward normals of a piece; nan where a point of its faces is not of the piece."""
+        """Points and outward normals of a piece; nan where a point of its faces is not on the piece."""
         faces = list(self._piece(name))
         stops = np.cumsum([0.0, *(self._faces[k][0].measure for k in faces)])
         travelled = unit[:, 0] * stops[-1]

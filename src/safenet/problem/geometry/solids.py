@@ -1,4 +1,4 @@
-"""Balls, cylinders, cones, and what a shape of the plane becomes when it is moved along an axis or turned about one."""
+"""Balls, cylinders, cones, and shapes of the plane extruded along an axis or turned about one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .values import Ends, a_name, a_number, a_place, a_radius, plain, shown, sho
 
 @dataclass(frozen=True, repr=False)
 class Ball(Primitive):
-    """|p − center| ≤ radius, in as many dimensions as the center has.
+    """A ball, |p − center| ≤ radius, in as many dimensions as `center` has coordinates.
 
     Examples:
         >>> shell = sn.Ball((0, 0, 0), 1) - sn.Ball((0, 0, 0), 0.25, name="core")
@@ -74,7 +74,7 @@ class Round(Primitive):
 
     @cached_property
     def _edges(self) -> tuple[Edge, ...]:
-        """The edges of the profile; what lies on the axis bounds nothing."""
+        """The edges of the profile that are not on the axis, where they would bound nothing."""
         return tuple(edge for edge in Region(self.profile).edges if not _on_axis(edge))
 
     @cached_property
@@ -87,7 +87,7 @@ class Round(Primitive):
 
     @cached_property
     def bounds(self) -> Ends:
-        """Of the circles of all edges: the farthest along ±x is that of s a_x + r √(1 − a_x²)."""
+        """The bounds of all circles that the edges trace: along ±x, the largest ±s a_x + r √(1 − a_x²)."""
         center, along = self.line[0], self.frame[2]
         ends = []
         for sign in (-1, 1):
@@ -107,7 +107,7 @@ class Round(Primitive):
         flat = np.column_stack([r, s])
         distance = np.min([edge.distance(flat) for edge in self._edges], axis=0)
         inside = signed_distance(self._outline, flat) < 0
-        # The profile's edge along the axis is no boundary: a point there is inside if it is beside it.
+        # The profile's edge on the axis is no boundary: a point there is inside if a point next to it is.
         inside |= (r <= self._near) & (
             signed_distance(self._outline, flat + np.array([2 * self._near, 0.0])) < 0
         )
@@ -167,7 +167,7 @@ class Revolution(Round):
 
 @dataclass(frozen=True, repr=False)
 class Cylinder(Round):
-    """The points within `radius` of the line from `start` to `end`, between its ends.
+    """A cylinder: the points within `radius` of the line from `start` to `end`, between its ends.
 
     Examples:
         >>> pipe = sn.Cylinder((0, 0, 0), (0, 0, 2), 0.5)
@@ -201,7 +201,7 @@ class Cylinder(Round):
 
 @dataclass(frozen=True, repr=False)
 class Cone(Round):
-    """From a disc of `radius` at `start` to one of radius `top` at `end`, which is a point by default.
+    """A cone from a disc of `radius` at `start` to one of radius `top` at `end`, by default a point.
 
     Examples:
         >>> funnel = sn.Cone((0, 0, 0), (0, 0, 1), 0.5, top=0.1)
@@ -239,7 +239,7 @@ class Cone(Round):
 
 @dataclass(frozen=True, repr=False)
 class Extrusion(Primitive):
-    """A shape of the plane of the first two axes, from `bottom` to `top` along the third.
+    """A shape of the plane of the first two axes, extruded from `bottom` to `top` along the third.
 
     Examples:
         >>> prism = sn.Extrusion(sn.Polygon([(0, 0), (1, 0), (0, 1)]), 0, 2)

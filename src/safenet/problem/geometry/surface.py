@@ -1,4 +1,4 @@
-"""A closed surface of triangles from a file: inside by rays that cross it, distance to the nearest triangle."""
+"""A closed surface of triangles from a file: inside by counting ray crossings, distance to the nearest triangle."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .faces import Face
 from .shapes import Primitive
 from .values import Ends, a_name, shown_name
 
-PAIRS = 2_000_000  # of points and triangles that are looked at together
-CLOSE = 1e-2  # of its size: within that of a surface distances are exact
-# A turn by no angle that an outline has: rays along an axis would meet edges of parts made with right angles.
+PAIRS = 2_000_000  # of points and triangles that are processed together
+CLOSE = 1e-2  # relative to a surface's size: within this of the surface, distances are exact
+# A rotation unlike any in a drawing: rays along an axis would hit the edges of parts made with right angles.
 TILT = (0.4142, 0.7321, 0.2361)
 KINDS = (".stl", ".obj", ".ply", ".off")
 
@@ -37,7 +37,7 @@ class Surface(Primitive):
 
     file: str
     name: str = ""
-    key: str = ""  # of the triangles, which tells two surfaces apart
+    key: str = ""  # a hash of the triangles, which tells surfaces apart
     vertices: np.ndarray = field(default_factory=lambda: np.empty((0, 3)), compare=False)
     triangles: np.ndarray = field(default_factory=lambda: np.empty((0, 3), int), compare=False)
 
@@ -58,7 +58,7 @@ class Surface(Primitive):
 
     @property
     def text(self) -> str:
-        """The contents of its file, to the last digit: what is written beside a problem's file."""
+        """The contents of a file with its triangles, exact to the last digit, to be saved beside a problem file."""
         corners = [" ".join(map(repr, vertex)) for vertex in self.vertices.tolist()]
         ends = self.triangles.tolist()
         if self.file.endswith(".stl"):
@@ -100,7 +100,7 @@ class Surface(Primitive):
         return np.asarray(np.where(self._inside(points), -1.0, 1.0) * self._distance(points))
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
-        """Whether a ray crosses an odd number of triangles; only those above the same cell of a grid are asked."""
+        """Whether a ray crosses an odd number of triangles; only those above its cell of a grid are tested."""
         lower, upper = (np.array(corner) for corner in self.bounds)
         within = np.flatnonzero(np.all((points > lower) & (points < upper), axis=1))
         found = np.zeros(len(points), bool)
@@ -119,7 +119,7 @@ class Surface(Primitive):
 
     @cached_property
     def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
-        """The triangles, turned so that no ray runs along one; for each cell of a grid below them, those above it."""
+        """The triangles, rotated so that no ray runs along one, and for each cell of a grid below them those above."""
         corners = self.corners @ _tilt().T
         low, high = corners[:, :, :2].min(axis=(0, 1)), corners[:, :, :2].max(axis=(0, 1))
         across = int(np.clip(np.sqrt(len(corners)), 1, 1024))
@@ -141,14 +141,14 @@ class Surface(Primitive):
 
     @cached_property
     def _tree(self) -> tuple[scipy.spatial.KDTree, float]:
-        """The triangles' middles, and how far a corner is from one at most."""
+        """The middles of the triangles, and the largest distance of a corner from its middle."""
         middles = self.corners.mean(axis=1)
         return scipy.spatial.KDTree(middles), float(
             np.linalg.norm(self.corners - middles[:, None], axis=2).max()
         )
 
     def _distance(self, points: np.ndarray) -> np.ndarray:
-        """To the nearest triangle; exact near the surface, where more of them are asked until none can be nearer."""
+        """To the nearest triangle; exact near the surface, where more are tried until none can be nearer."""
         tree, reach = self._tree
         near_enough = CLOSE * float(np.ptp(self.bounds))
         found, left, count = np.full(len(points), np.inf), np.arange(len(points)), min(8, len(self.corners))
@@ -192,7 +192,7 @@ class Facets(Face):
         travelled = unit[:, 0] * stops[-1]
         which = np.clip(np.searchsorted(stops, travelled, side="right") - 1, 0, len(self.corners) - 1)
         u = np.clip((travelled - stops[which]) / np.maximum(self._areas[which], 1e-300), 0.0, 1.0)
-        # √u puts as many points near the first corner as there is area.
+        # With √u the points are uniform in area.
         root, v = np.sqrt(u)[:, None], unit[:, 1:2]
         a, b, c = self.corners[which].transpose(1, 0, 2)
         points = (1 - root) * a + root * ((1 - v) * b + v * c)
@@ -204,10 +204,10 @@ def _tilt() -> np.ndarray:
 
 
 def _above(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Whether triangles (n, 3, 3) are above points (n, 3): around them in the plane of the first axes, and higher."""
+    """Whether triangles (n, 3, 3) are above points (n, 3): around them in the first two axes, and higher."""
     flat, p = corners[:, :, :2], points[:, None, :2]
     along, away = np.roll(flat, -1, axis=1) - flat, p - flat
-    # Of each corner the share is that of the triangle of p and the side across from it.
+    # Each corner's share is that of the triangle between p and the opposite side.
     turns = along[:, :, 0] * away[:, :, 1] - along[:, :, 1] * away[:, :, 0]
     around = np.all(turns > 0, axis=1) | np.all(turns < 0, axis=1)
     with np.errstate(all="ignore"):
@@ -233,7 +233,7 @@ def _to_triangles(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
 
 
 def _in_order(corners: np.ndarray) -> np.ndarray:
-    """The triangles in an order that no file changes: each from its least corner on, and sorted."""
+    """The triangles in an order that does not depend on the file: each from its least corner on, and sorted."""
     ranks = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)[1].reshape(-1, 3)
     turned = (np.argmin(ranks, axis=1)[:, None] + np.arange(3)) % 3
     rows = np.take_along_axis(ranks, turned, axis=1)

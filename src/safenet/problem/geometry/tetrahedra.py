@@ -15,18 +15,16 @@ from .shapes import Box, Combination, Difference, Disc, Intersection, Polygon, S
 from .solid import Solid
 from .solids import Ball, Extrusion, Round
 
-TAG = tuple[int, int]  # Gmsh's (dimension, number) of a thing
-MIDDLES = (4, 5, 6, 7, 9, 8)  # Gmsh's order of the middles of a tetrahedron's sides, in ours
+TAG = tuple[int, int]  # Gmsh's (dimension, number) of an entity
+MIDDLES = (4, 5, 6, 7, 9, 8)  # our middles of a tetrahedron's sides, as columns in Gmsh's order
 BETWEEN = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))  # the corners of these sides
-SURFACES = 6, 5, 1  # Frontal; Delaunay, which has no trouble at the tip of a cone; MeshAdapt
-BENT = (
-    0.1  # least over largest Jacobian of a bent cell: that of a straight one is 1, below 0 it is inside out
-)
+SURFACES = 6, 5, 1  # algorithms to try: Frontal; Delaunay, which copes with the tip of a cone; MeshAdapt
+BENT = 0.1  # least over largest Jacobian of a bent cell: 1 if it is straight, below 0 if it is inside out
 
 
 @cache
 def obstacle(solid: Solid) -> str | None:
-    """Why a solid has no tetrahedra here, or None."""
+    """Why a solid cannot be divided into tetrahedra here, or None."""
     if solid.dimension != 3:
         return f"there are no tetrahedra of {solid.dimension} dimensions"
     for leaf in solid.shape.primitives():
@@ -41,7 +39,7 @@ def obstacle(solid: Solid) -> str | None:
 
 @contextmanager
 def _gmsh() -> Iterator[Any]:
-    """A model of its own, silent, that is gone afterwards."""
+    """Gmsh with a model of its own, silent, closed afterwards."""
     import gmsh
 
     gmsh.initialize(readConfigFiles=False, interruptible=False)
@@ -54,7 +52,7 @@ def _gmsh() -> Iterator[Any]:
 
 
 def tetrahedra(solid: Solid, size: float, around: int) -> Mesh:
-    """Tetrahedra whose sides are about `size` long, shorter so that a circle has `around` of them."""
+    """Tetrahedra whose sides are about `size` long, or shorter: a circle has `around` of them."""
     with _gmsh() as gmsh:
         try:
             _built(gmsh, solid.shape)
@@ -80,7 +78,7 @@ def tetrahedra(solid: Solid, size: float, around: int) -> Mesh:
 
 
 def _generated(gmsh: Any, size: float, round_size: float, around: int) -> None:
-    """Quadratic tetrahedra by the first way of meshing surfaces that works."""
+    """Quadratic tetrahedra, by the first algorithm for surfaces that works."""
     for option, value in {
         "Mesh.MeshSizeMax": size,
         # The tip of a cone has no radius: cells would shrink to nothing there.
@@ -97,7 +95,7 @@ def _generated(gmsh: Any, size: float, round_size: float, around: int) -> None:
             gmsh.option.setNumber("Mesh.Algorithm", algorithm)
             gmsh.model.mesh.generate(3)
             break
-        except Exception:  # Gmsh's own words, which the last way keeps
+        except Exception:  # of Gmsh; that of the last algorithm is passed on
             if algorithm == SURFACES[-1]:
                 raise
     gmsh.model.mesh.setOrder(2)
@@ -105,7 +103,7 @@ def _generated(gmsh: Any, size: float, round_size: float, around: int) -> None:
 
 
 def _thinnest(shape: Shape) -> float:
-    """The least radius that a shape is made of, or half the width of what is turned or extruded."""
+    """The least radius or half width of the shapes that a solid is made of, or of what is turned or extruded."""
     if isinstance(shape, Combination):
         return min(_thinnest(shape.first), _thinnest(shape.second))
     if isinstance(shape, (Round, Extrusion)):
@@ -114,8 +112,8 @@ def _thinnest(shape: Shape) -> float:
 
 
 def _straightened(gmsh: Any) -> None:
-    """Middles of sides put between their corners in cells that bending has turned inside out or nearly so, as at a
-    cone's tip, until there are none. (Where Gmsh's own way of moving nodes fails, it ends the whole process.)"""
+    """Straighten the sides of cells that bending has turned inside out, or nearly so, as at a cone's tip, until there
+    are none. (Where Gmsh's own optimiser of nodes fails, it ends the whole process.)"""
     mesh = gmsh.model.mesh
     tags, cells = mesh.getElementsByType(11)
     cells, done = cells.reshape(-1, 10).astype(int), np.zeros(len(tags), bool)
@@ -133,9 +131,9 @@ def _straightened(gmsh: Any) -> None:
 
 
 def _numbered(solid: Solid, nodes: np.ndarray, cells: np.ndarray, sides: np.ndarray) -> Mesh:
-    """Corners first; every cell turned right, every side outwards, and with its piece."""
+    """The mesh with corners first, and every side of the boundary turned outwards and given to its piece."""
     used, corners = np.unique(cells), np.unique(cells[:, :4])
-    # What was removed may reach beyond the solid, and Gmsh keeps that part of its faces.
+    # A removed shape may reach beyond the solid, and Gmsh keeps that part of its faces.
     sides = sides[np.isin(sides, used).all(axis=1)]
     order = np.concatenate([corners, np.setdiff1d(used, corners)])
     index = np.full(len(nodes), -1)
@@ -154,7 +152,7 @@ def _numbered(solid: Solid, nodes: np.ndarray, cells: np.ndarray, sides: np.ndar
 
 
 def _owners(solid: Solid, nodes: np.ndarray, middle: np.ndarray) -> np.ndarray:
-    """The piece of each side: of the shape on whose surface all of its nodes lie, by the selectors at its middle."""
+    """The piece of each side: the selectors choose it at its middle, for the shape on which all of its nodes lie."""
     leaves = solid.leaves
     flat = nodes.reshape(-1, 3)
     away = np.array([np.abs(leaf.level(flat)).reshape(nodes.shape[:2]).max(axis=1) for leaf in leaves])
@@ -168,7 +166,7 @@ def _owners(solid: Solid, nodes: np.ndarray, middle: np.ndarray) -> np.ndarray:
     return found
 
 
-# ---- shapes as Gmsh has them
+# ---- shapes in Gmsh
 
 
 def _built(gmsh: Any, shape: Shape) -> list[TAG]:
@@ -206,8 +204,8 @@ def _box(occ: Any, box: Box) -> TAG:
 
 
 def _turned(gmsh: Any, shape: Round) -> list[TAG]:
-    """The profile, its second axis put on z, turned about z, and moved to its line; what does not reach the axis, in
-    two halves: Gmsh cannot mesh a surface that closes in both directions, as that of a whole ring."""
+    """The profile, with its second axis along z, turned about z and moved to its line. If it does not reach the axis,
+    in two halves: Gmsh cannot mesh a surface that closes in both directions, such as that of a whole ring."""
     occ, parts = gmsh.model.occ, 2 if shape.profile.bounds[0][0] > 0 else 1
     turned = []
     for k in range(parts):

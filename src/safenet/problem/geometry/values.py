@@ -1,4 +1,4 @@
-"""What a user gives for a shape, as numbers; and numbers as they are written."""
+"""Checks of the numbers that a user gives for a shape, and how numbers are written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def a_point(value: Any, what: str) -> Point:
 
 
 def a_place(value: Any, what: str, dimension: int | None = 3) -> tuple[float, ...]:
-    """A point of so many coordinates, of at least two if that is open."""
+    """A point of `dimension` coordinates, or of two or more if that is None."""
     numbers = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
     if len(numbers) < 2 or (dimension is not None and len(numbers) != dimension):
         example = "(0, 0, 1)" if dimension == 3 else "as many as there are axes, such as (0, 0, 1)"

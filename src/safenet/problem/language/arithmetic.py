@@ -1,7 +1,7 @@
 """a + b, a·b, a**b, f(a) in SymPy, refusing any constant that is not real or that float64 cannot hold.
 
 SymPy computes with exact numbers of any size and asks for digits of constants whenever it compares them:
-9**9**9 or sin(exp(exp(99))) would take for ever. With every constant checked as it is made, no step does.
+9**9**9 or sin(exp(exp(99))) would take for ever. Every constant is checked as it is made, so no step can.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import sympy as sp
 
 # x**100 is already 0 or astronomically large in most of a domain.
 MAX_EXPONENT = 100
-# A rational number may have this many bits above and below the line: twice what float64 ever needs.
+# The most bits of a rational's numerator or denominator: twice what float64 ever needs.
 MAX_BITS = 4096
-# Constants and all their parts: a margin inside float64's range.
+# The limits for constants and all their parts, with a margin inside float64's range.
 LARGEST, SMALLEST = 1e300, 1e-300
 
 
@@ -28,7 +28,7 @@ class Refused(Exception):  # noqa: N818 - it becomes a SafeNetError where the pl
 
 
 def checked(expression: sp.Expr) -> sp.Expr:
-    """`expression`; if it is a constant, only when it is real, finite and neither huge nor tiny."""
+    """`expression`, unchanged; a constant is refused unless it is real, finite and neither huge nor tiny."""
     if not expression.is_number:
         return expression
     if expression in (sp.nan, sp.zoo, sp.oo, -sp.oo):
@@ -58,7 +58,7 @@ def product(factors: list[sp.Expr]) -> sp.Expr:
 
 
 def _combined(operation: Callable[..., sp.Expr], parts: list[sp.Expr]) -> sp.Expr:
-    """The constants alone are checked first; all parts at once then keep SymPy's usual form."""
+    """The constants are checked first; combining all parts at once then keeps SymPy's usual form."""
     constant = operation()
     for part in parts:
         if part.is_Rational:
@@ -85,7 +85,7 @@ def power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         _check_exponent(exponent)
     result = sp.Pow(base, exponent)
     for factor in sp.Mul.make_args(result):
-        # (x**100)**100 becomes x**10000 by itself.
+        # SymPy turns (x**100)**100 into x**10000.
         if factor.is_Pow and factor.exp.is_number and not factor.base.is_number:
             _check_exponent(factor.exp)
     checked(result.as_coeff_Mul()[0])

@@ -49,7 +49,7 @@ def latex(expression: sp.Expr, symbols: dict[sp.Symbol, str] | None = None) -> s
 
 
 def latex_relation(problem: Problem, relation: Relation) -> tuple[str, str]:
-    """The two sides of an equation or condition; where a condition holds is in its arguments, or said as `on walls`."""
+    """The two sides of an equation or condition; arguments, or `on walls`, show where a condition holds."""
     table = JetTable([axis.symbol for axis in problem.axes], problem.unknowns, None, problem.functions)
     sides = [table.rewrite(side, "") for side in (relation.statement.lhs, relation.statement.rhs)]
     symbols = {symbol: _jet(problem, jet) for symbol, jet in table.jets.items()}

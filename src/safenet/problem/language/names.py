@@ -13,14 +13,14 @@ from .tokens import NAME
 # Enough for any box one could sample, and for systems of a few dozen fields.
 MAX_NAMES = 64
 MAX_NAME = 64
-# The letters after u_: a derivative of a high order in axes with long names.
+# Letters after u_: enough for a derivative of high order in axes with long names.
 MAX_SUFFIX = 256
 
-# A problem's name is also that of its run folder: nothing that leads out of the chosen one, and short enough for it.
+# A problem's name also names its run folder: it must not lead out of the chosen place, and must be short.
 MAX_PROBLEM_NAME = 100
 MAX_TITLE = 300
 
-# and where each is stated
+# The kinds of names, and the part of a problem file where each is stated.
 GROUPS = {"axis": "domain", "unknown": "unknowns", "parameter": "parameters", "function": "tables"}
 RESERVED = frozenset({*FUNCTIONS, *SPELLINGS, DERIVATIVE, PIECES, *JOINTS})
 OWN_CONSTANTS = frozenset(CONSTANTS) - {"E"}  # E may be an elastic modulus: e is written exp(1)
@@ -116,7 +116,7 @@ def _listed(*groups: Sequence[str]) -> Iterator[tuple[str, str, Place]]:
 def check_names(
     axes: Sequence[str], unknowns: Sequence[str], parameters: Sequence[str], functions: Sequence[str] = ()
 ) -> None:
-    """Jets are symbols named u, u_x, …: a name with two meanings would silently merge them."""
+    """Raise if a name has two meanings: jets are symbols named u, u_x, …, and would silently merge."""
     seen: dict[str, str] = {}
     for group, name, where in _listed(axes, unknowns, parameters, functions):
         kind = f"a{'n' * (group in ('axis', 'unknown'))} {group}"
@@ -130,7 +130,7 @@ def check_names(
 def check_constant(group: str, name: str, where: Place | None = None) -> None:
     """pi and e are numbers in every formula: nothing else may have their names, or sin(pi*x) would change its meaning.
 
-    An axis may be called e, beside a, b, c and d.
+    But an axis may be called e, next to axes a, b, c and d.
     """
     if name in OWN_CONSTANTS and (group, name) != ("axis", "e"):
         raise SafeNetError(

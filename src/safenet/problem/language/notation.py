@@ -1,6 +1,6 @@
 """The vocabulary of the text form, and sin(pi*x)/2 written back so that reading it gives the same expression.
 
-Every function here is one that `evaluate` computes: what can be stated can be solved.
+`evaluate` can compute every function listed here: what can be stated can be solved.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FUNCTIONS: dict[str, Callable[..., sp.Expr]] = {
 }
 # SymPy's own spelling of some of them, for expressions pasted from Python.
 SPELLINGS = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside"}
-# Comparing n arguments symbolically takes n² steps. A step's second argument is its value at 0, else 1/2.
+# Comparing n arguments symbolically takes n² steps. heaviside's second argument is its value at 0, by default 1/2.
 ARGUMENTS = {"max": (2, 8), "min": (2, 8), "atan2": (2, 2), "heaviside": (1, 2)}
 CONSTANTS: dict[str, sp.Expr] = {"pi": sp.pi, "π": sp.pi, "e": sp.E, "E": sp.E}
 IMAGINARY = ("I", "i", "j")
@@ -59,7 +59,7 @@ class _Writer(StrPrinter):  # type: ignore[misc, unused-ignore]  # SymPy has no 
         return "exp(1)"
 
     def _print_Mul(self, expression: sp.Expr) -> str:  # noqa: N802
-        # SymPy writes x/(3*(y + 1)), which reads as x/(3*y + 3); x/(y + 1)/3 reads as it was.
+        # SymPy writes x/(3*(y + 1)), which is read as x/(3*y + 3); x/(y + 1)/3 is read back unchanged.
         coefficient, rest = expression.as_coeff_Mul()
         below = [
             part for part in sp.Mul.make_args(rest) if part.is_Pow and part.exp.could_extract_minus_sign()

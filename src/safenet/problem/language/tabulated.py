@@ -1,7 +1,7 @@
 """a(x, y), a_x(0, y): a function given by numbers, and its derivatives, as SymPy expressions.
 
-The numbers are those of a table (`problem.functions`); a statement only names the function, so that an unknown one may
-change its numbers and nothing else.
+The numbers are in a table (`problem.functions`) and statements only name the function, so the numbers of an unknown
+function can change while its statements stay the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Numbers(sp.AtomicExpr):  # type: ignore[misc, unused-ignore]
-    """The table behind a function, equal to another one of the same name and numbers."""
+    """The table behind a function; it equals any other with the same name and numbers."""
 
     is_commutative = True
     is_real = True
@@ -67,12 +67,12 @@ class Tabulated(sp.Expr):  # type: ignore[misc, unused-ignore]
 
     @property
     def coefficients(self) -> sp.Symbol:
-        """The symbol that may hold other coefficients where it is evaluated."""
+        """The symbol by which `evaluate` may be given other coefficients."""
         return coefficients_of(self.table.name)
 
     @property
     def roughness(self) -> int:
-        """0 where it is continuous, 1 where it jumps, 2 where it is a derivative of a jump, which is no function."""
+        """0 if it is continuous, 1 if it jumps, 2 or more if it is a derivative of a jump, which is not a function."""
         beyond = max(k - line.degree for k, line in zip(self.orders, self.table.spline.lines, strict=True))
         return max(beyond + 1, 0)
 
@@ -108,4 +108,4 @@ class Tabulated(sp.Expr):  # type: ignore[misc, unused-ignore]
 
 
 def coefficients_of(name: str) -> sp.Symbol:
-    return sp.Symbol(f"{name}#", real=True)  # a name that no user can spell
+    return sp.Symbol(f"{name}#", real=True)  # a name that no user can write

@@ -2,7 +2,7 @@
 
 Python's grammar decides what binds to what, and nothing more: before it sees a side of a statement, every
 name and number has been replaced by a numbered placeholder (`n2**n4*n6`), and from its tree only sums,
-products, powers, signs, placeholders, calls and the comparisons of `where` are taken. Nothing is evaluated as code.
+products, powers, signs, placeholders, calls and the comparisons of `where` are accepted. Nothing runs as code.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Reader:
         return self.tokens[int(node.id[1:])]
 
     def _make(self, node: ast.expr, operation: Callable[..., sp.Expr], *parts: object) -> sp.Expr:
-        """operation(*parts), any refusal placed at `node`."""
+        """operation(*parts); a refusal is reported at `node`."""
         try:
             return operation(*parts)
         except arithmetic.Refused as refused:
@@ -139,7 +139,7 @@ class _Reader:
     ) -> list[sp.Expr]:
         """The terms of a sum, or the factors of a product, in order.
 
-        By a loop: Python's tree of a sum of a thousand terms is a thousand levels deep.
+        Without recursion: Python's tree of a sum of a thousand terms is a thousand levels deep.
         """
         kinds = (ast.Add, ast.Sub) if inverse is ast.Sub else (ast.Mult, ast.Div)
         parts: list[sp.Expr] = []
@@ -287,7 +287,7 @@ class _Reader:
             )
         return expression
 
-    # ---- names that mean nothing
+    # ---- unknown names
 
     def _not_known(self, token: Token, call: bool = False) -> NoReturn:
         name, names = token.text[:40], self.names
@@ -307,7 +307,7 @@ class _Reader:
         self.source.wrong(token.column, f"the name {name!r} is not known", self._other_names(name))
 
     def _other_names(self, name: str) -> str:
-        """What an unknown name may have been meant for: πx for pi*x, I for the root of −1, or a misspelling."""
+        """What an unknown name may have been meant to be: πx for pi*x, I for the root of −1, or a misspelling."""
         words = {*self.names.known, *CONSTANTS}
         for cut in range(1, len(name)):
             left, right = name[:cut], name[cut:]

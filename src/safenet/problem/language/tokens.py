@@ -75,7 +75,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Text:
-    """A statement and what it is called, to point into it when something is wrong."""
+    """A statement and its label, to point at the place of an error."""
 
     text: str
     label: str
@@ -159,9 +159,9 @@ def rational(piece: str) -> sp.Rational:
 
 
 def _check_order(source: Text, tokens: list[Token]) -> None:
-    """One pass with one bit, «a value is due»: after it every operator has both its sides."""
+    """One pass with one flag, `due`: a value must come next. Afterwards every operator has both operands."""
     due, previous = True, Token("start", "", 0)
-    brackets: list[tuple[Token, bool]] = []  # those open, and whether they hold a function's arguments
+    brackets: list[tuple[Token, bool]] = []  # open ones, and whether each holds a function's arguments
     for token in tokens:
         call = token.kind == "(" and previous.kind == "name"
         if token.kind in ("number", "name", "("):
@@ -177,7 +177,7 @@ def _check_order(source: Text, tokens: list[Token]) -> None:
 
 
 def _check_brackets(source: Text, token: Token, call: bool, brackets: list[tuple[Token, bool]]) -> None:
-    """Open or close one; refuse what they may not hold, and those that are left open where a side ends."""
+    """Open or close a bracket; refuse what it may not contain, and brackets still open where a side ends."""
     if token.kind == "(":
         brackets.append((token, call))
         if len(brackets) > MAX_DEPTH:

@@ -1,11 +1,11 @@
-"""where(g > 0, a, b): a formula in pieces, as one function of expressions alone.
+"""where(g > 0, a, b): a formula in pieces, as a function whose arguments are all expressions.
 
-SymPy's `Piecewise` has conditions for arguments, which are no expressions, and its derivative forgets the jumps. Here
+SymPy's `Piecewise` takes conditions as arguments, which are not expressions, and its derivative loses the jumps. Here
 
     ∂ where(g > 0, a, b) = where(g > 0, ∂a, ∂b) + (a − b) δ(g) ∂g
 
-and the last term is left out where a and b meet, so that a jump that was differentiated can be told, and refused.
-Every comparison comes down to g > 0: x ≤ c is «not x − c > 0», `and` and `or` are pieces within pieces.
+and the last term is left out if a and b meet. Otherwise δ shows that a jump was differentiated, which is refused.
+Every comparison is reduced to g > 0: x ≤ c is «not x − c > 0»; `and` and `or` become pieces within pieces.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Where(sp.Function):  # type: ignore[misc, unused-ignore]  # SymPy has no t
 
 
 def compared(sign: str, left: sp.Expr, right: sp.Expr, a: sp.Expr, b: sp.Expr) -> sp.Expr:
-    """a where left < right (or <=, >, >=), else b; at equality as the sign says."""
+    """a where left < right (or <=, >, >=), else b; the sign decides what holds at equality."""
     match sign:
         case ">":
             return Where(left - right, a, b)
