@@ -1,12 +1,11 @@
-"""Which idea bought which factor? One change at a time, the same processor time for every network.
+"""Ablation: which idea lowers the error by which factor? One change at a time, equal processor time for all networks.
 
     python benchmarks/ablation_accuracy.py results/ablation.json [--minutes 20] [--seconds 8] [--only wave]
 
-Small networks on few points, so that a run takes under a minute on one core: the factors between runs are meant, not
-the errors themselves. Unless a line says otherwise it is `safe-net` (32 features, 8 neurons) by Levenberg–Marquardt
-on 1000 points and 100 per condition, seed 0. A network may use `--seconds` of processor time: neither compiling nor
-other programs on the machine count. Cases that the file holds are not run
-again.
+Small networks on few points, so that a run takes under a minute on one core: the factors between runs matter, not the
+errors themselves. Unless its name says otherwise, a case is `safe-net` (32 features, 8 neurons) by Levenberg–Marquardt
+on 1000 points and 100 per condition, seed 0. A network may use `--seconds` of processor time; neither compiling nor
+other programs on the machine count. Cases already in the file are not run again.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ FIRST = {"features": 16, "width": 6}  # of two stages; the second has the size o
 POINTS = {"points": 1_000, "condition_points": 100}
 MANY = 10**6  # iterations: the clock ends the run
 LM = sn.LevenbergMarquardt(MANY)
-DIRECT_SECONDS = 60.0  # of processor time; none of the linear ones comes near
+DIRECT_SECONDS = 60.0  # of processor time; no linear problem comes close to it
 LITERAL = {"frequencies": "harmonic", "amplitudes": "unit", "normalise": "point"}
 
 Case = tuple[str, Any]
@@ -46,7 +45,7 @@ def trained(options: dict[str, Any], *phases: Phase) -> sn.Train:
 
 
 def cases(linear: bool) -> list[Case]:
-    """(name, solver); what comes first is what most lines are compared with."""
+    """(name, solver); most cases are compared with the first."""
     direct = (
         {"least squares": sn.LeastSquares(), "modes": sn.Modes()}
         if linear
@@ -72,7 +71,7 @@ def cases(linear: bool) -> list[Case]:
 
 
 class Deadline(sn.Monitor):
-    """Ctrl-C after so many seconds of processor time, not counting what a phase does before its first step is done."""
+    """Ctrl-C after `seconds` of processor time, not counting each phase's time up to the end of its first step."""
 
     def __init__(self, seconds: float, direct: bool) -> None:
         self.seconds, self.used = seconds, 0.0
@@ -97,7 +96,7 @@ class Deadline(sn.Monitor):
 
 
 def run(name: str, case: Case, seconds: float) -> dict[str, Any]:
-    """One case, until it ends or its time does."""
+    """Run one case until it ends or its time is up."""
     problem = sn.library.problem(name)
     _, solver = case
     direct = not isinstance(solver, sn.Train)

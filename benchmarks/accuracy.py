@@ -3,8 +3,8 @@
     python benchmarks/accuracy.py results/accuracy.json --machine "two cores" [--repeats 3] [--only TEXT] [--minutes 9]
 
 Default solves of every problem with a known solution, each in a process of its own: error, estimated error, held-out
-residual, processor seconds of the solve (imports are not counted; seconds by the clock are beside them). What the file
-holds for the machine is not run again. The exact solution scores and is not read before.
+residual, processor seconds of the solve (without imports; wall-clock seconds are stored, too). Problems that the file
+already has for the machine are not run again. The exact solution is read only to score the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-# relative L2 error: the paper's best of any method, the best published, our aim on an H200 and on two cores
+# relative L2 errors: the paper's best by any method, the best published, our aims on an H200 and on two cores
 AIMS: dict[str, tuple[float | None, float | None, float, float]] = {
     "wave": (9.8e-4, 1e-11, 1e-10, 1e-10),
     "wave-hard": (None, None, 1e-6, 1e-6),
@@ -35,12 +35,12 @@ AIMS: dict[str, tuple[float | None, float | None, float, float]] = {
     "backstep": (2.1e-1, 8.2e-2, 5e-3, 5e-2),
 }
 OTHERS = ("convection-30", "reaction-10", "heat-bump", "burgers-two", "helmholtz", "four-holes", "cavity")
-# In no table of anyone: files of the repository with an exact solution.
+# Problem files of the repository with an exact solution; nobody's table has them.
 EXAMPLES = ("kdv", "kdv-periodic", "klein-gordon", "poisson-neumann")
 
 
 def child(name: str) -> dict[str, Any]:
-    """A default solve, in the process that asks."""
+    """A default solve in this process."""
     import safenet as sn
     from safenet.run.result import pooled
 
@@ -77,7 +77,7 @@ def summary(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
         if all(run[key] is not None for run in runs)
     }
     paper, published, *aims = AIMS.get(name, (None, None))
-    # Below the accuracy of the reference the quotient would compare with the reference's own error.
+    # Below the accuracy of the reference, the ratio would compare with the reference's own error.
     floor = runs[0]["reference_accuracy"] or 0.0
     ratio = medians["estimate"] / medians["l2re"] if {"l2re", "estimate"} <= medians.keys() else None
     return {
@@ -126,7 +126,7 @@ def main() -> None:
             if time.monotonic() > deadline:
                 break
             runs.append(measure(name))
-            # A direct solver draws nothing: where two runs agree to the bit and take long, that is enough.
+            # Direct solvers use no random numbers: two long runs that agree to the bit are enough.
             if len(runs) == 2 and runs[0]["cpu"] > 15 and runs[0]["l2re"] == runs[1]["l2re"]:
                 break
         if runs:

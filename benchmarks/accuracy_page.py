@@ -105,7 +105,7 @@ TABLES: dict[Path, dict[str, Callable[[], str]]] = {
 
 
 def written(page: Path) -> str:
-    """The page with its tables as the results have them."""
+    """The page with its tables filled in from the results."""
     text = page.read_text("utf-8")
     for name, table in TABLES[page].items():
         begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"

@@ -1,6 +1,6 @@
 """Q(t) − Q(0) = 0 as a term of the loss: energy of waves and of Burgers' equation, mass and momentum of KdV's.
 
-The same plan with and without, so that the difference is the term's. Integrals by Gauss–Legendre in space and by
+The same plan with and without the term shows its effect. Integrals by Gauss–Legendre in space and by
 Chebyshev series in time, derivatives exact.
 """
 
@@ -22,7 +22,7 @@ import safenet as sn
 
 NODES, TIMES, WEIGHT = 100, 17, 1.0
 SEEDS, SCALE = (0,), 0.05  # of the default recipe's steps
-Density = Callable[[Any, Any, Any], Any]  # u, u_x, u_t → what is integrated over x
+Density = Callable[[Any, Any, Any], Any]  # u, u_x, u_t → the density, to be integrated over x
 KDV = Path(__file__).parents[1] / "examples" / "kdv-periodic.toml"
 
 
@@ -46,7 +46,7 @@ class Balance:
         return low + (high - low) * (x + 1) / 2, weights * (high - low) / 2, t, half * matrix
 
     def of(self, u: Any, u_x: Any, u_t: Any) -> Any:
-        """Of values at all times (rows) and places."""
+        """The balance of values at all times (rows) and points (columns)."""
         _, weights, _, integrals = self.nodes
         total = self.density(u, u_x, u_t) @ weights
         missed = total[1:] - total[0]
@@ -65,7 +65,7 @@ class Balance:
         return self.of(*jax.vmap(jax.vmap(jet))(points))
 
     def missed(self) -> float:
-        """By the direct solution: what quadrature leaves, which must be small beside a network's error."""
+        """The balance of the direct solution: the quadrature error, which must be small beside a network's error."""
         sol, (x, _, t, _) = sn.solve(self.problem, monitor=sn.Monitor()), self.nodes
         at = dict(zip("tx", np.meshgrid(t, x, indexing="ij"), strict=True))
         values = sol(**at), sol.diff("x")(**at), sol.diff("t")(**at)
@@ -74,7 +74,7 @@ class Balance:
 
 def cases() -> dict[str, list[Balance]]:
     wave, kdv = sn.library.wave(), sn.read(KDV)
-    burgers = sn.library.problem("burgers", nu=0.1)  # whose front these nodes resolve
+    burgers = sn.library.problem("burgers", nu=0.1)  # these nodes resolve its front
     c, nu = (float(next(iter(problem.parameters.values()))) for problem in (wave, burgers))
     return {
         "wave, energy": [Balance(wave, lambda u, u_x, u_t: (u_t**2 + (c * u_x) ** 2) / 2)],

@@ -1,10 +1,10 @@
-"""Does the advice help? Followed and measured on problems that the rules were not written on.
+"""Does the advice of `sn.spectrum` help? It is followed on problems that its rules were not derived from.
 
     python benchmarks/diagnosis.py results/diagnosis.json [--only kdv]
 
-Each case is trained, looked at (`sn.spectrum`), and trained again with each advice's settings: as many iterations, a
-tenth of them for Levenberg–Marquardt. Beside each other stand the loss with the weights of the first run, the worst
-held-out residual, and the relative L² error as a score that no run has seen.
+Each case is trained, analysed (`sn.spectrum`), and trained again with the settings of each advice, for as many
+iterations (a tenth of them for Levenberg–Marquardt). Both runs are compared by the loss with the weights of the first
+run, the worst held-out residual, and the relative L² error, a score that no run has seen.
 """
 
 from __future__ import annotations
@@ -122,14 +122,14 @@ def trained(problem: sn.Problem, settings: dict[str, Any]) -> tuple[sn.Solution,
 
 
 def verdict(before: dict[str, Any], after: dict[str, Any], other_weights: bool) -> str:
-    """By what a user without an exact solution could see; losses with other weights do not compare."""
+    """Judged by what a user without an exact solution can see; losses with other weights are not comparable."""
     measures = ["residual"] if other_weights else ["loss", "residual"]
     lower = [after[measure] < before[measure] for measure in measures]
     return "helped" if all(lower) else "mixed" if any(lower) else "did not help"
 
 
 def examined(name: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Untrained and trained, the advice at each; what following it gives."""
+    """The advice for the untrained and for the trained network, and the result of following it."""
     problem = problem_of(name)
     look = {"operator": "gauss-newton", **POINTS}
     network = {key: value for key, value in settings.items() if key not in ("schedule", "scale", *POINTS)}

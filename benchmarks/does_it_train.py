@@ -1,8 +1,8 @@
-"""Does the printed description train? Schedule 1 in full, one seed, float32 and float64, with loss and error curves.
+"""Does the paper's description train? Schedule 1 in full, one seed, float32 and float64, with loss and error curves.
 
     python benchmarks/does_it_train.py results/does-it-train.json [--runs runs/train] [--workers 4] [--minutes 9]
 
-Cases that the file holds are not run again, and one that was stopped goes on from its run folder in a later call.
+Cases already in the file are not run again; one that was stopped is continued from its run folder by a later call.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-POINTS = 200  # of a curve that are kept
-ADAM = {"adam": 0, "lbfgs": 30_000}  # iterations before a phase
+POINTS = 200  # points kept of each curve
+ADAM = {"adam": 0, "lbfgs": 30_000}  # iterations before each phase
 
 
 def cases() -> list[dict[str, Any]]:
-    """Four methods on two problems, and the literal network with either normalisation and either k."""
+    """Four methods on two problems, and the literal network with either normalisation and either k (frequencies)."""
     base = [
         {"problem": problem, "method": method, "precision": precision}
         for precision in ("float32", "float64")
         for problem in ("wave", "burgers")
         for method in ("safe-net-literal", "safe-net", "pinn", "rbf-p")
     ]
-    # On wave the length is 1, so that k = 1 and k = L are the same.
+    # On wave, the length is 1, so k = 1 and k = L are the same.
     variants = [("wave", "batch", "1"), *(("burgers", n, k) for n in ("point", "batch") for k in ("1", "L"))]
     literal = [
         {"problem": p, "method": "safe-net-literal", "precision": "float32", "normalise": n, "k": k}
         for p, n, k in variants
-        if (p, n, k) != ("burgers", "point", "L")  # what the rule of the paper gives
+        if (p, n, k) != ("burgers", "point", "L")  # already in `base`: the paper's rule gives it
     ]
     return [*base[:8], *literal, *base[8:]]
 
@@ -45,7 +45,7 @@ def name(case: dict[str, Any]) -> str:
 
 
 def run(case: dict[str, Any], scale: float, folder: Path) -> dict[str, Any]:
-    """One case in this process, from the beginning or from where it was stopped."""
+    """Run one case in this process, from the beginning or from where it was stopped."""
     import numpy as np
 
     import safenet as sn

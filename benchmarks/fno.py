@@ -1,8 +1,8 @@
 """u(x, 0) ↦ u(x, 1) for Burgers' equation, ν = 0.1, on a ring: a Fourier neural operator (Li et al., 2021).
 
 v ↦ σ(W v + F⁻¹(R_k · (F v)_k, |k| ≤ 16)), four times, 64 channels, Adam at 1e-3 halved every 100 epochs: its authors'
-settings, with their initial values N(0, 625 (−Δ + 25)^−2). The data are our own, by the steps of `sn.Fourier` on 1,024
-points for all samples at once. Errors are of samples that it was not trained on.
+settings, with their initial values N(0, 625 (−Δ + 25)^−2). The data are our own, by the time steps of `sn.Fourier` on
+1,024 points, for all samples at once. Errors are measured on samples that it was not trained on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ domain = { x = [0, 1], t = [0, 1] }
 """
 WIDTH, MODES, DEPTH = 64, 16, 4
 TRAINED, TESTED, BATCH = 1000, 200, 20
-# Of its authors' 500; the command is the same on a GPU: SAFENET_FNO_EPOCHS=500 python -m benchmarks.named fno
+# The authors use 500; on a GPU: SAFENET_FNO_EPOCHS=500 python -m benchmarks.named fno
 EPOCHS = int(os.environ.get("SAFENET_FNO_EPOCHS", "20"))
 RESOLUTIONS = (256, 512, 1024)
 
@@ -52,7 +52,7 @@ def initial(count: int, key: Array) -> Float[Array, "count grid"]:
 
 
 def solved(start: Float[Array, "count grid"], steps: int) -> Float[Array, "count grid"]:
-    """u(·, 1) of every sample, by the steps of `sn.Fourier`."""
+    """u(·, 1) of every sample, by the time steps of `sn.Fourier`."""
     problem = sn.loads(BURGERS)
     waves = Waves(problem.axes[:-1], (("periodic",),), ((GRID - 1) // 3,))
     evolution, h = Evolution(problem, waves, jnp), 1 / steps
@@ -106,7 +106,7 @@ class Operator(eqx.Module):
 
 
 def relative(operator: Operator, u: Array, end: Array) -> Float[Array, ""]:
-    """The mean over samples of ‖error‖/‖u(·, 1)‖: the loss, and what is reported."""
+    """The mean over samples of ‖error‖/‖u(·, 1)‖: both the loss and the reported error."""
     error = jax.vmap(operator)(u) - end
     return jnp.mean(jnp.linalg.norm(error, axis=1) / jnp.linalg.norm(end, axis=1))
 
@@ -114,7 +114,7 @@ def relative(operator: Operator, u: Array, end: Array) -> Float[Array, ""]:
 def trained(u: Array, end: Array, epochs: int, key: Array) -> Operator:
     operator = jax.tree.map(lambda leaf: leaf.astype(u.dtype) if eqx.is_array(leaf) else leaf, Operator(key))
     per_epoch = len(u) // BATCH
-    # Halved five times in all, as by its authors over 500 epochs.
+    # Halved every fifth of the training, as the authors do over 500 epochs.
     rate = optax.exponential_decay(1e-3, max(1, per_epoch * epochs // 5), 0.5, staircase=True)
     optimiser = optax.adamw(rate, weight_decay=1e-4)
 
@@ -142,7 +142,7 @@ def trained(u: Array, end: Array, epochs: int, key: Array) -> Operator:
 
 
 def study() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Trained at each resolution, tested at it; the one trained on the coarsest also on the finest grid."""
+    """Train and test at each resolution; test the one trained on the coarsest grid also on the finest."""
     began = time.monotonic()
     start = initial(TRAINED + TESTED, jax.random.key(0))
     end = solved(start, STEPS)

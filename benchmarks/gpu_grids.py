@@ -1,11 +1,11 @@
-"""Seconds of a time step on large Fourier grids, beside what copying the grid takes: is the memory's speed reached?
+"""Seconds of a time step on large Fourier grids, beside the time to copy the grid: is the memory bandwidth reached?
 
     python -m benchmarks.gpu_grids OUT.json [--small] [--steps 20]
 
 1024 × 1024 (shear layer with its pressure, Gray–Scott) and 256³ (Allen–Cahn), in float64, through the same
 `Evolution` and `multistep` as `sn.Fourier`, with JAX's arrays. A step has two evaluations of the nonlinear part.
-`copies` is the time of a step in units of a copy of the state on the grid (read once, written once); `exponax`, where
-it is installed, is ETDRK4 on the same grid, four evaluations a step. `--small`: 64² and 16³, to try it on a processor.
+`copies` is the time of a step in units of a copy of the state on the grid (read once, written once); `exponax`, if
+installed, is ETDRK4 on the same grid, with four evaluations per step. `--small`: 64² and 16³, to try it on a CPU.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LAPS = 5
 
 
 def best(call: Callable[[], Any], laps: int = LAPS) -> float:
-    """The least seconds of a call, behind one that compiles."""
+    """The fewest seconds of a call, after one that compiles."""
     import jax
 
     jax.block_until_ready(call())
@@ -116,7 +116,7 @@ def agrees(name: str, points: int) -> float:
 
 
 def exponax(name: str, points: int, steps: int) -> float | None:
-    """Seconds of a step of ETDRK4; None where it is not installed or has no such equation."""
+    """Seconds per step of ETDRK4; None if exponax is not installed."""
     try:
         import exponax as ex
     except ImportError:
@@ -162,7 +162,7 @@ def main() -> None:
             found[name] = ours(name, points, given.steps)
             found[name]["difference_to_numpy"] = agrees(name, small)
             found[name]["exponax_step_seconds"] = exponax(name, points, given.steps)
-        except Exception as failure:  # memory, mostly: the other grids are worth having
+        except Exception as failure:  # usually out of memory: measure the other grids anyway
             found[name] = {**found.get(name, {}), "failed": f"{type(failure).__name__}: {failure}"[:500]}
         print(name, json.dumps(found[name]), flush=True)
         given.out.write_text(json.dumps(found, indent=1) + "\n")

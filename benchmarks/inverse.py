@@ -1,9 +1,9 @@
-"""Inverse problems by numbers: repeated noise, the examples, the posterior, and data as points of a network.
+"""Inverse problems in numbers: repeated noise, the examples, the posterior, and data as training points of a network.
 
 python -m benchmarks.inverse repetitions     the spread of 100 diffusion constants against their standard errors
 python -m benchmarks.inverse examples        each example of examples/inverse with and without noise
-python -m benchmarks.inverse posterior       shares of truths within one and two standard deviations, 100 posteriors
-python -m benchmarks.inverse outside         the same for truths that no prior of the solver would draw
+python -m benchmarks.inverse posterior       share of true values within one and two standard deviations, 100 posteriors
+python -m benchmarks.inverse outside         the same for true solutions that the solver's priors would not draw
 python -m benchmarks.inverse points          time of a step with 10⁵ data against as many collocation points
 
 Each writes its part of results/inverse.json.
@@ -98,7 +98,7 @@ def examples() -> dict[str, Any]:
 
 
 def posterior(count: int = 100) -> dict[str, Any]:
-    """Random temperatures of all smoothness in a rod, 60 values with noise, no initial value."""
+    """Random temperatures in a rod, of varying smoothness: 60 noisy values, no initial condition."""
     rng = np.random.default_rng(0)
     n = np.arange(1, 13)
     scaled, seconds = [], []
@@ -137,7 +137,7 @@ SQUARE: dict[str, tuple[float, float]] = {"x": (0, 1), "y": (0, 1)}
 
 
 def _plucked(shape: Callable[[Vector], Vector], moving: bool) -> Callable[[Vector, Vector], Vector]:
-    """The temperature, or the swinging, that begins with a shape on [0, 1]: 200 sines."""
+    """The temperature, or the vibration (`moving`), that starts from a shape on [0, 1]: 200 sines."""
     n, x = np.arange(1, 201), (np.arange(4000) + 0.5) / 4000
     c = 2 * np.sin(np.outer(n * np.pi, x)) @ shape(x) / len(x)
 
@@ -164,7 +164,7 @@ OUTSIDE: dict[str, tuple[Any, Callable[[Vector, Vector], Vector]]] = {
 
 
 def outside(count: int = 20) -> dict[str, Any]:
-    """Fixed truths from 60 scattered values with 1 % noise, again and again: 200 places each."""
+    """Fixed true solutions from 60 scattered values with 1 % noise, `count` times each; scored at 200 points."""
     table: dict[str, Any] = {}
     for name, ((equation, domain, conditions), truth) in OUTSIDE.items():
         scaled = []
@@ -185,9 +185,9 @@ def outside(count: int = 20) -> dict[str, Any]:
 
 
 def points(rounds: int = 15) -> dict[str, Any]:
-    """A step of Adam on an own network: 10⁵ data beside 1,000 collocation points, against 10⁵ collocation points.
+    """A step of Adam on a user's network: 10⁵ data and 1,000 collocation points, against 10⁵ collocation points.
 
-    Both alternate within one run, behind one step that compiles.
+    Both alternate within one run, after one step that compiles.
     """
     import jax
     from equinox import nn

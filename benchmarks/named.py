@@ -1,6 +1,6 @@
-"""What the paper names beside its own, where no suite says it: one measured line each, in results/named.json.
+"""Methods that the paper mentions and no suite covers: one measured line each, in results/named.json.
 
-python -m benchmarks.named epgp         a Gaussian process on exact solutions (EPGP) beside our series of them (modes)
+python -m benchmarks.named epgp         a Gaussian process on exact solutions (EPGP) beside our series of these (modes)
 python -m benchmarks.named conserved    mass and energy as terms of the loss: with and without, the same plan
 python -m benchmarks.named fno          a Fourier neural operator on Burgers' equation with random initial values
 """
@@ -25,11 +25,11 @@ from safenet.bench.work import commit
 from . import conserved, fno
 
 RESULTS = Path(__file__).parents[1] / "results" / "named.json"
-VALUES, SIGMA = 200, 1e-8  # data that take the place of the initial values; their noise, which is rounding
+VALUES, SIGMA = 200, 1e-8  # data that replace the initial values; their noise, which is rounding
 
 
 def epgp() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The paper's linear problems: modes from the conditions; EPGP from 200 values in place of the initial ones."""
+    """The paper's linear problems: modes from the conditions; EPGP from 200 values in place of initial conditions."""
     for name in ("wave", "convection", "heat2d"):
         problem = sn.library.problem(name)
         rng = np.random.default_rng(0)

@@ -1,19 +1,19 @@
-"""What trained networks reach: SAFE-NET by default, other methods by the same schedule, and SAFE-NET without its parts.
+"""How accurate trained networks are: SAFE-NET by default, other methods by its schedule, SAFE-NET without its parts.
 
 python -m benchmarks.networks STUDY OUT.jsonl [--workers 6] [--seconds 580] [--done ROWS.jsonl] [--runs DIR]
 python -m benchmarks.networks estimates OUT.jsonl --runs DIR
 
     default     `sn.Train(seed=n)`, nothing else given: five seeds, the paper's nine problems and five others
     methods     every method by the default schedule at a quarter of its steps; SAFE-NET and PINN on five others, too
-    ablations   SAFE-NET without one of its parts, likewise
-    variants    SAFE-NET in other sizes, likewise: from these the default was chosen
+    ablations   SAFE-NET without one of its parts, by the same schedule
+    variants    SAFE-NET in other sizes, by the same schedule: the default was chosen from these
     two-cores   `default`, one seed, on two cores of a CPU for each run
-    estimates   the errors that the networks in DIR estimate of themselves, into their rows in OUT: on any machine
+    estimates   estimate the errors of the saved networks in DIR, and write them into their rows in OUT: on any machine
 
-Seeds of a case are one program. Cases share a GPU (start `nvidia-cuda-mps-control -d` first); a plan has no clock in
-it, so sharing changes times and no errors. A run is a line of OUT with its error along the way, its own estimate, its
-residual on unseen points and its times. Runs that are in ROWS already are not done again. With --runs, those that do
-not end in time are saved, and the same command continues them; without, none is begun that would probably not end.
+The seeds of a case run as one program. Cases share a GPU (start `nvidia-cuda-mps-control -d` first); plans contain no
+clock, so sharing changes times but not errors. A run is a line of OUT with its error during training, its estimate, its
+residual on unseen points and its times. Runs already in ROWS are not repeated. With --runs, those that do not end in
+time are saved, and the same command continues them; without, no run is started that would probably not end.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ OTHERS = ("convection-50", "wave-hard", "burgers-two", "cavity", "helmholtz")
 QUARTER = 0.25
 TWO_CORES_SECONDS = 270
 STOPPING = 60.0  # seconds: to save inverse Hessians of 0.4 GB each, and to score
-COMPARED = "compared"  # the study of all that run a quarter of the steps: a run belongs to several tables
-# Those of the paper and ours. RBA-PINN is narrower than in the paper's table (50), so that its dense matrix fits.
+COMPARED = "compared"  # the study of all runs with a quarter of the steps: each may be in several tables
+# The paper's methods and ours. RBA-PINN is narrower than in the paper's table (50), so that its dense matrix fits.
 METHODS: dict[str, dict[str, Any]] = {
     **{
         name: {} for name in ("safe-net", "pinn", "rbf-p", "rff-tuned", "safe-net-literal", "fls-pinn", "rbf")
     },
     **{"rba-pinn": {"width": 40}, "w-pinn": {}},
 }
-# Of three layers, which the default had when most of these were run.
+# Three layers: the default when most of these were run.
 THREE = {"depth": 3}
 ABLATIONS: dict[str, dict[str, Any]] = {
     "all of it": THREE,
@@ -76,7 +76,7 @@ CHOSEN_ON = {"burgers": 3, "reaction": 3, "wave": 1, "heat2d": 1}  # problems an
 
 
 def tasks(study: str) -> list[dict[str, Any]]:
-    """One for each case, in the order of what they tell."""
+    """A task for each case, the most informative first."""
     runs: list[dict[str, Any]]
     if study == "default":
         runs = [{"problem": p, "seeds": range(5)} for p in (*NINE, *OTHERS)]
@@ -105,19 +105,19 @@ def tasks(study: str) -> list[dict[str, Any]]:
 
 
 def key(row: dict[str, Any]) -> str:
-    """What makes a run another one."""
+    """The identity of a run."""
     names = ("study", "problem", "method", "seed", "scale", "options")
     return json.dumps({name: row[name] for name in names}, sort_keys=True)
 
 
 def left(task: dict[str, Any], done: set[str], most: int) -> dict[str, Any]:
-    """The task with those of its seeds that are not done, of the first `most`."""
+    """The task with those of its seeds below `most` that are not done."""
     seeds = [seed for seed in task["seeds"] if seed < most and key(task | {"seed": seed}) not in done]
     return task | {"seeds": seeds}
 
 
 def train(task: dict[str, Any], runs: Path | None = None, seconds: float = 1e9) -> list[dict[str, Any]]:
-    """A row for each seed; none if they are saved in `runs` before they came to their ends."""
+    """A row for each seed; none if the time ran out and they were saved in `runs`."""
     import safenet as sn
     from safenet.measure.scores import errors
     from safenet.run.budget import ENDING, Budget
@@ -130,7 +130,7 @@ def train(task: dict[str, Any], runs: Path | None = None, seconds: float = 1e9) 
     began = time.monotonic()
 
     class Curve(Monitor):
-        """(iteration, seconds, error) every so often: told beside the run, which does not know it."""
+        """Records (iteration, seconds, error) from time to time; the run itself never sees the error."""
 
         def __init__(self, plan: Any, folder: Path | None) -> None:
             self.plan, self.file = plan, None if folder is None else folder / "curve.json"
@@ -168,9 +168,9 @@ def train(task: dict[str, Any], runs: Path | None = None, seconds: float = 1e9) 
     ]
     clock = Budget(task["budget"]) if "budget" in task else None
     if runs is not None:
-        batch.SAVE_BATCH_EVERY = 1e9  # when the time is over, and not before
+        batch.SAVE_BATCH_EVERY = 1e9  # save when the time is up, and not before
         clock = Budget(max(seconds - STOPPING, 10.0) / (1 - ENDING))
-    # Those of a comparison are told apart by their errors: no time for estimates. Saved ones are estimated later.
+    # No estimates for comparisons, which are by true errors; saved runs are estimated later.
     solutions = door.carry_out(jobs, clock=clock, estimate=task["study"] != COMPARED and runs is None)
     if runs is not None and clock is not None and clock.spent:
         return []
@@ -185,7 +185,7 @@ def _folder(runs: Path, row: dict[str, Any]) -> Path:
 
 
 def estimates(out: Path, runs: Path) -> None:
-    """A finished run is resumed: nothing is left of it but its estimate."""
+    """Resume finished runs: only their estimates remain to be done."""
     import safenet as sn
 
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -223,7 +223,7 @@ def _row(task: dict[str, Any], problem: Any, job: Any, solution: Any) -> dict[st
 
 
 def _after_start(problem: Any, solution: Any) -> float:
-    """The error on t > 0, apart from the kink that the initial values have."""
+    """The error on t > 0, without the initial values, which have a kink."""
     import numpy as np
 
     from safenet.measure.scores import evaluate_network, reference_values, relative_error
@@ -235,7 +235,7 @@ def _after_start(problem: Any, solution: Any) -> float:
 
 
 def work(queue: Any, out: str, deadline: float, cores: list[int], runs: Path | None) -> None:
-    """Runs, one after another, until none is left that would end in time."""
+    """Run tasks one after another, until none is left that would end in time."""
     if cores:
         os.sched_setaffinity(0, cores)
     from safenet.backend import cache_compilations
@@ -248,7 +248,7 @@ def work(queue: Any, out: str, deadline: float, cores: list[int], runs: Path | N
             continue
         try:
             rows = train(task, runs, deadline - began)
-        except Exception as error:  # a failure is a row, too
+        except Exception as error:  # a failure becomes a row, too
             failed = {"outcome": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
             rows = [{**task, "seeds": None, "seed": seed, **failed} for seed in task["seeds"]]
         spent = time.monotonic() - began

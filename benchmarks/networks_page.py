@@ -15,7 +15,7 @@ from .networks import ABLATIONS, CHOSEN_ON, COMPARED, METHODS, NINE, OTHERS, VAR
 
 ROOT = Path(__file__).parents[1]
 PAGE, ROWS = ROOT / "docs" / "networks.md", ROOT / "results" / "networks.jsonl"
-# The smallest error that the paper prints for a problem, by whatever method and schedule.
+# The smallest error that the paper prints for each problem, by any method and schedule.
 PRINTED = dict(
     zip(NINE, (9.8e-4, 8.8e-3, 8.2e-5, 3.6e-4, 3.8e-3, 7.3e-5, 2.9e-4, 2.1e-1, 2.1e-4), strict=True)
 )
@@ -28,7 +28,7 @@ def rows(study: str) -> list[dict[str, Any]]:
 
 
 def error(row: dict[str, Any], kind: str = "l2re") -> float | None:
-    """Of all fields pooled."""
+    """The value pooled over all fields."""
     value = row.get(kind)
     pooled: float | None = value["pooled"] if isinstance(value, dict) else value
     return pooled
@@ -57,7 +57,7 @@ def default() -> str:
 
 
 def _ratios(own: list[dict[str, Any]]) -> str:
-    """Estimate over error, from the least to the largest."""
+    """Estimate over error, from the smallest to the largest ratio."""
     ratios = [est / e for row in own if (est := error(row, "estimate")) and (e := error(row))]
     return f"{min(ratios):.1f} … {max(ratios):.1f}" if ratios else "none"
 
@@ -73,7 +73,7 @@ def two_cores() -> str:
 
 
 def _lines(named: dict[str, list[dict[str, Any]]], problems: tuple[str, ...]) -> list[str]:
-    """A line for each label: medians over the seeds that all lines have of a problem, so that like stands by like."""
+    """A line for each label: for each problem, medians over the seeds that all lines have, for a fair comparison."""
     cells: dict[str, list[str]] = {label: [] for label, mine in named.items() if mine}
     for problem in problems:
         found: dict[str, dict[int, float]] = {label: {} for label in cells}
@@ -142,7 +142,7 @@ TABLES = {
 
 
 def written(text: str) -> str:
-    """The page with its tables made anew."""
+    """The page with its tables replaced."""
     for name, table in TABLES.items():
         begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         text = re.sub(
@@ -152,7 +152,7 @@ def written(text: str) -> str:
 
 
 def picture() -> None:
-    """The error along the way, a panel for each problem."""
+    """The error during training, a panel for each problem."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(3, 3, figsize=(9, 7), layout="constrained", sharex=True)

@@ -1,4 +1,4 @@
-"""results/ → docs/tables.md, and what docs/benchmarks.md and README.md say about the paper, between markers.
+"""results/ → docs/tables.md, and the texts about the paper in docs/benchmarks.md and README.md, between markers.
 
 python -m benchmarks.paper_page
 """
@@ -38,7 +38,7 @@ MARKS = {
 
 
 def written(page: str, **found: str) -> str:
-    """The page with each text between the markers of its name."""
+    """The page with each text put between the markers of its name."""
     for name, text in found.items():
         marked = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
         page = re.sub(marked, lambda m, text=text: m[1] + text + m[2], page, flags=re.DOTALL)
@@ -46,7 +46,7 @@ def written(page: str, **found: str) -> str:
 
 
 def named() -> str:
-    """results/named.json as a table: every study's lines, with the command."""
+    """results/named.json as a table: every study's lines, with its command."""
     lines = []
     for study in json.loads(NAMED.read_text("utf-8")).values():
         for case, numbers in study["lines"].items():
@@ -66,7 +66,7 @@ def readme(entries: list[Entry]) -> str:
 
 
 def benchmarks(results: Evidence, entries: list[Entry]) -> str:
-    """The three sentences, then both schedules at a glance: our median, in brackets the printed error."""
+    """The summary's paragraphs, then both schedules at a glance: our median, and the printed error in brackets."""
     parts = sentences(entries)
     for sheet in sheets(results):
         if sheet.label in SHOWN and sheet.measured:
@@ -90,7 +90,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _marked(sheet: Sheet) -> Iterator[str]:
-    """Which cells are as printed, better, worse."""
+    """Lists of the cells that are as printed, better, and worse."""
     for mark, words in MARKS.items():
         found: dict[str, list[str]] = {}
         for row in sheet.rows:
@@ -103,7 +103,7 @@ def _marked(sheet: Sheet) -> Iterator[str]:
 
 
 def pages(results: Evidence, entries: list[Entry]) -> dict[Path, dict[str, str]]:
-    """What stands between which markers of which page."""
+    """page → {name of its markers: the text between them}"""
     return {
         BENCHMARKS: {"paper": benchmarks(results, entries), "named": named()},
         README: {"paper": readme(entries)},

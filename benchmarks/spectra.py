@@ -1,14 +1,14 @@
-"""The paper's explanation, measured: spectra after 3k, 30k and 100k iterations of Adam, beside the printed λ_max.
+"""The paper's explanation, tested: spectra after 3k, 30k and 100k iterations of Adam, beside the printed λ_max.
 
     python benchmarks/spectra.py results/spectra.json --minutes 9 [--scale 0.01] [--points 2000 200]
 
-First what takes how long, then every case at 3k iterations, then at 100k and at 30k. Each result is written as soon as
-it exists; what the file holds is not done again, and training goes on from the states beside it (OUT-states/, a few MB:
-carry them along). Processes with different `--only` may share the file: one network does not fill a GPU. No look begins
-in the last `--reserve` seconds; the rest of the time trains. `--scale` multiplies iterations, points, probes and the
+First timings, then every case at 3k iterations, then at 100k and at 30k. Each result is written as soon as it exists;
+results already in the file are not repeated, and training continues from the states beside it (OUT-states/, a few MB:
+copy them, too). Processes with different `--only` may share the file, as one network does not fill a GPU. No spectrum
+is begun in the last `--reserve` seconds, which only train. `--scale` multiplies iterations, points, probes and the
 sizes of the networks, for a trial on a small machine.
 
-JᵀJ is diagonalised; of the Hessian, Lanczos finds the ends, in 4 probes of 100 steps (all of it: `--dense`).
+JᵀJ is diagonalised; for the Hessian, Lanczos finds both ends with 4 probes of 100 steps (`--dense`: all eigenvalues).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ CASES = tuple(
 STAGES = (3_000, 30_000, 100_000)
 LOOKS = (3_000, 100_000, 30_000)  # the paper prints the first two
 POINTS = (20_000, 2_000)
-CHUNK = 500  # iterations between two looks at the clock
+CHUNK = 500  # iterations between two readings of the clock
 EXACT = 1000  # parameters up to which all eigenvalues are computed anywhere
 
 
@@ -118,7 +118,7 @@ class Study:
         print(name, json.dumps(result)[:400], flush=True)
 
     def case(self, problem_name: str, method: str) -> Case:
-        """Made once: its programs stay compiled from one stage to the next."""
+        """The case, made only once: its programs stay compiled from one stage to the next."""
         folder = self.store.with_name(f"{self.store.stem}-states")
         folder.mkdir(parents=True, exist_ok=True)
         if (problem_name, method) not in self.cases:
@@ -127,7 +127,7 @@ class Study:
 
 
 class Case:
-    """One network on one problem: trained in float32, looked at in float64."""
+    """One network on one problem: trained in float32, analysed in float64."""
 
     def __init__(self, study: Study, problem_name: str, method: str, folder: Path) -> None:
         self.study = study
@@ -144,9 +144,9 @@ class Case:
         self.latest = folder / f"{problem_name}-{method}.npz"
 
     def reach(self, iterations: int) -> bool:
-        """The state after so many iterations, from a file or by training, which keeps the stages that it passes.
+        """Go to the state after these iterations, from a file or by training, which saves the stages that it passes.
 
-        False if the time ends before. A run that broke down stays where it did.
+        False if the time is up before. A run that broke down stays where it did.
         """
         path = next((path for path in (self.files[iterations], self.latest) if path.exists()), None)
         if path is not None:
@@ -204,7 +204,7 @@ class Case:
         return found
 
     def _spectrum(self, operator: str, A: Curvature) -> Spectrum:
-        """All eigenvalues where that is quick or asked for, else the ends."""
+        """All eigenvalues if that is quick or requested, else the ends."""
         gpu = jax.default_backend() != "cpu"
         if A.size <= EXACT or (gpu and (operator == "gauss-newton" or self.study.dense)):
             return eigenvalue_spectrum(operator, A.dense())
@@ -239,7 +239,7 @@ def printed(problem: str, method: str, iterations: int) -> float | None:
 
 
 def timings(study: Study) -> None:
-    """Lanczos with the paper's 100 probes of 200 steps, and all eigenvalues of JᵀJ, on wave; compiled and again."""
+    """Seconds of Lanczos (the paper's 100 probes of 200 steps) and of all eigenvalues, on wave; also with compiling."""
     loss, theta = study.case("wave", "safe-net").widened()
     probes, steps = study.size(100), study.size(200, 10)
     programs: dict[str, Callable[[], Spectrum]] = {

@@ -4,9 +4,9 @@
                                                                   [--traces 100] [--width 50] [--depth 4]
 
 Needs `pip install torch pyhessian`. The wave equation with the plain PINN (4 × 50); weights, points and float64 are the
-same in both. Both estimate the trace from `--traces` probes vᵀAv of their own (here of any direction, there of entries
-±1); for networks of at most 1000 parameters it is known. PyHessian's density calls torch.eig, which torch has no more;
-here it gets torch.linalg.eigh instead.
+same in both. Each estimates the trace from its own `--traces` probes vᵀAv (ours of random direction, PyHessian's with
+entries ±1); for networks of at most 1000 parameters, the trace is known. PyHessian's density calls torch.eig, which
+torch no longer has; here it is replaced by torch.linalg.eigh.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ def main() -> None:
     places = [
         torch.tensor(p, device="cuda" if cuda else "cpu") for p in (points.interior, *points.conditions)
     ]
-    # PyHessian hands its data to the model; a list passes through where the device is the CPU.
+    # PyHessian passes its data to the model; a list works if it assumes the CPU (cuda=False).
     peer, setup = timed(
         lambda: hessian(model, lambda rows, _: (rows**2).sum() / 2, (places, None), cuda=False)
     )
     (nodes, weights), peer_seconds = timed(lambda: peer.density(iter=given.steps, n_v=given.probes))
     (top, _), power_seconds = timed(lambda: peer.eigenvalues(top_n=1))
     nodes, weights = np.array(nodes), np.array(weights)
-    # It stops when its mean changes by less than `tol`, relatively: never, so that all probes count.
+    # It stops when its mean changes by less than `tol`, relatively; with −∞ it never does, so that all probes count.
     peer_traces, peer_trace_seconds = timed(lambda: np.array(peer.trace(given.traces, tol=-np.inf)))
     estimate, error = traced.moment(1)
     peer_estimate, peer_error = peer_traces.mean(), peer_traces.std(ddof=1) / len(peer_traces) ** 0.5

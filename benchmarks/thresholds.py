@@ -5,9 +5,9 @@
 
 The thresholds are those of direct solves: safenet.direct.thresholds, safenet.measure.thresholds and
 safenet.solving.thresholds. The problems are those of the library and of examples/ whose default solve takes less than
-`--longest` seconds. A problem has changed if its outcome has, its work (iterations, evaluations, coefficients), or its
-error or residual by more than 10 %, above rounding. What the file holds is not run again; seconds are not compared.
-After `--minutes` the processes are killed, and the same command goes on.
+`--longest` seconds. A problem has changed if its outcome or its work (iterations, evaluations, coefficients) has, or
+its error or residual by more than 10 %, above rounding. Runs already in the file are not repeated; seconds are not
+compared. After `--minutes` the processes are killed, and the same command continues.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FACTORS = {"halved": 0.5, "doubled": 2.0}
 EXAMPLES = Path(__file__).parents[1] / "examples"
 ROUNDING = 1e-12  # errors and residuals below this are all the same
 START = 120.0  # seconds for imports, the estimate and the reference
-CHANGED = 1.1  # times as large or as small
+CHANGED = 1.1  # a number this many times as large or as small has changed
 
 
 def module(family: str) -> Any:
@@ -49,7 +49,7 @@ def thresholds() -> dict[str, Any]:
 
 
 def scaled(value: Any, factor: float) -> Any:
-    """A whole number stays one, and at least 1."""
+    """The value times the factor; an integer stays an integer, at least 1."""
     if isinstance(value, dict):
         return {key: scaled(part, factor) for key, part in value.items()}
     if isinstance(value, tuple):
@@ -64,7 +64,7 @@ def problems() -> list[str]:
 
 
 def solved(name: str) -> dict[str, Any]:
-    """What a default solve comes to."""
+    """The result of a default solve."""
     import safenet as sn
 
     problem = sn.read(name) if name.endswith(".toml") else sn.library.problem(name)
@@ -78,12 +78,12 @@ def solved(name: str) -> dict[str, Any]:
         "error": l2re,
         "residual": result.residual,
         "work": [result.iterations, result.evaluations, result.parameters],
-        "seconds": result.seconds,  # of the solver: the process has just begun to import
+        "seconds": result.seconds,  # of the solver alone: a new process spends time on imports
     }
 
 
 def child(changes: dict[str, float], names: list[str]) -> None:
-    """Set the thresholds before anything that uses them is imported, then solve; a line of JSON for each problem."""
+    """Set the thresholds before importing anything that uses them, then solve; print a line of JSON per problem."""
     for key, factor in changes.items():
         family, name = key.split(".")
         setattr(module(family), name, scaled(getattr(module(family), name), factor))
@@ -93,13 +93,13 @@ def child(changes: dict[str, float], names: list[str]) -> None:
 
 
 def run(task: tuple[str, dict[str, float], list[str], float, float]) -> tuple[str, dict[str, Any]]:
-    """name, {problem: what it came to} in a process of its own; a problem that takes ten times as long is cut off."""
+    """(name, {problem: result}) from a process of its own, which is killed after its time limit."""
     name, changes, names, seconds, until = task
     left = until - time.time()
     if left <= 0:
         return name, {}
     command = [sys.executable, "-m", "benchmarks.thresholds", "--child", json.dumps([changes, names])]
-    missing = {"outcome": "takes too long"} if seconds < left else None  # None: there was no time to know
+    missing = {"outcome": "takes too long"} if seconds < left else None  # None: the deadline came first
     try:
         text = subprocess.run(
             command, capture_output=True, text=True, timeout=min(seconds, left), check=True
@@ -108,13 +108,13 @@ def run(task: tuple[str, dict[str, float], list[str], float, float]) -> tuple[st
         text = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
     whole = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
     found = {line.pop("problem"): line for line in map(json.loads, whole)}
-    # The one at work was cut off; those after it had no chance.
+    # The first missing problem was cut off; those after it were not tried.
     first = next((each for each in names if each not in found), None)
     return name, found | ({first: missing} if first is not None and missing is not None else {})
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """«error ×3.1, work ×1.4»; "" where nothing has changed."""
+    """«error ×3.1, work ×1.4»; empty if nothing has changed."""
     if before["outcome"] != after["outcome"]:
         return f"{before['outcome']} → {after['outcome']}"
     said = []
@@ -161,7 +161,7 @@ def main() -> None:
     workers.one_thread()
 
     def keep(asked: dict[str, tuple[dict[str, float], list[str], float]]) -> None:
-        """Run what is not known yet, and save it. A process ends with the problem that takes too long: again."""
+        """Run what is missing, and save it; repeat, as a process ends at the first problem that takes too long."""
         while time.time() < until:
             tasks = []
             for name, (changes, names, seconds) in asked.items():
@@ -176,7 +176,7 @@ def main() -> None:
                     given.store.write_text(json.dumps(kept, indent=1))
 
     named = [name for name in problems() if given.problems in Path(name).stem]
-    # One by one: a single long solve must not take the others with it.
+    # One by one: a single long solve must not end the others.
     alone = {f"as they are: {name}": ({}, [name], START + 10 * given.longest) for name in named}
     keep(alone)
     base = {name: kept["runs"].get(f"as they are: {name}", {}).get(name, {}) for name in named}

@@ -1,4 +1,4 @@
-"""work(task) for many tasks, in several processes of one thread each, until a time."""
+"""Run work(task) for many tasks, in several processes of one thread each, until a deadline."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ONE_THREAD = {
     "JAX_NUM_CPU_DEVICES": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
 }
-TASKS = 20  # of a process: what JAX has compiled stays in memory
+TASKS = 20  # tasks per process, since JAX keeps compiled programs in memory
 
 
 def finished(
     work: Callable[[Any], Any], tasks: Sequence[Any], workers: int, until: float, lasting: int = TASKS
 ) -> Iterator[Any]:
-    """What work(task) returns, as soon as each has ended, in any order.
+    """Yields the results of work(task) as they finish, in any order.
 
-    `work` is a function of a module. A task that has not ended by time.monotonic() = `until` is killed and yields
+    `work` must be a function of a module. A task that has not ended at time.monotonic() = `until` is killed and yields
     nothing; so does one whose process dies.
     """
     one_thread()
@@ -46,7 +46,7 @@ def one_thread() -> None:
 
 
 def code() -> str:
-    """Ten digits of the package's sources: rows with the same digits are of one state of the code."""
+    """Ten hash digits of the package's sources: rows with the same digits are from the same state of the code."""
     root = Path(__file__).parents[1] / "src"
     read = hashlib.sha256()
     for path in sorted(root.rglob("*")):

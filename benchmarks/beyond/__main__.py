@@ -1,10 +1,10 @@
-"""Shapes in space, regions in time, many dimensions, shocks: what is reached, beside goals and references.
+"""Shapes in space, regions in time, many dimensions, shocks: errors and times beside goals and references.
 
     python -m benchmarks.beyond [results/beyond.json] [--only TEXT] [--budget 3000s]
 
-Each line is a process of its own, imports included: `wall` and `cpu` (all cores together) are those of the solve, the
-reference is not counted. `error` is what the references say, `estimated` what the solve says of itself. `--budget` in
-place of a line's own is for a machine that other programs use: there `cpu` is what counts.
+Each case is a process of its own, imports included: `wall` and `cpu` (of all cores together) are those of the solve,
+without the reference. `error` is measured against a reference, `estimated` is the solve's own estimate. `--budget`
+replaces each case's own, for a machine shared with other programs: there `cpu` is what counts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def solved(name: str, budget: str | None = None) -> dict[str, Any]:
     }
     try:
         row["scores"] = {key: float(value) for key, value in case.score(solution).items()}
-    except Exception as error:  # a run that was given up has no values everywhere
+    except Exception as error:  # a run that was given up lacks values in places
         row["scores"], row["missing"] = {}, f"{type(error).__name__}: {error}"[:200]
     return row
 

@@ -1,4 +1,4 @@
-"""Each line of the table: a problem file, a solver, a budget, the goal, and how its error is measured."""
+"""The cases of the table: a problem file, a solver, a budget, goals, and how the error is measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Scores = dict[str, float]
 @dataclass(frozen=True)
 class Case:
     file: Path
-    goals: dict[str, float]  # what is measured → at most
+    goals: dict[str, float]  # what is measured → its largest allowed value
     score: Callable[[Any], Scores]
     seconds: float
     solver: str = "auto"
@@ -57,7 +57,7 @@ def against_spectral(nu: float, n: int, steps: int, mean: bool) -> Callable[[Any
     def score(solution: Any) -> Scores:
         u, v = references.burgers_plane(nu, n, steps)
         x = np.arange(n) / n
-        # Cells are compared with means: points between two of them are shared.
+        # Grid points lie between two cells, whose mean values they share; hence the mean error.
         X, Y = np.meshgrid(x, x, indexing="ij")
         found = solution(x=X.ravel(), y=Y.ravel(), t=np.ones(X.size))
         return {"error": relative([found["u"], found["v"]], [u.ravel(), v.ravel()], mean)}
@@ -122,7 +122,7 @@ def pulse(x: np.ndarray, t: float) -> np.ndarray:
 
 
 def boundary(solution: Any) -> Scores:
-    """The residual on unseen points, and what is missed on the surface by points of the STL file's triangles."""
+    """The residual on unseen points, and the error on the surface, at points of the STL file's triangles."""
     from safenet.fields.field import jets
 
     problem = solution.problem

@@ -29,7 +29,7 @@ def _harmonics(
 
 
 def four_balls(degree: int = 10, around: int = 22) -> Values:
-    """Multipoles in the balls and harmonic polynomials, by least squares for what is given on the boundary."""
+    """Multipoles in the balls and harmonic polynomials, by least squares for the boundary values."""
 
     def basis(p: np.ndarray) -> np.ndarray:
         columns = []
@@ -121,7 +121,7 @@ def driven(n: int) -> np.ndarray:
 
 
 def burgers_shock(x: np.ndarray, t: float) -> np.ndarray:
-    """u = 1/2 + w(x − t/2, t), w = sin 2π(y − w t): on each side of the jump at y = 1/2 the outer root of three."""
+    """u = 1/2 + w(x − t/2, t), w = sin 2π(y − w t): of three roots, the outer on each side of the jump y = 1/2."""
 
     def root(y: float) -> float:
         ws = np.linspace(1, 0, 2001)

@@ -1,15 +1,15 @@
-"""Direct solves beside those who do only this: seconds of the whole process to an equal error.
+"""Direct solves beside specialised packages and codes: seconds of the whole process to an equal error.
 
     pip install '.[direct-peers]'
     python -m benchmarks.direct results/direct_peers.json [--only TEXT] [--rounds 3]
     python -m benchmarks.direct results/direct_peers.json --table
 
-Each run is a process of its own, imports included, from compiled bytecode; rounds visit all systems in turn. A system
-has several settings (a tolerance, or modes and steps), from rough to fine. The error is at the final time, against a
-closed form, 64-bit mantissas or a run of another system that is far finer (kept as `truth`); the ratio is ours
-over theirs, at the smallest error that both reach. `cpu` is processor time, on all cores together. `errors` of ours are
-of each unknown over all time, which is what `estimate` is about: five moments (200 without space) and more before the
-first of them, each weighted by the time around it. What is not installed is left out and said.
+Each run is a process of its own, imports included, from compiled bytecode; each round runs all systems in turn. A
+system has several settings (a tolerance, or modes and steps), from rough to fine. The error is at the final time,
+against a closed form, a run with 64-bit mantissas, or a far finer run of another system (kept as `truth`). The ratio is
+ours over theirs, at the smallest error that both reach. `cpu` is processor time, on all cores together. Our `errors`
+are of each unknown over all times, as `estimate` is: at five moments (200 without space) and at more before the first
+of them, each weighted by the time around it. Systems that are not installed are left out, with a message.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from .spectral import collocated, exponax, numpy_plane, split_steps
 from .systems import Settings, numpy_etdrk4, ours, pypde, scipy_ivp
 from .table import draw, table
 
-# Threads of BLAS that wait for each other count as processor time where other jobs use the cores, too.
+# BLAS threads that wait for each other add processor time when other jobs use the cores, too.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
-# What triangles of degree 2 are for; and where the peers' finest settings leave more than the others do.
+# Suited to triangles of degree 2; and problems on which the peers' finest settings are less accurate than on others.
 ROUGHER = {"cavity": (1e-2, 3e-3), "gray-scott": (1e-3, 1e-4, 1e-5), "shear-layer": (1e-4, 1e-5, 1e-6)}
 SYSTEMS: dict[str, Callable[..., dict[str, Any]]] = {
     "safenet": ours,
@@ -55,7 +55,7 @@ SYSTEMS: dict[str, Callable[..., dict[str, Any]]] = {
     "Dedalus": dedalus,
     "FEniCSx": fenicsx,
 }
-# Interpreters of their own, where a variable names one.
+# Environment variables that may name a separate interpreter for a system.
 PYTHONS = {
     "Dedalus": "DEDALUS_PYTHON",
     "FEniCSx": "FENICSX_PYTHON",
@@ -127,7 +127,7 @@ FINEST: dict[str, tuple[str, Settings]] = {
 
 
 def truth(name: str) -> list[list[list[float]]]:
-    """The values far beyond what is compared: of each unknown, at each moment that they are known at."""
+    """Values far more accurate than those compared: of each unknown, at each moment for which they are known."""
     if name in FINEST:
         system, settings = FINEST[name]
         return list(run(system, name, settings, limit=3600)["values"])
@@ -137,12 +137,12 @@ def truth(name: str) -> list[list[list[float]]]:
     return [[np.cos(phase).tolist()], [np.sin(phase).tolist()]][: len(compared(name))]
 
 
-STEPPED = ("NumPy", "NumPy, plane", "split steps")  # whose steps may end at any time
-SHORT = 200  # steps to an early time, at least
+STEPPED = ("NumPy", "NumPy, plane", "split steps")  # systems whose runs can end at any time
+SHORT = 200  # the fewest steps to an early time
 
 
 def early_truth(name: str) -> list[list[list[float]]] | None:
-    """The same before the first moment; None where no other system is asked for it."""
+    """The same before the first moment; None if no other system can compute them."""
     system, settings = FINEST.get(name, ("", ()))
     if system == "SciPy":
         return list(run(system, name, settings, limit=3600)["early"])
@@ -177,7 +177,7 @@ def lorenz_by_taylor(end: int = 20, order: int = 24, per_unit: int = 40) -> list
 
 
 def run(system: str, name: str, settings: Settings, limit: float = 300) -> dict[str, Any]:
-    """One run in a process of its own, with the seconds from its start to its end."""
+    """One run in a process of its own, with its seconds from start to end."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     python = os.environ.get(PYTHONS.get(system, ""), sys.executable)
     command = [python, "-m", "benchmarks.direct", "--one", json.dumps([system, name, settings])]
@@ -201,7 +201,7 @@ def run(system: str, name: str, settings: Settings, limit: float = 300) -> dict[
 
 
 def error(name: str, values: Any, exact: Any) -> float:
-    """At the end, of all unknowns together; the largest of any where one is far larger than the others."""
+    """The error at the end, of all unknowns together; the largest of any if one unknown far exceeds the others."""
     if name == "robertson-long":
         return max(field_errors([field[-1:] for field in values], [field[-1:] for field in exact]))
     own, other = (np.concatenate([field[-1] for field in side]) for side in (values, exact))
@@ -209,7 +209,7 @@ def error(name: str, values: Any, exact: Any) -> float:
 
 
 def field_errors(values: Any, exact: Any, times: np.ndarray | None = None) -> list[float]:
-    """Of each unknown, over all moments that are known; weighted by the time around each, where `times` say it."""
+    """The error of each unknown over all known moments; with `times`, each is weighted by the time around it."""
     found = []
     for own, other in zip(values, exact, strict=True):
         a, b = (np.array(side[-len(other) :]) for side in (own, other))
@@ -222,12 +222,12 @@ def field_errors(values: Any, exact: Any, times: np.ndarray | None = None) -> li
 
 
 def ending(name: str) -> float:
-    """The last time of a problem file."""
+    """The final time of a problem file."""
     return float(tomllib.loads(PROBLEMS[name])["domain"]["t"][1])
 
 
 def over_time(name: str, found: dict[str, Any], exact: Any, begun: Any) -> list[float]:
-    """The errors of our run, from the early times on where they are known."""
+    """The errors of our run over time, including the early times if they are known."""
     if begun is None:
         return field_errors(found["values"], exact)
     end, count = ending(name), len(exact[0])
@@ -240,7 +240,7 @@ def over_time(name: str, found: dict[str, Any], exact: Any, begun: Any) -> list[
 
 
 def measured(name: str, rounds: int, exact: Any, begun: Any) -> list[dict[str, Any]]:
-    """All settings of all systems, round by round; the median of the seconds."""
+    """All settings of all systems, round by round, with median seconds."""
     plan: list[tuple[str, Settings]] = [("safenet", (tol,)) for tol in ROUGHER.get(name, TOLERANCES)]
     plan += [(system, one) for system, settings in RUNS[name].items() for one in settings]
     rows: dict[tuple[str, Settings], dict[str, Any]] = {}
@@ -265,7 +265,7 @@ def measured(name: str, rounds: int, exact: Any, begun: Any) -> list[dict[str, A
 
 
 def ratios(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """For each peer the smallest error that both reach, and our seconds to it over theirs: wall and processor."""
+    """For each peer, the smallest error that both reach, and our seconds over theirs to it: wall and processor."""
     known = [row for row in rows if row.get("error") is not None]
     own = [row for row in known if row["system"] == "safenet"]
     found: dict[str, dict[str, float]] = {}

@@ -10,7 +10,7 @@ from .problems import places
 
 
 def scikit_fem(name: str, refinements: int, corner: int) -> dict[str, Any]:
-    """Triangles of degree 4, halved so often, and so often again at the corner of an L."""
+    """Triangles of degree 4, refined `refinements` times, and `corner` more times at the corner of an L."""
     import skfem
     from skfem.helpers import dot, grad
 
@@ -61,14 +61,14 @@ def scikit_fem(name: str, refinements: int, corner: int) -> dict[str, Any]:
         if name == "helmholtz":
             values = basis.project(lambda x: np.cos(40 * x[0] * x[1]))
         values = skfem.solve(*skfem.condense(matrix, right, x=values, D=fixed))
-    # Its L lacks the quadrant x, y > 0, ours x, y < 0.
+    # Its L-shape lacks the quadrant x, y > 0; ours lacks x, y < 0.
     sign = -1.0 if name == "l-shape" else 1.0
     found = basis.probes(sign * np.array(inside)) @ values
     return {"values": [[found.real.tolist()], *([[found.imag.tolist()]] if kind is complex else [])]}
 
 
 def skfem_cavity(across: int, degree: int) -> dict[str, Any]:
-    """Taylor and Hood's triangles of a degree, so many across; Newton, Reynolds' number 100, 400, 1000."""
+    """Taylor–Hood triangles of this degree, `across` along a side; Newton at Reynolds numbers 100, 400, 1000."""
     import skfem
     from scipy.sparse import bmat
     from skfem.helpers import ddot, div, dot, grad, mul

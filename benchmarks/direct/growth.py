@@ -1,4 +1,4 @@
-"""What a solve costs as time, accuracy and dimension grow: processor seconds of `sn.solve`, imports apart.
+"""What a solve costs as time, accuracy and dimension grow: processor seconds of `sn.solve`, without imports.
 
 python -m benchmarks.direct.growth results/direct_growth.json
 """
@@ -17,7 +17,7 @@ SPACE = ("x", "y", "z")
 
 
 def in_dimensions(count: int) -> str:
-    """Fisher's equation from a bump in a periodic box of so many dimensions."""
+    """Fisher's equation from a bump in a periodic box of `count` dimensions."""
     axes = SPACE[:count]
     bump = " + ".join(f"sin(pi*{axis})**2" for axis in axes)
     diffusion = " + ".join(f"u_{axis * 2}" for axis in axes)

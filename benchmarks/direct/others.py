@@ -1,4 +1,4 @@
-"""Dedalus on a line, FEniCSx on the cavity: each in the interpreter that has it, named by an environment variable.
+"""Dedalus on a line, FEniCSx on the cavity: each in an interpreter named by an environment variable.
 
 DEDALUS_PYTHON=…   pip install dedalus, with MPI, FFTW and HDF5 from the system's packages
 FENICSX_PYTHON=…   the system's Python with its package python3-dolfinx
@@ -47,7 +47,7 @@ def dedalus(name: str, n: int, steps: int) -> dict[str, Any]:
 
 
 def fenicsx(name: str, across: int, degree: int) -> dict[str, Any]:
-    """Taylor and Hood's triangles for the cavity with a smooth lid: Newton with PETSc's LU, Reynolds' number 100, 400,
+    """Taylor–Hood triangles for the cavity with a smooth lid: Newton with PETSc's LU, at Reynolds numbers 100, 400,
     1000."""
     import dolfinx
     import ufl

@@ -1,4 +1,4 @@
-"""The problems that are solved beside others, as files, and where their values are compared."""
+"""The problems of the comparison with other systems, as problem files, and the points at which values are compared."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 STEADY = ("l-shape", "helmholtz", "helmholtz-impedance", "cavity")
 ORDINARY = ("lorenz", "robertson", "robertson-long", "hires")
 MOMENTS = 5  # times at which a run is compared: T/5, 2T/5, …, T
-MANY = 200  # the same of systems without space
-EARLY = 12  # more times before the first of these, each half of the next: much of an error may be in a short beginning
-EARLIER = 40  # the same of systems without space
+MANY = 200  # as above, for systems without space
+EARLY = 12  # times before the first of these, each half the next: much of the error may be there
+EARLIER = 40  # as above, for systems without space
 
 
 def toml(
@@ -239,7 +239,7 @@ domain = { x = [0, 1], y = [0, 1] }
 
 
 BOXES: dict[str, tuple[int, float, float]] = {
-    # axes of space, where they begin, their length; others are a line from −1 to 1
+    # number of space axes, their lower end, their length; problems not listed are on a line from −1 to 1
     "kuramoto-sivashinsky": (1, 0.0, 32 * np.pi),
     "kuramoto-sivashinsky-long": (1, 0.0, 32 * np.pi),
     "kdv": (1, -20.0, 40.0),
@@ -263,7 +263,7 @@ def early(name: str, end: float) -> np.ndarray:
 
 
 def places(name: str) -> list[np.ndarray]:
-    """The points of space at which values are compared: on every grid that a system may have."""
+    """The points in space at which values are compared: they are on the grid of every system."""
     if name in ORDINARY:
         return []
     if name in STEADY:
@@ -276,7 +276,7 @@ def places(name: str) -> list[np.ndarray]:
 
 
 def compared(name: str) -> tuple[str, ...]:
-    """The unknowns whose errors count; a pressure is what follows from the others."""
+    """The unknowns whose errors count; a pressure follows from the others and is left out."""
     return {
         "lorenz": ("x", "y", "z"),
         "robertson": ("a", "b", "c"),

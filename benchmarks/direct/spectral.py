@@ -1,4 +1,4 @@
-"""Others on Fourier and Chebyshev grids: exponax, NumPy in the plane, splitting, collocation with SciPy."""
+"""Other systems on Fourier and Chebyshev grids: exponax, NumPy in the plane, splitting, collocation with SciPy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def exponax(name: str, n: int, steps: int) -> dict[str, Any]:
 
 
 def in_space(ex: Any, name: str, n: int, steps: int) -> tuple[Any, np.ndarray]:
-    """The stepper and the initial values."""
+    """The stepper and its initial values."""
     axes, low, length = BOXES[name]
     x = np.meshgrid(*[low + length * np.arange(n) / n] * axes, indexing="ij")
     reaction, turn = ex.stepper.reaction, 2 * np.pi
@@ -84,7 +84,7 @@ def flow(vorticity: np.ndarray) -> np.ndarray:
 
 BUMP = 80.0
 PLANES: dict[str, tuple[Any, Any, Any, float]] = {
-    # linear symbols of |k|², nonlinear part of the values, start, end
+    # linear symbols in |k|², nonlinear part in the values, initial values, final time
     "gray-scott": (
         lambda s: (-2e-5 * s - 0.04, -1e-5 * s - 0.1),
         lambda u: np.stack([0.04 - u[0] * u[1] ** 2, u[0] * u[1] ** 2]),
@@ -106,7 +106,7 @@ PLANES: dict[str, tuple[Any, Any, Any, float]] = {
     ),
     "cahn-hilliard": (
         lambda s: (s - s**2 / 400,),
-        lambda u: u**3,  # under −|k|²
+        lambda u: u**3,  # multiplied by −|k|² in Fourier space
         lambda x, y: (np.cos(2 * np.pi * x) + np.cos(4 * np.pi * y) * np.sin(2 * np.pi * x))[None] / 10,
         0.05,
     ),

@@ -1,4 +1,4 @@
-"""Those who do only this, each with settings from rough to fine: values at the end, at the places of `problems`."""
+"""Ours and other systems, each with settings from rough to fine: values at the points and times of `problems`."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def pypde(name: str, n: int, dt: float) -> dict[str, Any]:
     grid = pde.CartesianGrid([[low, low + length]], n, periodic=True)
     state = pde.ScalarField(grid, formula(grid.axes_coords[0]))
     final = pde.PDE({"u": right}).solve(state, t_range=end, dt=dt, adaptive=True, tracker=None)
-    # Values in the middle of its cells: to our points by the Fourier series through them.
+    # Its values are at cell centres; their Fourier series gives values at our points.
     waves = np.fft.rfft(final.data) / n
     k, theta = np.arange(len(waves)), 2 * np.pi * (np.arange(64) / 64 - 0.5 / n)
     table = np.exp(1j * np.outer(theta, k)) * np.where((k > 0) & (2 * k < n), 2.0, 1.0)

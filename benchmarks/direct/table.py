@@ -35,16 +35,16 @@ HAND_WRITTEN = (
     "NumPy, plane",
     "split steps",
     "Chebyshev",
-)  # for one equation; the others are libraries
+)  # each written for one equation; the others are libraries
 
 
 def best(rows: list[dict[str, Any]], error: float) -> dict[str, Any]:
-    """The cheapest run that is as accurate."""
+    """The cheapest run with at most this error."""
     return min((row for row in rows if (row.get("error") or 1e300) <= error), key=lambda row: row["cpu"])
 
 
 def lines(stored: dict[str, Any]) -> list[dict[str, Any]]:
-    """For each problem and peer: both runs at the smallest error that both reach, and the ratio of processor time."""
+    """For each problem and peer, both runs at the smallest error that both reach, and the ratio of processor times."""
     found = []
     for name, title in TITLES.items():
         rows = stored.get(name, {}).get("rows", [])
@@ -57,7 +57,7 @@ def lines(stored: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def calibration(row: dict[str, Any]) -> str:
-    """Estimated error over the true one, over all moments, of each unknown; the range where there are several."""
+    """Estimated over true error (over all moments) of each unknown; if there are several, their range."""
     pairs = zip(row.get("estimate") or [], row.get("errors") or [], strict=True)
     ratios = sorted(estimate / error for estimate, error in pairs if estimate and error)
     if not ratios:

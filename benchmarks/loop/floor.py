@@ -1,12 +1,12 @@
-"""What the hardware needs for one Adam iteration at least: products, transcendental functions, bytes.
+"""The least time the hardware needs for one Adam iteration: products, transcendental functions, bytes.
 
     python benchmarks/loop/floor.py
 
 The wave equation on 20,000 points and 2,000 for each of its four conditions. A layer's jets (u, u_x, u_t, u_tt − 4u_xx
-inside, fewer on the conditions) are multiplied by its matrix, and twice more on the way back; its values pass through
-one tanh, the frequencies through a sine and a cosine. The rates of this machine are measured: a large product, each
-function, a sweep over an array that stays in cache. The floor is the products' and functions' time, or the bytes' if
-that is more. It leaves out the chain rule's arithmetic on the jets, which every program has to add.
+inside, fewer on the conditions) are multiplied by its matrix, and twice more in the backward pass; its values pass
+through one tanh, the frequencies through a sine and a cosine. This machine's rates are measured: a large product, each
+function, a sweep over an array that stays in cache. The floor is the time for products and functions, or the time for
+the bytes if that is longer. It leaves out the chain rule's arithmetic on the jets, which every program needs as well.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from safenet.networks import METHODS, build
 
 INTERIOR, CONDITION = 20_000, 2_000
 POINTS = INTERIOR + 4 * CONDITION
-# Jets that a point needs (u, u_x, u_t, u_tt − 4u_xx inside; u and u_t on the conditions), columns of a layer's product.
+# All points' jets (u, u_x, u_t, u_tt − 4u_xx inside; u and u_t on the conditions): columns of a layer's product.
 JETS = 4 * INTERIOR + 3 * CONDITION + 2 * CONDITION
 CACHED = 2**14  # numbers of an array that stays in a core's cache
 SWEEPS = 64
 
 
 def work(name: str, dtype: str) -> dict[str, float]:
-    """Operations of products, forward and back; functions; bytes if jets are written and read once each way."""
+    """Operations of the products, forward and backward; functions; bytes if jets are written and read once each way."""
     network = build(sn.library.wave(), METHODS[name], key=jax.random.key(0), dtype=jnp.dtype(dtype))
     sizes = [weight.shape for weight in network.weights]
     omega = getattr(network.features, "inner", None)
@@ -51,14 +51,14 @@ def work(name: str, dtype: str) -> dict[str, float]:
 
 
 def rates(dtype: str) -> dict[str, float]:
-    """A second's operations of a (250, 130) @ (130, 20k) product, functions and bytes, with all cores or the device."""
+    """Per second: operations of a (250, 130) @ (130, 20k) product, functions, and bytes, on all cores or the device."""
     W, phi = jnp.ones((250, 130), dtype), divided(jnp.ones((130, INTERIOR), dtype))
     large = divided(jnp.linspace(0.1, 3.0, 2**21, dtype=dtype)[None])
     cached = divided(jnp.ones((1, CACHED * jax.device_count()), dtype))
     memory = divided(jnp.ones((1, 2**25), dtype))
     sweep = jax.jit(lambda a: lax.fori_loop(0, SWEEPS, lambda _, b: b * 0.999 + 1.0, a))
     product = best(jax.jit(jnp.matmul), W, phi)
-    if jax.default_backend() == "cpu":  # XLA's product is not the fastest of all
+    if jax.default_backend() == "cpu":  # XLA's product is not always the fastest
         with threadpool_limits(os.cpu_count()):
             product = min(product, best(np.matmul, np.asarray(W), np.asarray(phi)))
     return {
@@ -71,13 +71,13 @@ def rates(dtype: str) -> dict[str, float]:
 
 
 def divided(array: jax.Array) -> jax.Array:
-    """Columns shared out among all devices: the cores, where the library makes each of them one."""
+    """Columns divided among all devices; on a CPU, the library makes each core a device."""
     mesh = jax.make_mesh((jax.device_count(),), ("columns",), axis_types=(AxisType.Auto,))
     return jax.device_put(array, NamedSharding(mesh, PartitionSpec(None, "columns")))
 
 
 def floor(needed: dict[str, float], rate: dict[str, float], seeds: int = 1) -> dict[str, Any]:
-    """The parts in milliseconds and what they amount to."""
+    """The parts in milliseconds, and the floor that follows from them."""
     parts = {key: seeds * 1e3 * amount / rate[key] for key, amount in needed.items()}
     parts["bytes"] = seeds * 1e3 * needed["bytes"] / max(rate["bytes"], rate["memory_bytes"])
     arithmetic = parts["flops"] + parts["tanh"] + parts["sincos"]

@@ -1,10 +1,10 @@
-"""One iteration on a GPU under several flags of XLA and several ways to multiply float32: how fast, how exact.
+"""One iteration on a GPU under several flags of XLA and several ways to multiply float32: how fast and how accurate.
 
     python benchmarks/loop/gpu_ways.py OUT.json safe-net-literal:5 pinn:5 safe-net-literal:1
 
-A case is a method and how many of its seeds are one program; wave, 20,000 + 4 × 2,000 points, as in hot_loop.py. A way
-is a process of its own. All compile at the same time; a lock has them take turns at the clock. A way that XLA refuses
-is a row that says so. `gradient` is the relative distance of the first gradient from the one in float64.
+A case is a method and how many of its seeds run as one program; wave, 20,000 + 4 × 2,000 points, as in hot_loop.py.
+Each way is a process of its own. All compile at the same time; a lock lets them measure one at a time. If XLA refuses a
+way, its row says so. `gradient` is the relative distance of the first gradient from the one in float64.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 GRAPHS = "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL"
-# name: (flags of XLA, how float32 matrices are multiplied)
+# name: (XLA flags, algorithm that multiplies float32 matrices)
 WAYS: dict[str, tuple[str, str]] = {
     "as it is": ("", ""),
     "CUDA graphs": (f"--xla_gpu_enable_command_buffer={GRAPHS} --xla_gpu_graph_min_graph_size=1", ""),

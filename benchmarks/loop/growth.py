@@ -3,8 +3,8 @@
     python benchmarks/loop/growth.py OUT.json [--only points|features|dimensions] [--minutes 10]
 
 SAFE-NET in float32: on wave with 1k to 1M points, and with 16 to 512 features; on the heat equation in one to four
-space dimensions with 4k points. Every size is a process of its own, so that its peak memory is its own. What the file
-holds is not run again. OUT.png has time and memory against each.
+space dimensions with 4k points. Each size runs in a process of its own, because of peak memory. Sizes already in the
+file are not run again. OUT.png shows time and memory against each.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SIZES: dict[str, tuple[int, ...]] = {
 }
 SMALL = {"points": 4_000, "features": 128, "dimensions": 1}
 SPACE = "xyzw"
-SECONDS, FEWEST, MOST = 3.0, 3, 50  # of measuring; iterations
+SECONDS, FEWEST, MOST = 3.0, 3, 50  # seconds of measuring; fewest and most iterations
 
 
 def heat(dimensions: int) -> str:
-    """u_t = Δu/10 on a cube, u = 0 on its faces, a product of sines to begin with."""
+    """u_t = Δu/10 on a cube, u = 0 on its faces, starting from a product of sines."""
     axes = SPACE[:dimensions]
     inside = ", ".join(axes)
     faces = [
@@ -51,7 +51,7 @@ def heat(dimensions: int) -> str:
 
 
 def measure(kind: str, size: int) -> dict[str, Any]:
-    """Median seconds of an iteration and the process's peak memory; that of an idle JAX is stated beside it."""
+    """The median time of an iteration and the process's peak memory, beside that of an idle JAX."""
     import jax
     import jax.numpy as jnp
 
@@ -92,7 +92,7 @@ def measure(kind: str, size: int) -> dict[str, Any]:
 
 
 def peak() -> float:
-    """Megabytes: Linux counts in kilobytes, macOS in bytes."""
+    """Peak memory in megabytes: Linux counts in kilobytes, macOS in bytes."""
     unit = 2**20 if platform.system() == "Darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 

@@ -1,10 +1,10 @@
-"""One Adam iteration: jets in blocks or in one batch, against nested forward mode, with the hardware's floor beside it.
+"""One Adam iteration: jets in blocks or in one batch, against nested forward mode, beside the hardware's floor.
 
 python benchmarks/loop/hot_loop.py OUT.json [repetitions]
 
 The wave equation with 20,000 points inside and 2,000 on each of its four conditions. Both ways alternate within one
-run, so that whatever else the machine does falls on both; median, quartiles and the processor's time are recorded.
-floor.py says what the floor of a row is.
+run, so that other load on the machine affects both; median, quartiles and processor time are recorded. floor.py
+explains the floor of a row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from safenet.train.objective import physics_loss
 from safenet.train.optimisers.adam import Adam
 
 PHASE = Adam(10**9)
-STEPS = 1 if jax.default_backend() == "cpu" else 100  # iterations between two looks at the clock
+STEPS = 1 if jax.default_backend() == "cpu" else 100  # iterations between two readings of the clock
 PATIENCE = 90.0  # seconds for one row, once compiled
 
 
@@ -46,7 +46,7 @@ class Nested(eqx.Module):
 
 
 class Whole(eqx.Module):
-    """A loss without its own way to a gradient: reverse mode over all points."""
+    """A loss without its own gradient rule: reverse mode over all points."""
 
     inner: Any
 
@@ -55,7 +55,7 @@ class Whole(eqx.Module):
 
 
 def start(name: str, dtype: str, seeds: int, nested: bool) -> tuple[Callable[[Any], Any], Any, float]:
-    """(one iteration, the state it starts from, seconds to compile)."""
+    """(one iteration, its initial state, seconds to compile)"""
     problem = sn.library.wave()
 
     def seed(number: int) -> tuple[Any, Any]:

@@ -1,11 +1,11 @@
-"""The kernels that XLA makes of an iteration for an H200, and how much memory they read and write; without a GPU.
+"""The kernels that XLA compiles an iteration to on an H200, and how much memory they read and write; needs no GPU.
 
     pip install 'jax-cuda12-plugin==JAX' 'jax-cuda12-pjrt==JAX' nvidia-cuda-nvcc-cu12 nvidia-cuda-runtime-cu12
     python benchmarks/loop/kernels.py wave:pinn:5 burgers:safe-net:1:lbfgs
 
-A case is a problem, a method, how many of its seeds are one program, and adam or lbfgs. XLA compiles for a machine
-that is described to it and not there; only its trials of tile sizes are left out. On an H200 elementwise kernels run at
-4 TB/s, so that a gigabyte is a quarter of a millisecond; products of layers take about twice as long as their memory.
+A case is a problem, a method, how many of its seeds run as one program, and adam or lbfgs. XLA compiles for a device
+description, without the device; only its tuning of tile sizes is left out. On an H200, elementwise kernels run at
+4 TB/s, so a gigabyte takes a quarter of a millisecond; products of layers take about twice the time of their memory.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ dnn_version_info { major: 9 minor: 7 }
 runtime_version { major: 12 minor: 8 patch: 0 }
 device_description_str: "NVIDIA H200"
 """
-BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f64": 8, "s64": 8, "u64": 8}  # 4 else
-LONGEST = 20  # kernels that are named
+BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f64": 8, "s64": 8, "u64": 8}  # others: 4
+LONGEST = 20  # kernels that are listed
 
 
 def program(problem: str, method: str, seeds: int, phase: str = "adam") -> str:
-    """What XLA makes of 100 iterations, as text."""
+    """The program that XLA compiles 100 iterations to, as text."""
     described = topologies.get_topology_desc(platform="cuda", target_config=H200, topology="1x1x1")
     mesh = topologies.make_mesh(described, (1,), ("device",))
     there = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
@@ -80,7 +80,7 @@ def program(problem: str, method: str, seeds: int, phase: str = "adam") -> str:
         loss, _ = eqx.combine(arrays, rest)
         return eqx.filter_vmap(lambda loss, state: optimiser.advance(loss, state, 100)[0])(loss, state)
 
-    here, jax.default_backend = jax.default_backend, lambda: "gpu"  # the rules of calculus ask where they are
+    here, jax.default_backend = jax.default_backend, lambda: "gpu"  # the derivative rules ask for the backend
     try:
         state = jax.eval_shape(start, arrays)
         return jax.jit(advance).lower(placed(arrays), placed(state)).compile().as_text()

@@ -1,9 +1,9 @@
-"""One step of Levenberg–Marquardt: the Jacobian, JᵀJ, the factor and the trial, beside what the products alone take.
+"""One step of Levenberg–Marquardt: the Jacobian, JᵀJ, the factor and the trial, beside the time of the products alone.
 
     python benchmarks/loop/levenberg_step.py OUT.json [points inside]
 
-SAFE-NET (6,793 parameters) on wave in float64, 20,000 points and a tenth of them on each of the four conditions. The
-floor is half a product of that size, JᵀJ being symmetric, and the Cholesky factor, at the rates measured here. Peak
+SAFE-NET (6,793 parameters) on wave in float64, 20,000 points and a tenth as many on each of the four conditions. The
+floor is half a product of that size, since JᵀJ is symmetric, plus the Cholesky factor, at the rates measured here. Peak
 memory is that of the device, or of the process on a CPU.
 """
 

@@ -2,9 +2,9 @@
 
 python benchmarks/loop/method_costs.py [results/method-costs-cpu.json] [iterations]
 
-20,000 points inside and 2,000 on each of the four conditions, float32, as the paper's schedules have them. The time is
-the median over single iterations after compilation; the memory is what the compiled program reserves beside its
-arguments (XLA's own account, so it is the same however busy the machine is).
+20,000 points inside and 2,000 on each of the four conditions, in float32, as in the paper's schedules. The time is the
+median over single iterations after compilation; the memory is what the compiled program reserves besides its arguments
+(as XLA reports it, so it does not depend on the machine's load).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Where an iteration's time goes: milliseconds, and the longest kernels of a GPU, beside each other.
+"""Where an iteration's time goes: milliseconds, and the longest kernels on a GPU.
 
     python benchmarks/loop/where.py OUT.json pinn:1 pinn:5 safe-net:5 pinn:5:lbfgs
 
-A case is a method and how many of its seeds are one program, by Adam or L-BFGS; wave, 20,000 + 4 × 2,000 points, in
-float32, as in hot_loop.py. A CPU has no kernels to name: its row has the milliseconds alone.
+A case is a method and how many of its seeds run as one program, by Adam or L-BFGS; wave, 20,000 + 4 × 2,000 points, in
+float32, as in hot_loop.py. A CPU has no kernels to list: its row has only the milliseconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 
 PHASES = {"adam": Adam(10**9), "lbfgs": LBFGS(10**9)}
-LONGEST = 10  # kernels that are named
+LONGEST = 10  # kernels that are listed
 
 
 def measure(method: str, seeds: int, phase: str, repetitions: int = 7) -> dict[str, Any]:

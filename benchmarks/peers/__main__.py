@@ -3,9 +3,9 @@
     pip install '.[peers]'
     python benchmarks/peers OUT.json [--only iteration|race|command] [--systems ours,jinns] [--quick]
 
-Every measurement is a process of its own, and every round visits all systems, so that whatever else the machine does
-falls on all of them. Answers are written to OUT.json as they come; a second call goes on from there. OUT.png is drawn
-at the end. A system that needs other versions than the rest gets its own interpreter: --python-for jinns=PATH.
+Every measurement is a process of its own, and every round runs all systems, so that other load on the machine affects
+all of them. Answers are written to OUT.json as they come; a second call continues from there. OUT.png is drawn at the
+end. A system that needs other versions than the rest can have its own interpreter: --python-for jinns=PATH.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PATIENCE = 420.0  # seconds that a process may take to start, compile and finish
 
 
 class Study:
-    """OUT.json and the means to add to it."""
+    """OUT.json, and what adds to it."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
@@ -62,7 +62,7 @@ class Study:
         return {"interior": INTERIOR // scale, "condition": CONDITION // scale}
 
     def run(self, system: str, task: dict[str, Any]) -> None:
-        """One process, unless the file has its answer already; what failed is tried again."""
+        """Run one process, unless the file has its answer already; failed ones are tried again."""
         key = {"system": system, **{k: v for k, v in task.items() if k != "truth"}}
         others = [run for run in self.found["runs"] if run["task"] != key or "failed" not in run]
         if any(run["task"] == key for run in others):
@@ -74,7 +74,7 @@ class Study:
         print(" ".join(str(value) for value in key.values()), "·", words, flush=True)
 
     def measure_floor(self) -> None:
-        """The lowest floors seen: whatever else the machine does can only raise them."""
+        """Keep the lowest floors measured: other load on the machine can only raise them."""
         command = [sys.executable, str(HERE.parent / "loop" / "floor.py")]
         new = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
         old = self.found.get("floors", {})
@@ -129,7 +129,7 @@ def race_tasks(study: Study, folder: Path) -> Iterator[tuple[str, dict[str, Any]
 
 
 def check(runs: list[dict[str, Any]]) -> list[str]:
-    """What was not the same work: other numbers of parameters, or another loss at the same weights."""
+    """Systems that did not do the same work: another number of parameters, or another loss at the same weights."""
     wrong = []
     for name in ("pinn", "safe-net"):
         answers = [run for run in runs if run["task"].get("network") == name and "loss" in run]

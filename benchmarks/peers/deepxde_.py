@@ -1,8 +1,8 @@
 """DeepXDE, with the backend that DDE_BACKEND names: TimePDE on given points, PointSetBC, Adam.
 
-The residual is evaluated at the points of the conditions too, then cut off: that is its way. Its JAX backend gives
-conditions no function to differentiate, so that there u_t(x, 0) = 0 is a second equation at points of its own, and
-it has no L-BFGS.
+DeepXDE evaluates the residual at the points of the conditions too, and then drops those values. Its JAX backend gives
+conditions no function to differentiate, so there u_t(x, 0) = 0 is a second equation at points of its own; and it has no
+L-BFGS.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from work import PROBLEMS, WAVES, WEIGHT, Enough, Laps, Problem, Race, frequencies, layers, serve
 
 JAX = os.environ["DDE_BACKEND"] == "jax"
-# The documentation's Burgers example: 3 × 20 on 2540 points and 80 + 160, Adam, then L-BFGS; float64, which its L-BFGS
-# asks for. Its wave example has 3 × 100, Adam alone, and multi-scale Fourier features, which neither backend has.
+# The documentation's Burgers example: 3 × 20 on 2540 points and 80 + 160, Adam, then L-BFGS; in float64, which L-BFGS
+# needs. Its wave example has 3 × 100, Adam alone, and multi-scale Fourier features, which neither backend has.
 RACES: dict[str, dict[str, Any]] = {
     "wave": {"width": 100, "interior": 2_540, "condition": 160},
     "burgers": {"width": 20, "interior": 2_540, "condition": 160},
@@ -35,7 +35,7 @@ else:
 
 
 def derivative(inputs: Any, outputs: Any, name: str) -> Any:
-    """u, u_x, u_tt …, as column"""
+    """u, u_x, u_tt …, as a column"""
     axes = ["xt".index(axis) for axis in name]
     if not axes:
         return outputs[0] if JAX else outputs
@@ -47,7 +47,7 @@ def derivative(inputs: Any, outputs: Any, name: str) -> Any:
 
 
 def data_of(problem: Problem, interior: int, condition: int) -> tuple[Any, list[float]]:
-    """The points and terms, and the weights of the terms: λ/2, since DeepXDE's are means of squares."""
+    """The points and terms, and the weights of the terms: λ/2, since DeepXDE's terms are means of squares."""
     geometry = dde.geometry.GeometryXTime(
         dde.geometry.Interval(problem.lower[0], problem.upper[0]),
         dde.geometry.TimeDomain(0, problem.upper[1]),
@@ -74,7 +74,7 @@ def data_of(problem: Problem, interior: int, condition: int) -> tuple[Any, list[
         residual = problem.residual(lambda name: derivative(x, u, name))
         if not slopes:
             return residual
-        # x is [conditions; interior; points of u_t]: each equation counts at its own points only.
+        # x is [conditions; interior; points of u_t]; each equation counts only at its own points.
         own = jnp.arange(x.shape[0])[:, None] < x.shape[0] - condition
         return [jnp.where(own, residual, 0), jnp.where(own, 0, derivative(x, u, slopes[0].derivative))]
 
@@ -94,7 +94,7 @@ def quiet(model: Any, **options: Any) -> None:
 
 
 class Watch(dde.callbacks.Callback):
-    """After every iteration: an optimiser's step is finished, then `each` is called."""
+    """After every iteration, waits until the step is finished and calls `each`."""
 
     def __init__(self, each: Any) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class Watch(dde.callbacks.Callback):
 
 
 def network(name: str) -> Any:
-    """The network with the weights that every system has; the JAX backend's are set once its model is compiled."""
+    """The network with the weights shared by all systems; the JAX backend's are set after its model is compiled."""
     if JAX and name == "pinn":
         return dde.nn.FNN([2, 50, 50, 50, 50, 1], "tanh", "Glorot uniform")
     if JAX:
@@ -120,13 +120,13 @@ def network(name: str) -> Any:
         net.linears.load_state_dict(torch_network(name).layers.state_dict())
         return net
     net = torch_network(name)
-    net.regularizer = None  # what DeepXDE reads of a network
+    net.regularizer = None  # attributes that DeepXDE reads
     net.auxiliary_vars = None
     return net
 
 
 def set_weights(model: Any, name: str) -> None:
-    """Into the tree of parameters that Flax has made: dense layers in their order, then frequencies and amplitudes."""
+    """Set the weights in Flax's tree of parameters: dense layers in order, then frequencies and amplitudes."""
     if not JAX:
         return
     omega, amplitude, _ = frequencies()

@@ -1,6 +1,6 @@
-"""jinns: LossPDENonStatio on given points, its own solve(); in a race Adam, then its natural gradient descent.
+"""jinns: LossPDENonStatio on given points, its own solve(); in a race, Adam and then its natural gradient descent.
 
-jinns orders inputs (t, x). A boundary condition sees one point of each facet, so that u_t(x, 0) = 0 is a third facet.
+jinns orders inputs (t, x). A boundary condition gets one point of each facet, so u_t(x, 0) = 0 is a third facet.
 Times are taken by a validation module, jinns's own hook into its compiled loop.
 """
 
@@ -24,13 +24,13 @@ from jinns.validation._validation import AbstractValidationModule
 from work import PROBLEMS, WAVES, WEIGHT, Enough, Laps, Problem, Race, frequencies, layers, serve
 
 POINTS = {"interior": 2_540, "condition": 160}  # of a race
-WIDTHS = (20, 20, 20)  # natural gradients solve with a matrix of all parameters
+WIDTHS = (20, 20, 20)  # small, as natural gradients solve with a matrix over all parameters
 ADAM_SHARE = 0.1  # of a race's time
-STRIDE = 5  # iterations of a lap: a call out of the compiled loop costs as much as a small one
+STRIDE = 5  # iterations per lap: a call out of the compiled loop costs as much as a small iteration
 
 
 class Layers(eqx.Module):
-    """tanh layers of (t, x), of the box scaled to [−1, 1]² if one is given."""
+    """tanh layers of (t, x), scaled to [−1, 1]² if a box is given."""
 
     weights: list[jax.Array]
     biases: list[jax.Array]
@@ -59,7 +59,7 @@ class SafeNet(Layers):
 
 
 def network(name: str) -> Layers:
-    """The network with the weights that every system has."""
+    """The network with the weights shared by all systems."""
     weights, biases = zip(*((jnp.array(W), jnp.array(b)) for W, b in layers(name)), strict=True)
     if name == "pinn":
         return Layers(list(weights), list(biases))
@@ -87,7 +87,7 @@ class Equation(jinns.loss.PDENonStatio):
 
 
 class Sides(BoundaryConditionAbstract):
-    """Facets: the two ends and, where it is asked for, points of u_t = 0; periodic: their difference."""
+    """Facets: the two ends and, if requested, points of u_t = 0; if periodic, the difference of the ends."""
 
     periodic: bool = eqx.field(static=True)
 
@@ -135,7 +135,7 @@ def stated(problem: Problem, interior: int, condition: int, u: Any) -> tuple[Any
 
 
 class Watch(AbstractValidationModule):
-    """Every `call_every` iterations: tells `each` the values on a grid, and stops when that says so."""
+    """Every `call_every` iterations, passes the values on a grid to `each`, and stops if that returns true."""
 
     each: Any = eqx.field(static=True, kw_only=True)
     u: Any = eqx.field(static=True, kw_only=True)

@@ -23,16 +23,16 @@ from safenet.train.objective import physics_loss
 from safenet.train.optimisers.adam import Adam
 from safenet.train.spread import everywhere
 
-STRIDE = 5  # iterations between two looks at the clock; a run makes many more
+STRIDE = 5  # iterations between two readings of the clock; real runs have many more
 
 
 def network(name: str, dtype: Any) -> Any:
-    """The library's network for the wave equation with the weights that every system has."""
+    """The library's network for the wave equation, with the weights shared by all systems."""
     made = build(sn.library.wave(), METHODS[name], key=jax.random.key(0), dtype=dtype)
     weights, biases = zip(*((jnp.array(W, dtype), jnp.array(b, dtype)) for W, b in layers(name)), strict=True)
     made = eqx.tree_at(lambda net: (net.weights, net.biases), made, (weights, biases))
     if name == "pinn":
-        # Its inputs are 2x − 1 and 2t − 1; those of the others x and t.
+        # Its inputs are 2x − 1 and 2t − 1; the others' are x and t.
         inputs = weights[0] / 2, biases[0] + jnp.sum(weights[0], axis=1) / 2
         return eqx.tree_at(lambda net: (net.weights[0], net.biases[0]), made, inputs)
     omega, amplitude, scale = frequencies()
@@ -64,7 +64,7 @@ def iterate(task: dict[str, Any]) -> dict[str, Any]:
 
 
 class Watch(sn.Monitor):
-    """Looks at every network on the way."""
+    """Measures the error of networks during the solve."""
 
     def __init__(self, problem: Any, race: Race) -> None:
         self.problem, self.race = problem, race
@@ -79,7 +79,7 @@ def values(problem: Any, net: Any, grid: np.ndarray) -> np.ndarray:
 
 
 def solve(task: dict[str, Any]) -> dict[str, Any]:
-    """The default solve twice: with compiling, and again without."""
+    """The default solve, twice: with compiling, and without."""
     problem = sn.library.problem(task["problem"])
     found = []
     for _ in range(2):
@@ -94,7 +94,7 @@ def solve(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def truth(task: dict[str, Any]) -> dict[str, Any]:
-    """The reference on the 257 × 101 grid on which everything is scored."""
+    """The reference on the 257 × 101 grid on which all systems are scored."""
     problem = sn.library.problem(task["problem"])
     axes = [np.linspace(axis.lo, axis.hi, n) for axis, n in zip(problem.axes, (257, 101), strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -131,7 +131,7 @@ sn.solve("wave", sn.Train("pinn", "paper-1"), monitor=Speaking())
 
 
 def until(program: list[str], words: str | None = None) -> float:
-    """Seconds from the start of a program to its first line with these words, when it is stopped, or to its end."""
+    """Seconds from a program's start to its first line with these words (then it is stopped), or to its end."""
     began = time.perf_counter()
     run = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert run.stdout is not None

@@ -1,6 +1,6 @@
 """PINA: a TimeDependentProblem whose conditions hold points and equations, its own solver and Lightning's trainer.
 
-The points of a condition are its own, given and not drawn; its graph keeps labels on all tensors.
+Each condition has its own points, given and not drawn; PINA's graph keeps labels on all tensors.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def iterate(task: dict[str, Any]) -> dict[str, Any]:
 
 
 class Unlabelled(torch.nn.Module):
-    """A network of plain tensors, optionally of the box scaled to [−1, 1]²."""
+    """A network of plain tensors, optionally with the box scaled to [−1, 1]²."""
 
     def __init__(self, inner: torch.nn.Module, box: Any = ((-1.0, -1.0), (1.0, 1.0))) -> None:
         super().__init__()
@@ -166,7 +166,7 @@ def solve(task: dict[str, Any]) -> dict[str, Any]:
 
 
 class NextPhase(Exception):  # noqa: N818  (an event, not an error)
-    """Adam has had its share."""
+    """Adam's share of the time is over."""
 
 
 if __name__ == "__main__":

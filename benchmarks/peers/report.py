@@ -1,4 +1,4 @@
-"""The answers as tables and as a picture."""
+"""The measurements as tables and as a picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLOURS = dict(
 
 
 def iterations(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each network, precision and system: median and quartiles of all rounds' laps, and quotients."""
+    """A row for each network, precision and system: median and quartiles of all rounds' laps, and ratios."""
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for run in found["runs"]:
         task = run["task"]
@@ -50,7 +50,7 @@ def iterations(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def races(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Seconds to each error, compiling included and not; None where it was not reached in the time given."""
+    """Seconds to each error, with and without compiling; None if it was not reached in the time given."""
     rows = []
     for run in found["runs"]:
         task = run["task"]
@@ -128,7 +128,7 @@ def print_tables(found: dict[str, Any]) -> None:
 
 
 def draw(found: dict[str, Any], path: Path) -> None:
-    """Bars of the iterations with their quartiles and the floor; error against seconds for each race."""
+    """Bars of the times per iteration with quartiles and the floor; error against seconds for each race."""
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -1,7 +1,7 @@
 """Plain PyTorch, as its users write it: nn.Module, autograd.grad with create_graph, Adam; and under torch.compile.
 
-torch.compile cannot differentiate through autograd.grad: there derivatives are torch.func.grad under vmap, and loss and
-gradient are one compiled function. (Nested torch.func.jvp fails to compile in torch 2.13.)
+torch.compile cannot differentiate through autograd.grad, so there derivatives are torch.func.grad under vmap, and loss
+and gradient are one compiled function. (Nested torch.func.jvp fails to compile in torch 2.13.)
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SafeNet(Pinn):
 
 
 def network(name: str) -> Pinn:
-    """The network with the weights that every system has."""
+    """The network with the weights shared by all systems."""
     made = Pinn() if name == "pinn" else SafeNet()
     with torch.no_grad():
         for layer, (W, b) in zip(made.layers, layers(name), strict=True):
@@ -57,7 +57,7 @@ def network(name: str) -> Pinn:
 
 
 def by_autograd(net: Callable[[torch.Tensor], torch.Tensor], points: torch.Tensor) -> Callable[[str], Any]:
-    """d("xx"), each derivative by one pass of reverse mode and computed once."""
+    """d("xx"): each derivative takes one pass of reverse mode and is computed once."""
     points = points.clone().requires_grad_()
     found = {"": net(points)}
 
@@ -72,7 +72,7 @@ def by_autograd(net: Callable[[torch.Tensor], torch.Tensor], points: torch.Tenso
 
 
 def by_transforms(net: Callable[[torch.Tensor], torch.Tensor], points: torch.Tensor) -> Callable[[str], Any]:
-    """d("xx") point by point, by torch.func: what torch.compile can follow."""
+    """d("xx") point by point, by torch.func, which torch.compile can handle."""
 
     def d(name: str) -> torch.Tensor:
         f = lambda point: net(point[None])[0, 0]  # noqa: E731
@@ -166,7 +166,7 @@ def compiled_step(net: Pinn, optimiser: Any, problem: Problem, sizes: tuple[int,
 
 
 def solve(task: dict[str, Any]) -> dict[str, Any]:
-    """Adam, then L-BFGS with the strong Wolfe line search; float64, in which its line search does not stall."""
+    """Adam, then L-BFGS with the strong Wolfe line search; in float64, where the line search does not stall."""
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(task["seed"])
     problem = PROBLEMS[task["problem"]]

@@ -1,8 +1,8 @@
-"""The work that every system is given, and how it answers: the same points, the same terms, the same numbers.
+"""The work given to every system, and the form of its answers: the same points, terms and initial numbers for all.
 
-A system is a file beside this one that is started with one JSON task and prints one JSON line. It imports nothing of
-the others, so that no process pays for another system's libraries. An equation is written once, in derivatives
-d("xx") that each system provides in its own way.
+A system is a file beside this one that is started with one JSON task and prints one JSON line. It does not import the
+others, so no process loads another system's libraries. An equation is written once, in terms of derivatives d("xx")
+that each system provides in its own way.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Derivatives = Callable[[str], Any]  # d("") = u, d("t") = u_t, d("xx") = u_xx
 INTERIOR, CONDITION = 20_000, 2_000
 WEIGHT = 100.0  # λ of every condition; the equation's is 1
 HIDDEN, DEPTH, SETS = 50, 4, 32
-FEWEST = 5  # laps of a process, however slow
+FEWEST = 5  # laps of a process, however slow it is
 LEAST = 1e-4  # relative error at which a race ends
 
 
@@ -41,12 +41,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class Problem:
-    """residual(d) = 0 on lower < (x, t) < upper; the value at t = 0, and what holds on the other sides."""
+    """residual(d) = 0 on lower < (x, t) < upper; the value at t = 0, and the conditions on the other sides."""
 
     lower: tuple[float, float]
     upper: tuple[float, float]
     residual: Callable[[Derivatives], Any]
-    start: Callable[..., Any]  # of x, and of the library whose sine it is to use
+    start: Callable[..., Any]  # takes x, and the array library to compute with
     periodic: bool = False
     at_rest: bool = False  # u_t = 0 at the start
 
@@ -126,7 +126,7 @@ class Enough(Exception):  # noqa: N818  (the end, not an error)
 
 
 class Laps:
-    """Times of single iterations; `lap(n)` after every n of them, once what they computed is there."""
+    """Times of single iterations; call `lap(n)` after every n of them, once their results are computed."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self.seconds, self.most = task["seconds"], task.get("iterations", 10_000)
@@ -139,7 +139,7 @@ class Laps:
     def lap(self, iterations: int = 1) -> None:
         now, worked = time.perf_counter(), time.process_time()
         if not self.first:
-            self.first = now - self.began  # compiles, allocates, warms up
+            self.first = now - self.began  # includes compiling, allocating, warming up
         else:
             self.found.append(1e3 * (now - self.last) / iterations)
             self.busy.append(1e3 * (worked - self.worked) / iterations)
@@ -150,14 +150,14 @@ class Laps:
 
     @property
     def answer(self) -> dict[str, Any]:
-        """Wall clock and processor time of each lap; the latter is what a shared machine leaves comparable."""
+        """Wall-clock and processor time of each lap; only the latter is comparable on a shared machine."""
         rounded = {"ms": self.found, "cpu_ms": self.busy}
         times = {key: [round(ms, 4) for ms in values] for key, values in rounded.items()}
         return {**times, "first_seconds": round(self.first, 3)}
 
 
 class Race:
-    """Seconds of training against the relative error on the grid; the clock stands still during a look."""
+    """Seconds of training against the relative error on the grid; the clock stops while the error is computed."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         grid = np.load(task["truth"])
@@ -170,18 +170,18 @@ class Race:
         self.program()
 
     def program(self) -> None:
-        """What comes next is compiled: the time until the first iteration ends counts as that."""
+        """A new program follows: the time until its first iteration ends counts as compiling."""
         self.compiling: float | None = self.seconds
 
     def step(self) -> None:
-        """An iteration ended."""
+        """To be called after each iteration."""
         if self.compiling is not None:
             self.compilations.append((self.seconds, self.seconds - self.compiling))
             self.compiling = None
 
     @property
     def compiled(self) -> float:
-        """Seconds that went into compiling."""
+        """Seconds spent on compiling."""
         return sum(seconds for _, seconds in self.compilations)
 
     @property
@@ -197,7 +197,7 @@ class Race:
         return float(np.linalg.norm(difference) / np.linalg.norm(self.truth))
 
     def look(self, predict: Callable[[np.ndarray], Any]) -> None:
-        """The error now, at most once in 2% of the time that has passed; raises Enough at the end."""
+        """Record the error, at most each time the clock has advanced by 2%; raises Enough at the end of the race."""
         self.used = self.seconds
         error = self.error(predict(self.grid))
         self.curve.append((self.used, error))
@@ -220,7 +220,7 @@ class Race:
 
 
 def serve(packages: tuple[str, ...], tasks: dict[str, Callable[[dict[str, Any]], dict[str, Any]]]) -> None:
-    """Read the task from the command line, print the answer as the last line. What fails says why."""
+    """Read the task from the command line, print the answer as the last line. A failure is answered with its reason."""
     task = json.loads(sys.argv[1])
     sys.stdout = sys.stderr  # libraries may print what they like
     began = time.perf_counter()

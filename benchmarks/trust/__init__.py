@@ -1,1 +1,1 @@
-"""Problems in which a solver can be confidently wrong, each with an independent answer or a proof that it has none."""
+"""Problems on which a solver can be confidently wrong, each with an independent answer or a proof that none exists."""

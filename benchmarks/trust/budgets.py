@@ -2,9 +2,9 @@
 
     python -m benchmarks.trust.budgets [--seconds 15] [--only WORD]
 
-From the start of the process to its end. Each problem would take longer than its budget. `silent` is the longest time
-in which nothing was written to the terminal, a pseudo-terminal that a thread reads. Then a second run: from a Ctrl-C,
-at a random moment of that time, to the end of the process, and what was kept, if anything.
+Times are from the start of the process to its end. Each problem would take longer than its budget. `silent` is the
+longest time in which nothing was written to the terminal, a pseudo-terminal that a thread reads. A second run gets a
+Ctrl-C at a random moment of its budget: how long the process takes to end, and what was kept, if anything.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ SUBJECTS: dict[str, tuple[str, list[str]]] = {
 
 
 def probe() -> str:
-    """x, t, u at a hundred places, of no solution in particular."""
+    """x, t, u at a hundred points, of no particular solution."""
     rng = random.Random(1)
     places = [(rng.random(), rng.random()) for _ in range(100)]
     rows = [f"{x},{t},{math.exp(-t) * math.sin(math.pi * x) + rng.gauss(0, 0.01)}" for x, t in places]
@@ -151,7 +151,7 @@ def probe() -> str:
 
 
 def found(subject: str, place: Path) -> list[str]:
-    """The words of a command, its problem written into `place` where it is a text."""
+    """The words of a command; a problem given as text is written into `place`."""
     text, words = SUBJECTS[subject]
     if "\n" in text:
         (place / "tried.toml").write_text(text)
@@ -164,7 +164,7 @@ def found(subject: str, place: Path) -> list[str]:
 
 
 class Begun:
-    """A command in a process of its own, with a pseudo-terminal for what it says."""
+    """A command in a process of its own, with a pseudo-terminal for its messages."""
 
     def __init__(self, subject: str, place: Path, *more: str) -> None:
         self.began = time.monotonic()
@@ -177,7 +177,7 @@ class Begun:
             stderr=theirs,
             text=True,
             env=environment,
-            # What a shell starts in the background ignores Ctrl-C, and so would its children.
+            # Processes that a shell starts in the background ignore Ctrl-C, and so would their children.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(theirs)
@@ -195,7 +195,7 @@ class Begun:
         os.close(terminal)
 
     def ended(self) -> tuple[str, float]:
-        """What it wrote to its output, and when it ended."""
+        """Wait for the end: the text on standard output, and the time of the end."""
         out, _ = self.process.communicate()
         end = time.monotonic()
         self.reader.join()
@@ -208,7 +208,7 @@ class Begun:
 
 
 def timed(subject: str, seconds: float, rng: random.Random) -> str:
-    """A row: the budget, seconds taken, the outcome, the longest silence; seconds from Ctrl-C on, and what was kept."""
+    """A row: seconds taken, the outcome, the longest silence; seconds from Ctrl-C to the end, and what was kept."""
     with tempfile.TemporaryDirectory() as place:
         run = Begun(subject, Path(place), "--budget", f"{seconds}s")
         out, end = run.ended()

@@ -2,9 +2,9 @@
 
     python -m benchmarks.trust.kills [--kills 50] [--seed 0]
 
-Every process is killed at a moment of the time that an undisturbed one takes, two of three by SIGKILL, one by Ctrl-C,
-and continued until it comes to its end. After a Ctrl-C the seconds to the end of the process are measured. tests/
-test_resume.py and tests/bench/test_engines.py hold samples.
+Every process is killed at a random moment of the time that an undisturbed one takes, two in three by SIGKILL and one by
+Ctrl-C, and continued until it finishes. After a Ctrl-C, the seconds to the end of the process are measured. Samples are
+in tests/test_resume.py and tests/bench/test_engines.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 CLOCKS = "seconds", "wall_seconds", "started", "finished", "host", "environment", "attempt", "pace"
-LOOKS = "error", "gradient"  # along the way, as often as a share of the time allows
+LOOKS = "error", "gradient"  # curves measured by the clock: as often as a share of the time allows
 PROGRAM = "from safenet.cli import main; main()"
 FISHER = """
 name = "fisher"
@@ -58,7 +58,7 @@ seeds = 4
 options = { scale = 0.1, points = 16, condition_points = 1, width = 4, depth = 1 }
 """
 SMALL = ["--points", "16", "--features", "4", "--width", "4"]
-# What is begun, and what goes on.
+# name → (the first command, the command that continues it)
 SUBJECTS = {
     "solve, a march": (
         ["solve", "fisher.toml", "--solver", "march", "--out", "out", "--force"],
@@ -78,19 +78,19 @@ SUBJECTS = {
 
 @dataclass
 class Told:
-    """What came of the kills of one subject."""
+    """The results of the kills of one subject."""
 
     kills: int = 0
     lives: int = 0
     same: bool = True
-    slowest: float = 0.0  # seconds from a Ctrl-C to the end
+    slowest: float = 0.0  # seconds from a Ctrl-C to the end of the process
     words: list[str] = field(default_factory=list)
 
 
 def begun(place: Path, words: list[str]) -> subprocess.Popen[str]:
     for name, text in (("fisher", FISHER), ("layer", LAYER), ("decay", DECAY), ("mine", SUITE)):
         (place / f"{name}.toml").write_text(text)
-    # A group of its own: a Ctrl-C reaches the workers of a bench, too.
+    # A process group of its own, so that a Ctrl-C reaches the workers of a bench, too.
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *words],
         cwd=place,
@@ -102,7 +102,7 @@ def begun(place: Path, words: list[str]) -> subprocess.Popen[str]:
 
 
 def whole(place: Path) -> dict[str, Any]:
-    """All that a run left, without its clocks."""
+    """Everything that a run left, without its times."""
     out = place / "out"
     if (out / "solution.npz").exists():
         with np.load(out / "solution.npz", allow_pickle=False) as data:
@@ -129,7 +129,7 @@ def whole(place: Path) -> dict[str, Any]:
 
 
 def agree(one: Any, other: Any) -> bool:
-    """Equal to the bit; of what was looked at by the clock, wherever both have looked."""
+    """Equal to the bit; curves measured by the clock, only at the iterations that both have."""
     if (
         isinstance(one, dict)
         and isinstance(other, dict)
@@ -153,7 +153,7 @@ def finished(place: Path) -> bool:
 
 
 def killed(name: str, place: Path, kills: int, seconds: float, moments: random.Random) -> Told:
-    """Lives that end by force, `kills` of them; then one in peace."""
+    """Start and kill the process up to `kills` times; then let it finish."""
     first, onwards = SUBJECTS[name]
     told = Told()
     while told.kills < kills and not finished(place):
@@ -162,7 +162,7 @@ def killed(name: str, place: Path, kills: int, seconds: float, moments: random.R
         told.lives += 1
         try:
             process.wait(moments.uniform(0.0, seconds))
-            break  # it came to its end before
+            break  # it finished before
         except subprocess.TimeoutExpired:
             politely = moments.random() < 1 / 3
         os.killpg(process.pid, signal.SIGINT if politely else signal.SIGKILL)
@@ -182,7 +182,7 @@ def killed(name: str, place: Path, kills: int, seconds: float, moments: random.R
 
 
 def rounds(name: str, kills: int, seed: int) -> Iterator[Told]:
-    """Again and again from the start, until there were so many kills."""
+    """From the start again and again, until there were this many kills."""
     with tempfile.TemporaryDirectory() as quiet:
         began = time.monotonic()
         begun(Path(quiet), SUBJECTS[name][0]).communicate()

@@ -1,6 +1,6 @@
-"""family(rng) → Trial: a statement with random numbers in it, and its answer by other means than ours.
+"""family(rng) → Trial: a statement with random numbers in it, and its answer by independent means.
 
-Answers are closed forms, evaluated with mpmath where float64 would not do, or SciPy's integrators at their tightest.
+Answers are closed forms, evaluated with mpmath if float64 is not enough, or SciPy's integrators at their tightest.
 `None` as an answer means that there is none, or more than one: any estimate is then wrong.
 """
 
@@ -21,8 +21,8 @@ mp.mp.dps = 60
 
 @dataclass(frozen=True)
 class Trial:
-    """A statement, and u by coordinates; without an answer, why there is none. With one, `why` says that a warning is
-    due: values clash in a corner, or there are other solutions."""
+    """A statement, and `answer`: u as a function of the coordinates. Without an answer, `why` says why there is none;
+    with one, why a warning is due: values clash in a corner, or there are other solutions."""
 
     family: str
     equations: list[str]
@@ -33,7 +33,7 @@ class Trial:
     why: str = ""
     solver: str = "auto"
     periodic: tuple[str, ...] = ()
-    shape: str = ""  # lines of the table [domain] after its axes, and of the tables behind it
+    shape: str = ""  # lines of the table [domain] after its axes, and further tables
 
     @property
     def text(self) -> str:
@@ -55,7 +55,7 @@ def number(value: float) -> str:
 
 
 def vectorised(answer: Callable[..., Any]) -> Answer:
-    """Of an answer with mpmath, one point at a time."""
+    """An answer that uses mpmath, applied to one point at a time."""
     return lambda *at: np.vectorize(lambda *xs: float(answer(*xs)))(*at)
 
 
@@ -133,7 +133,7 @@ def stiff(rng: np.random.Generator) -> Trial:
 
 
 def growing(rng: np.random.Generator) -> Trial:
-    """An error ε at the start is ε e^{kT} at the end, whatever the solver: beyond kT = 35 that is the whole answer."""
+    """An error ε at the start grows to ε e^{kT} with any solver: beyond kT = 35, rounding is the whole answer."""
     k, m, end = rng.uniform(1, 60), rng.uniform(0.5, 3), rng.uniform(0.5, 5)
     equation = f"u_t = {k!r}*(u - cos({m!r}*t)) - {m!r}*sin({m!r}*t)"
     known = (lambda t: np.cos(m * t)) if k * end < 35 else None

@@ -5,14 +5,14 @@
     python -m benchmarks.trust.run results/trust.jsonl --again transport,wave
     python -m benchmarks.trust.run results/trust.jsonl --table [--plot docs/trust.png] [--page docs/trust.md]
 
-Problem i of the generated ones is of family i modulo their number, with random numbers of (seed, i). Every row is a
-line of the file as soon as it is there; what the file holds is not run again. After `--minutes` the processes are
-killed, and the same command goes on. A row names the state of the code that made it. Shard k/n is every n-th problem;
-files of shards are joined by `cat`. What needs a package that is not installed is "not run", and is run where it is.
+Generated problem i is of family i modulo their number, with random numbers from (seed, i). Every row is written to the
+file at once; problems already in the file are not run again. After `--minutes` the processes are killed, and the same
+command continues. A row names the state of the code that made it. Shard k/n is every n-th problem; files of shards are
+joined by `cat`. A problem whose package is not installed gets "not run", and is run again where it is installed.
 
-    silent    the error is over 10 times the estimate, or something is called solved that has no one answer, and nothing
-              was said: no warning, no "or more"; or a solved problem without a right answer has an estimate
-    alarm     a right answer of a well-posed problem that is called not solved, or comes with a warning
+    silent    the error is over 10 times the estimate, or a problem without a unique answer is called solved, and
+              nothing was said: no warning, no "or more"; or a problem without an answer is solved with an estimate
+    alarm     a right answer to a well-posed problem that is called not solved, or comes with a warning
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from . import problems, undecided
 from .chosen import boundary, evolution, hostile, known, ordinary, plane, shaped, tempting, unlisted
 from .problems import Trial
 
-TOO_SMALL = 10.0  # times the estimate: an error above is a failure of it
+TOO_SMALL = 10.0  # an error above this many times the estimate is a failure of the estimate
 MARK = "<!-- measured by benchmarks.trust.run -->"
-RIGHT = 1e-3  # an answer this near is right: who calls it wrong gives a false alarm
-ROUNDING = 1e-14  # errors below are none
-NOT_RUN = "not run"  # something is not installed
-# Families with other solutions at a distance, or without a smooth one: an estimate may be right, and a word is due.
+RIGHT = 1e-3  # an answer this accurate is right: calling it wrong is a false alarm
+ROUNDING = 1e-14  # smaller errors count as zero
+NOT_RUN = "not run"  # a required package is not installed
+# Families with other distant solutions, or without a smooth one: an estimate may be right, but a warning is due.
 SEVERAL = "several", "shock"
 
 
@@ -75,14 +75,14 @@ def chosen() -> list[Trial]:
 
 
 def generated(count: int, seed: int) -> Iterator[Trial]:
-    """The same ones for ever."""
+    """Generated trials: always the same ones for a seed."""
     made = list(families().values())
     for index in range(count):
         yield made[index % len(made)](np.random.default_rng((seed, index)))
 
 
 def judged(trial: Trial, seconds: float) -> dict[str, Any]:
-    """What came of a trial."""
+    """The row of a trial: its result and the verdicts on it."""
     began = time.monotonic()
     row: dict[str, Any] = {
         "family": trial.family,
@@ -104,7 +104,7 @@ def judged(trial: Trial, seconds: float) -> dict[str, Any]:
     except Exception as error:
         refused = isinstance(error, sn.SafeNetError)
         words = str(error) if refused else traceback.format_exc()
-        # Whatever is no refusal is a defect, with or without an answer.
+        # Any error that is not a refusal is a defect, with or without an answer.
         return row | {
             "outcome": "refused" if refused else "crashed",
             "words": [words],
@@ -129,7 +129,7 @@ def judged(trial: Trial, seconds: float) -> dict[str, Any]:
 
 
 def _lacks(problem: sn.Problem) -> str | None:
-    """The package that a shape in space needs and that is not installed."""
+    """The missing package, if a shape in space needs one that is not installed."""
     solid = isinstance(problem.region, Solid)
     return "gmsh is not installed" if solid and find_spec("gmsh") is None else None
 
@@ -140,7 +140,7 @@ def _silent(trial: Trial, row: dict[str, Any]) -> bool:
         return solved and not said
     if trial.answer is None:
         return solved and (row["estimate"] is not None or not said)
-    # Without an estimate and without a word, whatever is wrong is wrong in silence.
+    # Without an estimate or a warning, any wrong answer is a silent failure.
     bound = RIGHT if row["estimate"] is None else max(TOO_SMALL * row["estimate"], ROUNDING)
     spoken = said or not solved or (row["left"] or 0.0) > ROUGH
     return not spoken and row["error"] is not None and not row["error"] <= bound
@@ -153,9 +153,9 @@ def _alarm(trial: Trial, row: dict[str, Any]) -> bool:
 
 
 def _errors(trial: Trial, solution: sn.Solution) -> tuple[float | None, dict[str, float]]:
-    """‖u − u*‖/‖u*‖ on points of the domain, those in narrow features among them: of all unknowns, and of each.
+    """‖u − u*‖/‖u*‖ on points of the domain, including some in narrow features: of all unknowns, and of each.
 
-    From the time on from which the estimate counts: where initial values clash with the sides, u jumps at the start.
+    Only from the time at which the estimate begins: where initial values clash with the sides, u jumps at the start.
     """
     if trial.answer is None:
         return None, {}
@@ -181,14 +181,14 @@ def _relative(truth: np.ndarray, found: np.ndarray) -> float | None:
 
 
 def ratio(row: dict[str, Any]) -> float | None:
-    """Error over estimate, both at least a rounding."""
+    """Error over estimate, both bounded below by rounding."""
     if row.get("error") is None or row.get("estimate") is None:
         return None
     return max(row["error"], ROUNDING / TOO_SMALL) / max(row["estimate"], ROUNDING / TOO_SMALL)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """By family: how many, error over estimate, what was silent, what was a false alarm, seconds."""
+    """By family: problems, error over estimate, silent failures, false alarms, seconds."""
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         groups[row["family"]].append(row)
@@ -211,7 +211,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def measured(rows: list[dict[str, Any]]) -> str:
-    """The numbers in a sentence, and the tables."""
+    """The totals in a sentence, then the tables."""
     silent, alarms, crashed = (
         sum(map(test, rows))
         for test in (lambda r: r["silent"], lambda r: r["alarm"], lambda r: r["outcome"] == "crashed")
@@ -232,7 +232,7 @@ def measured(rows: list[dict[str, Any]]) -> str:
 
 
 def distribution(rows: list[dict[str, Any]]) -> str:
-    """Error over estimate of what is called solved: all unknowns together, and each of a system."""
+    """Quantiles of error over estimate for solved problems: all unknowns together, and each unknown of a system."""
     whole = [found for row in rows if row["outcome"] == "solved" and (found := ratio(row)) is not None]
     single = [
         found
@@ -250,7 +250,7 @@ def distribution(rows: list[dict[str, Any]]) -> str:
 
 
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
-    """True error against estimate, on the line where they agree."""
+    """True error against estimate, with the line on which they agree."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(5, 5), layout="constrained")
@@ -271,7 +271,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def todo(given: argparse.Namespace) -> dict[str, Trial]:
-    """key → what the options ask for."""
+    """key → trial, for the trials that the options ask for."""
     found = {} if given.generated is not None else {f"chosen {i}": trial for i, trial in enumerate(chosen())}
     if not given.chosen:
         count = 500 if given.generated is None else given.generated
@@ -281,7 +281,7 @@ def todo(given: argparse.Namespace) -> dict[str, Trial]:
 
 
 def _row(task: tuple[argparse.Namespace, str, str]) -> dict[str, Any]:
-    """In a process of its own: trials hold functions, which do not travel, so they are made again there."""
+    """Runs in a worker process, which makes the trials again: they hold functions, which cannot be pickled."""
     given, key, state = task
     return {"key": key, "code": state} | judged(todo(given)[key], given.seconds)
 

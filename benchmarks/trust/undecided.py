@@ -1,4 +1,4 @@
-"""family(rng) → Trial without an answer: there is none, or more than one. Any estimate is a silent failure."""
+"""family(rng) → a Trial without an answer: there is none, or more than one. Any estimate is a silent failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STRIP = {"x": (0, 1), "t": (0, 1)}
 
 
 def eigenvalue(rng: np.random.Generator) -> Trial:
-    """u″ + n²u = 0, u(0) = 1, u(π) = (−1)ⁿ: with every c sin nx; with another value at π there is none."""
+    """u″ + n²u = 0, u(0) = 1, u(π) = (−1)ⁿ: any c sin nx can be added; with another value at π, no solution."""
     n = int(rng.integers(1, 7))
     end = (-1) ** n if rng.random() < 0.5 else 2
     why = "infinitely many" if end != 2 else "none"
@@ -27,7 +27,7 @@ def eigenvalue(rng: np.random.Generator) -> Trial:
 
 
 def neumann_resonance(rng: np.random.Generator) -> Trial:
-    """u″ + (nπ)²u = cos mπx with slopes zero: cos nπx is free, and for m = n there is none."""
+    """u″ + (nπ)²u = cos mπx with zero slopes: any c cos nπx can be added; for m = n, no solution."""
     n, m = (int(k) for k in rng.integers(1, 5, 2))
     equation = f"u_xx + ({n}*pi)**2*u = cos({m}*pi*x)"
     return Trial(
@@ -83,7 +83,7 @@ def cauchy(rng: np.random.Generator) -> Trial:
 
 
 def backwards(rng: np.random.Generator) -> Trial:
-    """Heat backwards in time, from values that are no former heat's."""
+    """Heat backwards in time, from values that no earlier state evolves to."""
     start = f"x*(1 - x)*exp({rng.uniform(0, 3)!r}*x)"
     conditions = ["u(0, t) = 0", "u(1, t) = 0", f"u(x, 0) = {start}"]
     return Trial(
@@ -92,7 +92,7 @@ def backwards(rng: np.random.Generator) -> Trial:
 
 
 def kink(rng: np.random.Generator) -> Trial:
-    """u_t + a u_x²/2 = 0 from |x − c|: the kink spreads or stays, and no classical solution says which."""
+    """u_t + a u_x²/2 = 0 from |x − c|: the kink spreads or stays, and there is no classical solution."""
     c, a = rng.uniform(-0.3, 0.3), rng.uniform(0.5, 2)
     domain = {"x": (-1, 1), "t": (0, 0.4)}
     sign = float(rng.choice([-1, 1]))
@@ -135,6 +135,6 @@ def contradictory(rng: np.random.Generator) -> Trial:
 
 
 def not_lipschitz(rng: np.random.Generator) -> Trial:
-    """u′ = a |u|^{1/2}, u(0) = 0: leaves zero whenever it likes."""
+    """u′ = a |u|^{1/2}, u(0) = 0: can leave zero at any time."""
     equation = f"u_t = {rng.uniform(0.5, 3)!r}*sqrt(abs(u))"
     return Trial("not-lipschitz", [equation], ["u(0) = 0"], {"t": (0, 2)}, None, why="not unique")

@@ -1,4 +1,4 @@
-"""u(x) on a line: narrow, resonant, singular, with layers, not unique, with too few conditions or too many."""
+"""u(x) on a line: narrow, resonant, singular, with layers, not unique, with too few or too many conditions."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def front(x: Any, t: Any, nu: float = 0.02) -> Any:
 
 
 def cole_hopf(x: Any, t: Any, nu: float = 0.05) -> Any:
-    """u_t + u u_x = ν u_xx, u(x, 0) = −sin πx, by Gauss's and Hermite's rule."""
+    """u_t + u u_x = ν u_xx, u(x, 0) = −sin πx, by Gauss–Hermite quadrature."""
     nodes, weights = np.polynomial.hermite.hermgauss(100)
     y = np.asarray(x)[..., None] - np.sqrt(4 * nu * np.asarray(t))[..., None] * nodes
     f = np.exp(-np.cos(np.pi * y) / (2 * np.pi * nu))
@@ -334,7 +334,7 @@ def _kicked(x: Any, t: Any) -> Any:
 
 
 def _spread(x: Any, t: Any, rate: float, steep: float) -> Any:
-    """A Gauss bell of diffusion between walls, by images."""
+    """A diffusing Gaussian between walls, by images."""
     wide = 1 / steep**2 + 4 * rate * t
     images = sum((-1) ** n * np.exp(-((x - n - 0.5) ** 2) / wide) for n in range(-4, 5))
     return images / steep / np.sqrt(wide)

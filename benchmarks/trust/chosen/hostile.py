@@ -1,4 +1,4 @@
-"""Where a solver is tempted: wrong sides, hidden narrowness, weak restoring forces, constraints, mixed types, drift."""
+"""Problems that invite mistakes: wrong sides, hidden narrow data, weak forces, constraints, mixed types, drift."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .hostile_answers import (
 from .stated import ENDS, LINE, SIDES, SQUARE, STRIP, one
 
 TRIALS = [
-    # ---- conditions on the wrong side, or too few in a way that no count shows
+    # ---- conditions on the wrong side, or too few without their number showing it
     one(
         "layer",
         "0.02*u_xx + u_x = 0",
@@ -241,7 +241,7 @@ TRIALS = [
         {"t": (0, 20)},
         lambda t: t * np.sin(100 * t) / 200,
     ),
-    # ---- narrow data in places where nothing else is
+    # ---- narrow data far from anything else
     one(
         "narrow",
         "u_t = u_xx/10",

@@ -79,7 +79,7 @@ def rapid(x: Any) -> Any:
 
 
 def sudden(x: Any, t: Any) -> Any:
-    """u_t = u_xx/10 with u(0, t) = e^{−((t−c)/w)²}: (1 − x) g(t) and a sine series of what is left."""
+    """u_t = u_xx/10 with u(0, t) = e^{−((t−c)/w)²}: (1 − x) g(t) and a sine series of the rest."""
     c, w, a = 0.4137, 0.002, 0.1
     s = (t - c) / w
     g, total = np.exp(-(s**2)), 0.0

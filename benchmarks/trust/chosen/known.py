@@ -1,4 +1,4 @@
-"""Kinds of confident wrong answers and of false alarms that a second hostile trial found, each with its proof."""
+"""Kinds of confidently wrong answers and of false alarms found by a second hostile trial, each with its proof."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORBIT = "x_tt = -x/(x**2 + y**2)**(3/2); y_tt = -y/(x**2 + y**2)**(3/2)"
 
 
 def spike(width: float) -> Any:
-    """u″ = u − e^{−ξ²/w²}/w, ξ = x − ½: √π/4 e^{w²/4} Σ e^{∓ξ} erfc(w/2 ∓ ξ/w), less what it is at the ends"""
+    """u″ = u − e^{−ξ²/w²}/w, ξ = x − ½: √π/4 e^{w²/4} Σ e^{∓ξ} erfc(w/2 ∓ ξ/w), less its values at the ends"""
 
     def free(xi: Any) -> Any:
         sides = (np.exp(-s * xi) * erfc(width / 2 - s * xi / width) for s in (1, -1))
@@ -46,7 +46,7 @@ def kepler(e: float) -> Any:
 
 
 def leaving(x: Any, t: Any) -> Any:
-    """w = u − ½: w_t = w_xx/100 + w − 4w³ from 10⁻¹³ cos πx, by 24 cosines of w itself, which has no rounding of ½"""
+    """w = u − ½: w_t = w_xx/100 + w − 4w³ from 10⁻¹³ cos πx, by 24 cosines of w: no rounding of ½"""
     k, nodes = np.arange(24), (np.arange(48) + 0.5) / 48
     table = np.cos(np.pi * np.outer(nodes, k))
     back = np.linalg.pinv(table)
@@ -65,7 +65,7 @@ def leaving(x: Any, t: Any) -> Any:
 
 
 def slit(x: Any, y: Any) -> Any:
-    """√r cos φ/2: zero where φ = π, no slope where φ = 0"""
+    """√r cos φ/2: zero at φ = π, with zero slope at φ = 0"""
     return np.sqrt(np.hypot(x, y)) * np.cos(np.arctan2(y, x) / 2)
 
 

@@ -157,7 +157,7 @@ TRIALS = [
 
 
 def _torsion(x: Any, y: Any) -> Any:
-    """−Δu = 1: x(1 − x)/2 and what takes it away at y = 0 and 1."""
+    """−Δu = 1: x(1 − x)/2 and a series that cancels it at y = 0 and 1."""
     total = x * (1 - x) / 2
     for k in range(1, 400, 2):
         a = k * np.pi
@@ -168,7 +168,7 @@ def _torsion(x: Any, y: Any) -> Any:
 
 
 def _lid(x: Any, y: Any) -> Any:
-    """u = 1 above, 0 elsewhere: the angle of a conformal map would do; this is the sum."""
+    """u = 1 on the upper side, 0 on the others: by its series (a conformal map would do, too)."""
     total = 0.0
     for k in range(1, 4001, 2):
         a = k * np.pi

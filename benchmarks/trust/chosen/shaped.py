@@ -1,4 +1,4 @@
-"""Shapes with cusps, corners and eigenvalues; rings; jumps that are conserved or not; each solver by its name."""
+"""Shapes with cusps, corners and eigenvalues; rings; jumps with and without conservation; solvers chosen by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tempting import RING, one
 
 BOX = {"x": (-1, 1), "y": (-1, 1)}
 DISC = 'shape = [{ disc = { center = [0, 0], radius = 1 } }]\n[pieces]\nrim = "rest"\n'
-# Two discs that touch from within: their boundaries enclose an angle of zero.
+# Two discs that touch from inside: their boundaries meet at an angle of zero.
 CUSP = (
     "shape = [{ disc = { center = [0, 0], radius = 1 } }]\n"
     'remove = [{ disc = { center = [0.5, 0], radius = 0.5 } }]\n[pieces]\nrim = "rest"\n'
@@ -61,7 +61,7 @@ def _ring(x: Any, t: Any) -> Any:
 
 
 def _struck(t: Any) -> Any:
-    """u′ = −u³ + a pulse of width 1/1000 at c: followed by SciPy, which is told where the pulse is"""
+    """u′ = −u³ + a pulse of width 1/1000 at c: by SciPy, which is told where the pulse is"""
     c, w = 0.7071, 1e-3
     t = np.asarray(t, dtype=float)
     found = solve_ivp(
@@ -166,7 +166,7 @@ TRIALS = [
         "a shock",
         solver="conserve",
     ),
-    # ---- each solver by its name
+    # ---- each solver, chosen by name
     one(
         "heat",
         "u_t = u_xx/10 + u - u**3",

@@ -1,4 +1,4 @@
-"""A trial in one line, and the domains and conditions that many of them have."""
+"""A trial in one line, and the domains and conditions that many trials share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def one(
     unknowns: str = "u",
     **more: Any,
 ) -> Trial:
-    """A trial from equations and conditions that are separated by semicolons."""
+    """A trial from equations and conditions separated by semicolons."""
     return Trial(
         family, equations.split("; "), conditions.split("; "), domain, answer, tuple(unknowns), why, **more
     )

@@ -1,4 +1,4 @@
-"""What each solver is tempted by: pulses at sides, aliases, cusps, hidden constraints, wrong kinds of conditions."""
+"""Problems that mislead particular solvers: pulses at sides, aliases, cusps, hidden constraints, wrong conditions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def passed(t: Any, delta: float = 1e-6) -> Any:
 
 
 def late(t: Any) -> Any:
-    """u′ = u² − 1 from 1 + δ: (u − 1)/(u + 1) = δ/(2 + δ) e^{2t}; δ as the float has it"""
+    """u′ = u² − 1 from 1 + δ: (u − 1)/(u + 1) = δ/(2 + δ) e^{2t}; δ as rounded to a float"""
     delta = (1 + 1e-9) - 1
     r = delta / (2 + delta) * np.exp(2 * t)
     return (1 + r) / (1 - r)

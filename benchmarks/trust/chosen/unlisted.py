@@ -1,4 +1,4 @@
-"""Kinds that nobody had listed, and those that were listed as known failures, each with its proof."""
+"""Kinds of problems on no earlier list, and those listed as known failures, each with its proof."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def cooling(x: Any, t: Any) -> Any:
 
 
 def pointed(place: float) -> Any:
-    """The same, plucked at `place`."""
+    """d'Alembert for a string plucked at `place`."""
 
     def shape(s: Any) -> Any:
         s = np.mod(s + 1, 2) - 1
@@ -181,7 +181,7 @@ TRIALS = [
         STRIP,
         lambda x, t: followed(lambda s, u: 1 + np.tanh(5 * (u - 0.3)), [0.0], 1.0)(t)[0],
     ),
-    # ---- what is free, and what has no solution
+    # ---- free parameters, and problems without a solution
     one("not unique", "u_tt = sqrt(abs(u))", "u(0) = 0; u_t(0) = 0", {"t": (0, 5)}, None, "t⁴/144"),
     one(
         "not unique",
@@ -307,7 +307,7 @@ TRIALS = [
     # ---- numbers that are too large
     one("blow-up", "u_t = 1000*u", "u(0) = 1", {"t": (0, 1)}, None, "e^1000 is no number"),
     one("poisson", "u_xx = 1e-300", "u(0) = 0; u(1) = 0", LINE, lambda x: 1e-300 * x * (x - 1) / 2),
-    # ---- waves that a grid may not have
+    # ---- waves that a grid cannot represent
     one(
         "wave number",
         "u_t = u_xx/1600 + u**3 - ((1 + t)*sin(40*x))**3 + (2 + t)*sin(40*x)",

@@ -1,6 +1,6 @@
-"""Benchmarks: suites of cases as data, engines that carry them out, a store that keeps what came of them.
+"""Benchmarks: suites of cases as data, engines that run them, and a store that keeps the results.
 
-summary = sn.bench.run("paper-main", "runs/main", scale="smoke")     # or a suite file; again, it does what is missing
+summary = sn.bench.run("paper-main", "runs/main", scale="smoke")   # or a suite file; a second call runs what is missing
 rows = sn.bench.Store("runs/main").rows()                            # l2re, seconds, outcome, curves, …
 """
 

@@ -1,6 +1,6 @@
-"""`python -m safenet.bench SUITE --out DIR`: the same as `safenet bench`, with nothing but Python's own parser.
+"""`python -m safenet.bench SUITE --out DIR`: `safenet bench` with only Python's own parser.
 
-For machines that have JAX and no command line tools.
+For machines that have JAX but not the packages of the command line (typer, rich).
 """
 
 from __future__ import annotations

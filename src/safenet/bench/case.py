@@ -1,4 +1,4 @@
-"""case = (problem, plan); its name is the SHA-256 of both: the same content is the same case, wherever it was run."""
+"""case = (problem, plan); its id is the SHA-256 of both, so equal content is the same case, wherever it runs."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from .naming import called, setting, statement
 
 AnyPlan = DirectPlan | Plan
 
-# Raised when the same configuration would give another result: what was measured before then no longer counts.
+# Incremented when the same configuration would give a different result; earlier measurements then no longer count.
 PROTOCOL = 1
-SEARCH_PROTOCOL = 2  # of plans with variants: one seed chooses for all
+SEARCH_PROTOCOL = 2  # for plans with variants: one seed chooses for all seeds
 
 
-STARTS = ("k", "frequencies", "amplitudes")  # options of a method that set numbers and no structure
-RENAMED = {"interior": "points", "condition": "condition_points"}  # as older suites say
+STARTS = ("k", "frequencies", "amplitudes")  # method options that change values, not structure
+RENAMED = {"interior": "points", "condition": "condition_points"}  # names in plans and older suites → option
 
 
 def planned(
     problem: Problem, *, solver: str = "train", method: str = "", recipe: str = "", **options: Any
 ) -> AnyPlan:
-    """What a case of a suite does: a solver by its name, or a network by its method, recipe and options."""
+    """The plan of a suite's case: a solver by name, or a network by method, recipe and options."""
     if solver != "train":
         return plan_for(problem, solver)
     given = {RENAMED.get(name, name): value for name, value in options.items()}
@@ -41,16 +41,16 @@ def planned(
 
 
 def protocol(plan: Mapping[str, Any]) -> int:
-    """Of a plan, as JSON."""
+    """The protocol number of a plan, given as JSON."""
     return SEARCH_PROTOCOL if plan.get("variants") else PROTOCOL
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run of a suite: a problem with its parameters and the plan with every number that decides the result.
+    """One run of a suite: a problem with its parameters, and a plan with every number that affects the result.
 
-    With a `spectrum`, (probes, steps) of Lanczos quadrature, the Hessian of the loss is looked at afterwards.
-    `name` is what its problem is called beside the others of its suite; it decides nothing.
+    With `spectrum` = (probes, steps), the spectrum of the loss's Hessian is computed afterwards by Lanczos quadrature.
+    `name` tells the problem apart from the others of its suite; it does not affect the result.
     """
 
     problem: Problem
@@ -60,15 +60,15 @@ class Case:
 
     @cached_property
     def configuration(self) -> dict[str, Any]:
-        """All that decides the result, as JSON, defaults and all: what a worker is given and a row keeps."""
+        """Everything that affects the result, as JSON with all defaults: what a worker receives and a row keeps."""
         plan = json.loads(self.plan.to_json())
-        del plan["reasons"]  # they decide nothing, nor does a title
+        del plan["reasons"]  # like a title, they do not affect the result
         found = {"protocol": protocol(plan), "problem": statement(self.problem), "plan": plan}
-        # Named only where there is one: a case without is what it was before there were any.
+        # Only where there is one, so that cases without a spectrum keep the ids they had before spectra existed.
         return found | ({"spectrum": list(self.spectrum)} if self.spectrum else {})
 
     def seeded(self, seed: int) -> Case:
-        """The same with another seed; what does not depend on it is not worked out again."""
+        """The same case with another seed; whatever does not depend on the seed is reused."""
         if seed == self.plan.seed or not self.plan.trains:  # a direct solve has no seed
             return self
         other = replace(self, plan=self.plan.seeded(seed))
@@ -87,12 +87,12 @@ class Case:
 
     @cached_property
     def group(self) -> str:
-        """The same for all seeds of a configuration: they can run as one program."""
+        """An id shared by all seeds of a configuration: they can run as one program."""
         return content_id(self._essence(None))
 
     @cached_property
     def program(self) -> str:
-        """The same for cases that differ only in where a network starts: they may run as one program, too."""
+        """An id shared by cases that differ only in a network's initial values: they may run as one program, too."""
         essence = self._essence(None)
         plan = essence["plan"]
         if not self.plan.trains or plan.get("variants"):
@@ -101,17 +101,17 @@ class Case:
         return content_id(essence | {"plan": plan | {"network": network}})
 
     def _essence(self, seed: int | None) -> dict[str, Any]:
-        """The configuration without what is as ever: an option that a later version adds renames no earlier case."""
+        """The configuration without options at their defaults, so that an option added later changes no earlier id."""
         return self.configuration | {"plan": self.plan.lean() | ({"seed": seed} if self.plan.trains else {})}
 
     @cached_property
     def variant(self) -> dict[str, Any]:
-        """What differs from the method and the recipe as they are named."""
+        """The settings that differ from those of the named method and recipe."""
         return _variant(self.problem, self.plan)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a row repeats of its case, to be found by."""
+        """The columns by which a row's case can be found."""
         plan = self.plan
         return {
             "problem": self.problem.name,
@@ -131,7 +131,7 @@ class Case:
 
     @cached_property
     def cell(self) -> str:
-        """What all seeds of it are called: wave · pinn · paper-1 · depth=2"""
+        """The label without the seed: wave · pinn · paper-1 · depth=2"""
         text, plan = statement(self.problem), self.plan
         words = [self.name or called([text])[text], *plan.words]
         words += [setting(name, value) for name, value in self.variant.items()]
@@ -139,7 +139,7 @@ class Case:
 
     @staticmethod
     def of(configuration: dict[str, Any]) -> Case:
-        """The case of a configuration, with the library's reference where the problem is one of the library's."""
+        """The case of a configuration, with the library's reference if the problem is from the library."""
         problem = library.with_library_reference(loads(configuration["problem"]))
         kind = DirectPlan if "passes" in configuration["plan"] else Plan
         plan = kind.from_json(json.dumps({"reasons": [], **configuration["plan"]}))
@@ -153,14 +153,14 @@ def content_id(configuration: dict[str, Any]) -> str:
 
 
 def _variant(problem: Problem, plan: AnyPlan) -> dict[str, Any]:
-    if not isinstance(plan, Plan):  # the numbers of a direct solver are its own
+    if not isinstance(plan, Plan):  # a direct solver has no options here
         return {}
     usual = Train(plan.method, plan.recipe, seed=plan.seed).plan(problem)
     named = METHODS[plan.method]
     differs: dict[str, Any] = {
         item.name: getattr(plan.network, item.name)
         for item in fields(Method)
-        # Against both: the default recipe may choose other sizes than the method's.
+        # Different from both: the default recipe may choose other sizes than the method's.
         if getattr(plan.network, item.name)
         not in (getattr(named, item.name), getattr(usual.network, item.name))
     }

@@ -1,4 +1,4 @@
-"""problems × methods × recipes × options × seeds, as a TOML file: the product of its lists, or of those of its parts.
+"""problems × methods × recipes × options × seeds, as a TOML file: the product of its lists, or one for each part.
 
 A part with `solvers` is problems × solvers: direct solves have no seeds and no options.
 
@@ -7,14 +7,14 @@ problems = ["wave", { name = "convection", beta = 30 }, "mine.toml"]
 methods = ["safe-net-literal", "pinn"]
 recipes = ["paper-1"]
 seeds = 5                          # 0 … 4, or a list
-options = { depth = [1, 2, 4] }    # of `sn.solve`; a list is a grid
-spectrum = [100, 200]              # after each run, the Hessian's spectrum by so many probes of so many Lanczos steps
+options = { depth = [1, 2, 4] }    # of `sn.Train`; a list is a grid
+spectrum = [100, 200]              # after each run, the Hessian's spectrum: probes, Lanczos steps of each
 
-[smoke]                            # what `--smoke` puts in place of the above
+[smoke]                            # replaces the above with `--smoke`
 seeds = 1
 options = { depth = [1, 2], scale = 0.01, points = 500 }
 
-[[part]]                           # several products: each has the lists above where it has none of its own
+[[part]]                           # several products: a list that a part does not give is the one above
 methods = ["rff"]
 
 [[part]]
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 SCALES = ("full", "smoke")
 KEYS = ("problems", "methods", "recipes", "solvers", "seeds", "options", "spectrum")
-# What is said of networks; a direct solver has none of it.
+# Keys for networks only, with their defaults.
 NETWORKS: dict[str, Any] = {"methods": [], "recipes": [], "seeds": 1, "options": {}, "spectrum": []}
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases as data; `place` is where files that it names are looked for."""
+    """Cases as data; paths of problem files are relative to `place`."""
 
     name: str
     title: str
@@ -64,7 +64,7 @@ class Suite:
     def cases(self, scale: str = "full", only: str = "") -> list[Case]:
         """Every case once, all configurations of the first seed before those of the second.
 
-        `only` keeps the cases whose label has all of its words; «seed 1» is one word.
+        `only` keeps the cases whose label contains all of its words; «seed 1» counts as one word.
         """
         if scale not in SCALES:
             raise SafeNetError(f"there is no scale {scale!r}", nearest(scale, SCALES))
@@ -107,7 +107,7 @@ class Suite:
                 yield case.seeded(seed)
 
     def _problem(self, entry: Any) -> tuple[Problem, Problem]:
-        """A name of the library, a file, or a table with `name` and values for parameters; and what it is of."""
+        """(problem, the same before its parameters were set), from a library name, a file, or a table with `name`."""
         table = dict(entry) if isinstance(entry, dict) else {"name": entry}
         name = table.pop("name", None)
         if not isinstance(name, str):
@@ -121,12 +121,12 @@ class Suite:
                 )
         if name.endswith(".toml"):
             own = read(self.place / name)
-            # The parameters first: a reference belongs to their values.
+            # The parameters first: the reference depends on their values.
             return library.with_library_reference(own.with_parameters(**table)), own
         return stated(name, **table), stated(name)
 
 
-stated = cache(library.problem)  # one object for all that name it
+stated = cache(library.problem)  # one object, shared by all entries that name it
 
 
 def ways(part: Mapping[str, Any]) -> list[tuple[dict[str, str], dict[str, Any]]]:
@@ -140,7 +140,7 @@ def ways(part: Mapping[str, Any]) -> list[tuple[dict[str, str], dict[str, Any]]]
     ]
 
 
-# What an option of a plan is; those of a method are as their defaults.
+# Examples of plan options: a value must have the same type. For method options, the defaults are the examples.
 PLAN_OPTIONS = {
     "precision": "float32",
     "sampler": "uniform",
@@ -159,7 +159,7 @@ KINDS = {
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
-    """Every value is of its option's kind; which options there are, and what they may be, is not decided here."""
+    """Check that each value has its option's type; unknown names and invalid values are found elsewhere."""
     from ..networks.methods import Method
 
     usual = PLAN_OPTIONS | vars(Method())
@@ -244,8 +244,8 @@ def loads(text: str, name: str, place: Path) -> Suite:
 
 
 def laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """A whole part: what `above` says, else what `below` does. Solvers end what was said of networks, and methods
-    the solvers."""
+    """A complete part: each key from `above`, else from `below`. A part with solvers has no keys for networks;
+    `methods` in `above` removes the solvers."""
     part = {"solvers": [], **NETWORKS, **below, **above}
     if "methods" in above:
         return part | {"solvers": []}
@@ -257,12 +257,12 @@ def _known(document: Mapping[str, Any]) -> str:
 
 
 def _all(value: Any, kind: type) -> bool:
-    """Whether it is a list of such."""
+    """Whether the value is a list of this kind."""
     return isinstance(value, list) and all(isinstance(each, kind) for each in value)
 
 
 def _check(part: Mapping[str, Any], name: str) -> None:
-    """Every list is there and is a list, of names; seeds are a number or a list of numbers."""
+    """The required lists are there and hold names; seeds are a count or a list of numbers."""
     for key in ("problems", "solvers") if part["solvers"] else ("problems", "methods", "recipes"):
         if not isinstance(part.get(key), list) or not part[key]:
             raise SafeNetError(f"the suite {name} has no list of {key}", f'e.g. {key} = ["…"]')
@@ -291,7 +291,7 @@ def _check(part: Mapping[str, Any], name: str) -> None:
 
 
 def _check_counts(part: Mapping[str, Any], name: str) -> None:
-    """A product of lists grows fast: a suite has so many seeds, and so many combinations of options."""
+    """A product of lists grows fast: at most MOST seeds, and MOST combinations of options."""
     seeds = part["seeds"]
     grid = math.prod(len(value) for value in part["options"].values() if isinstance(value, list))
     for what, count in (("seeds", seeds if isinstance(seeds, int) else len(seeds)), ("options", grid)):

@@ -1,7 +1,7 @@
 """A row from anywhere → a row that export and report can read, or a sentence that says why not.
 
-Stores are merged from files of strangers. A row is taken in only if every column has its kind and its size; what a
-store holds already is looked at in the same way, and what does not fit is shown and left out.
+Files to merge may come from strangers. A row is accepted only if every column has the right type and size; the rows of
+an existing store are checked in the same way, and one that fails is left out with a warning.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..errors import SafeNetError, printable
 from ..run.checkpoint import unpacked
 
 MOST_TEXT, MOST_NAME, MOST_BYTES = 100_000, 300, 2**24
-LATEST = 4e9  # seconds since 1970: a date that can be written
-DEEPEST = 20  # levels of tables and lists
+LATEST = 4e9  # seconds since 1970: later dates are refused
+DEEPEST = 20  # levels of nested tables and lists
 
 
 def problem_with(values: Mapping[str, Any]) -> str:
-    """What is wrong with the columns of a row, by name; empty if nothing is."""
+    """What is wrong with a row, {column: value}; empty if nothing is."""
     for name, value in values.items():
         kind, fits = KINDS.get(name, ("", None))
         if fits is None:
@@ -39,7 +39,7 @@ def checked(values: Mapping[str, Any]) -> None:
 
 
 def history_of(text: Any) -> bytes | None:
-    """The curves of a line of text."""
+    """A row's curves, from base64 text."""
     if text is None:
         return None
     if not isinstance(text, str) or len(text) > MOST_BYTES:
@@ -48,7 +48,7 @@ def history_of(text: Any) -> bytes | None:
 
 
 def _configuration(configuration: Mapping[str, Any]) -> str:
-    """The statement is TOML with a name; of the plan what is read of it."""
+    """Check that the statement is TOML with a name, and check the parts of the plan that are read later."""
     try:
         document = tomllib.loads(configuration.get("problem", ""))
         named = isinstance(document.get("name", ""), str) and isinstance(document.get("parameters", {}), dict)
@@ -91,7 +91,7 @@ def _table(value: Any) -> bool:
 
 
 def _plain(value: Any, deep: int) -> bool:
-    """Numbers, texts and truths, in tables and lists that are not nested without end."""
+    """Numbers, texts and booleans, in tables and lists nested at most `deep` levels."""
     if isinstance(value, dict):
         return deep > 0 and all(_text(key) and _plain(each, deep - 1) for key, each in value.items())
     if isinstance(value, (list, tuple)):

@@ -1,7 +1,7 @@
-"""The same work on a Dask cluster: Dask moves tasks to workers, and to others when a worker dies.
+"""The same work on a Dask cluster: Dask sends tasks to workers, and to another worker if one dies.
 
-The workers need this package and, to go on from a checkpoint after a death, the run folders at the same path; they
-never see the store. A task that took several workers with it is given up by Dask, and is then a row that says so.
+The workers need this package and, to continue from a checkpoint after a death, the run folders at the same path; they
+never open the store. Dask gives up a task that killed several workers; its row then says so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..errors import SafeNetError
 
 
 class Cluster:
-    """An engine over the workers of the scheduler at `address`; `resources`, such as {"GPU": 1}, are Dask's."""
+    """An engine over the workers of the scheduler at `address`; `resources`, such as {"GPU": 1}, are passed to Dask."""
 
     def __init__(self, folder: Path, address: str | None, resources: dict[str, float] | None = None) -> None:
         try:
@@ -29,12 +29,12 @@ class Cluster:
         except (OSError, ValueError) as obstacle:
             raise SafeNetError(f"no Dask scheduler answers at {address}: {obstacle}", "start one") from None
         self._executor: Executor = self._client.get_executor(resources=resources or {}, pure=False)
-        # A GPU takes the seeds of a configuration together.
+        # On a GPU, the seeds of a configuration run together.
         self.together = bool(resources)
 
     @property
     def slots(self) -> int:
-        """As many tasks as there are threads now, and one in hand for each, so that none waits for us."""
+        """Twice the current number of threads: each has its next task already queued."""
         threads: int = sum(self._client.nthreads().values())
         return max(1, 2 * threads)
 
@@ -42,13 +42,13 @@ class Cluster:
         return self._executor.submit(remote_work, task)
 
     def close(self) -> None:
-        """Take back what has not begun or ended, and leave the cluster as it is."""
+        """Cancel the unfinished tasks and leave the cluster running."""
         self._executor.shutdown(wait=False)
         self._client.close()
 
 
 def remote_work(task: dict[str, Any]) -> list[dict[str, Any]]:
-    """`work`, imported where it is done."""
+    """`work`, imported on the worker."""
     from ..backend import cache_compilations
     from .work import work
 

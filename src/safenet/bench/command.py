@@ -74,7 +74,7 @@ def bench(
     from .session import session
 
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # the workers are to be ended, too
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # raises, so that the workers are ended
     status = session(
         name,
         out,

@@ -17,7 +17,7 @@ from .checked import MOST_BYTES
 from .naming import parameters
 from .store import Row, Store, left_out, rows_of
 
-# Of a table: what a person looks up. The long texts and the curves are in .jsonl.
+# The columns of a table that a person looks up. Long texts and curves are only in .jsonl.
 FLAT = (
     *(
         "id",
@@ -38,14 +38,14 @@ FLAT = (
 
 
 def writer(path: Path) -> Callable[[Sequence[Row]], bytes]:
-    """What makes such a file."""
+    """The function that turns rows into the bytes of such a file."""
     if path.suffix not in WRITERS:
         raise SafeNetError(f"cannot export to {path}", "use a name that ends in .jsonl, .csv or .parquet")
     return WRITERS[path.suffix]
 
 
 def export(store: Store, path: str | Path, history: bool = True) -> int:
-    """Write all rows to a .jsonl, .csv or .parquet file; how many. Without `history` a .jsonl has no curves."""
+    """Write all rows to a .jsonl, .csv or .parquet file and return how many. `history=False` omits curves."""
     path, rows = Path(path), list(store.every())
     write = writer(path)
     if path.suffix == ".jsonl" and not history:
@@ -60,7 +60,7 @@ def export(store: Store, path: str | Path, history: bool = True) -> int:
 
 
 def merge(store: Store, source: str | Path) -> int:
-    """Take over from another store (a folder or its .db) or from a .jsonl file; how many rows were new."""
+    """Copy missing rows from another store (a folder or its .db) or a .jsonl file; return how many were new."""
     path = Path(source)
     if path.suffix != ".jsonl":
         return store.merge(rows_of(path))
@@ -89,9 +89,9 @@ def _jsonl(rows: Sequence[Row]) -> bytes:
 
 
 def _flat(rows: Sequence[Row]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Columns and lines: FLAT, then parameter.NAME of the problems and option.NAME where any row differs in it.
+    """Columns and lines: FLAT, then parameter.NAME of the problems and option.NAME of every option that a row changes.
 
-    Those are filled in for every row, also where an option is at the method's own value.
+    These options are filled in for every row, even where one has the method's own value.
     """
     values = [parameters(row.configuration.get("problem", "")) for row in rows]
     given = dict.fromkeys(f"parameter.{name}" for each in values for name in each)
@@ -146,7 +146,7 @@ def _parquet(rows: Sequence[Row]) -> bytes:
 
 
 def _kind(values: Sequence[Any], arrow: Any) -> Any:
-    """Truth, whole or real numbers where all values are; else text."""
+    """Boolean, integer or float if all values are; else text."""
     found = {type(value) for value in values}
     if found == {bool}:
         return arrow.bool_()

@@ -14,7 +14,7 @@ POINTS = 200
 
 
 def thinned(history: np.ndarray, points: int = POINTS) -> np.ndarray:
-    """At most `points` rows, the first and the last among them: half of them evenly, half ever closer to the start."""
+    """At most `points` rows, with the first and the last: half evenly spaced, half geometrically from the start."""
     n = len(history)
     if n <= points:
         return history
@@ -27,7 +27,7 @@ def thinned(history: np.ndarray, points: int = POINTS) -> np.ndarray:
 def packed(loss: np.ndarray, error: Sequence[Sequence[float]] = (), **others: Any) -> bytes:
     """`loss` (iteration, total, terms…), `error` (iteration, L2RE) and other curves as one compressed .npz.
 
-    In single precision, which holds iterations to 1.6e7; what is beyond its range is infinite, as good as diverged.
+    In single precision, exact for iterations up to 1.6e7; a value beyond its range becomes ∞, as if it had diverged.
     """
     curves = {"loss": loss, "error": np.asarray(error, dtype=float).reshape(-1, 2), **others}
     stream = io.BytesIO()

@@ -1,7 +1,7 @@
-"""Worker processes on this machine: each takes a task, answers with rows, and may die without taking others along.
+"""Worker processes on this machine: each takes a task, answers with rows, and may die without affecting the others.
 
-A worker that loses its master ends at once, in the middle of whatever it does: the run folder has the checkpoint.
-So there is one way to stop, whether by Ctrl-C, a time limit or the power, and it is used all the time.
+A worker whose main process is gone exits at once, whatever it is doing; the run folder has the checkpoint. Ctrl-C, a
+time limit and a power cut therefore all stop a run in the same way.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=words,
-                start_new_session=True,  # Ctrl-C on the terminal is the master's to answer
+                start_new_session=True,  # only the main process receives Ctrl-C
             )
 
     def read(self) -> Any:
@@ -67,24 +67,24 @@ class Worker:
             self.process.stdin.write(json.dumps(task).encode() + b"\n")
             self.process.stdin.flush()
         except OSError:
-            pass  # it is dead, which the reading will tell
+            pass  # the process is dead: `read` raises
         return self.read()
 
     def kill(self) -> None:
-        """End it, whatever it does: who waits for its answer is told so."""
+        """End the process, whatever it is doing; a waiting `read` then raises."""
         self.process.kill()
         self.process.wait()
 
     def close(self) -> None:
         self.kill()
         for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):  # what was on its way to a dead process
+            with contextlib.suppress(OSError):  # unsent data for a dead process
                 if pipe is not None:
                     pipe.close()
 
 
 class Local:
-    """An engine of `workers` processes; by default one for each core, or for each GPU, as far as memory goes."""
+    """An engine of `workers` processes; by default one for each GPU, or one for each core as memory permits."""
 
     def __init__(self, folder: Path, workers: int | None = None) -> None:
         self.logs = folder / "logs"
@@ -94,7 +94,7 @@ class Local:
         self._idle: dict[int, Worker] = {}
         self.threads = cores()
         self._gpus: list[str] = []  # one for each worker, if there are several
-        # The first one says what there is; the master itself never wakes a GPU.
+        # The first worker reports the devices; the main process itself never initialises a GPU.
         first, hello = self._start(0)
         self.together = hello["platform"] != "cpu"
         most = hello["devices"] if self.together else max(1, min(cores(), int(memory() // MEMORY)))
@@ -105,7 +105,7 @@ class Local:
         if self.slots == 1:
             self._idle[0] = first
         else:
-            self._stop(first)  # it has the threads and the GPUs of all
+            self._stop(first)  # it was started with all threads and GPUs
             if self.together:
                 named = os.environ.get("CUDA_VISIBLE_DEVICES")
                 gpus = named.split(",") if named else [str(i) for i in range(hello["devices"])]
@@ -152,7 +152,7 @@ class Local:
             self._all.discard(worker)
 
     def close(self) -> None:
-        """End all processes, whatever they do."""
+        """End all processes, whatever they are doing."""
         with self._lock:
             self._closed, workers = True, list(self._all)
         for worker in workers:
@@ -163,7 +163,7 @@ class Local:
 
 
 def memory() -> float:
-    """Bytes that are free on this machine, as far as it says so."""
+    """Bytes of memory available on this machine; ∞ if unknown."""
     try:
         lines = Path("/proc/meminfo").read_text("utf-8").splitlines()
         available = next(line for line in lines if line.startswith("MemAvailable"))

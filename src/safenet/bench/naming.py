@@ -1,4 +1,4 @@
-"""A problem's text → what it is called: its name, and what sets it apart from others of that name."""
+"""A problem's text → what it is called: its name, and what distinguishes it from others of that name."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .. import library
 from ..problem import Problem
 from ..problem.toml import dumps
 
-# By the object, which is kept so that its id stays its own: problems that differ in name or solution are equal.
+# By object id, as problems that differ only in name or solution are equal; keeping the object keeps its id unique.
 _STATEMENTS: dict[int, tuple[Problem, str]] = {}
 
 
 def statement(problem: Problem) -> str:
-    """The problem as text, without its title, which decides nothing; made once for all cases that share it."""
+    """The problem as text, without its title, which affects no result; made once for all cases that share it."""
     if id(problem) not in _STATEMENTS:
         text = re.sub(r"^title = .*\n", "", dumps(problem), flags=re.MULTILINE)
         _STATEMENTS[id(problem)] = problem, text
@@ -33,15 +33,15 @@ def parameters(text: str) -> dict[str, Any]:
 
 
 def setting(name: str, value: Any) -> str:
-    """hard=true, k=L: as a suite has it, without quotes."""
+    """hard=true, k=L: as in a suite, but without quotes."""
     return f"{name}={value if isinstance(value, str) else json.dumps(value)}"
 
 
 def called(texts: Iterable[str]) -> dict[str, str]:
     """statement → wave, convection beta=30, mine nu=0.5
 
-    The name of a library problem is the library's alone; with other parameters, these follow. Of other problems those
-    parameters follow in which the ones of a name differ. Statements that differ otherwise are told apart by their hash.
+    Only a library problem has its bare name; parameters that differ from the library's follow it. For other problems,
+    the parameters in which those of the same name differ follow. Statements that differ otherwise get part of a hash.
     """
     documents = {text: tomllib.loads(text) for text in texts}
     families: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -63,11 +63,11 @@ def called(texts: Iterable[str]) -> dict[str, str]:
 
 @cache
 def _library(name: str) -> dict[str, Any]:
-    """The library's statement of this name; empty where it has none."""
+    """The library's statement of this name; empty if there is none."""
     return tomllib.loads(statement(library.problem(name))) if name in library.names() else {}
 
 
 def _of_library(document: Mapping[str, Any]) -> bool:
-    """Whether it is the library's, whatever its parameters."""
+    """Whether it is a library problem, with any parameters."""
     own = _library(document["name"])
     return bool(own) and all(document.get(key) == own.get(key) for key in {*document, *own} - {"parameters"})

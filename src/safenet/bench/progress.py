@@ -1,4 +1,4 @@
-"""A line for each cell that ends; on a terminal also a bar with what is under way. Plain print where rich is absent."""
+"""A line for each cell that ends; on a terminal, also a bar with the running cases. Plain print without rich."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Lines:
 
 
 class Bar(Lines):
-    """For a terminal: the lines above a bar of all cases, with those under way."""
+    """For a terminal: the lines above a progress bar, with the running cases."""
 
     def __init__(self, console: Any) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -97,7 +97,7 @@ class Bar(Lines):
 
 
 def shown() -> Lines:
-    """What suits standard error."""
+    """A bar if standard error is a terminal and rich is installed, else lines."""
     try:
         from rich.console import Console
     except ImportError:

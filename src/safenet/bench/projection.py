@@ -1,8 +1,8 @@
-"""seconds of a cell ≈ c + Σ_phases iterations × seconds per iteration: how long a suite takes, by what was measured.
+"""seconds of a cell ≈ c + Σ_phases iterations × seconds per iteration: how long a suite takes, from earlier rows.
 
-A cell is all seeds of a configuration; products with a Hessian count as a phase. Its pace is that of the same problem
-and method at the same points and precision where there is a row, whatever its iterations; else the median of the
-method's on other problems, else of all. Iterations count as planned: a phase that stalls is done sooner.
+A cell is all seeds of a configuration; products with a Hessian count as a phase. The seconds per iteration are those of
+rows of the same problem and method, with the same points and precision, whatever their iterations; else the method's
+median on other problems; else the median of all. Iterations are as planned: a phase that stalls takes less.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Sizes = tuple[int, int, str]  # points inside and on a condition, precision
 
 
 class Paces:
-    """What rows of one device, the one with most of them, say about seconds."""
+    """Seconds per iteration, from rows of one device: the one with the most rows."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         told = [row for row in rows if row.result.get("pace")]
         devices = Counter(row.device for row in told)
         self.device = devices.most_common(1)[0][0] if devices else None
         self.rows = 0
-        # By (phase, method, problem), (phase, method) and (phase,), each with the sizes: one seed's seconds.
+        # One seed's seconds per iteration, by (phase, method, problem), (phase, method) and (phase,), with the sizes.
         self._known: dict[tuple[Key, Sizes], list[float]] = defaultdict(list)
         self._rest: list[float] = []
         for row in told:
@@ -45,7 +45,7 @@ class Paces:
         self.rows += 1
         plan, together = row.configuration["plan"], row.environment.get("together", 1)
         if "phases" not in plan:
-            return  # a direct solve: its steps are not alike
+            return  # a direct solve: its steps differ in cost
         pace = {phase: seconds / together for phase, seconds in told.items()}
         if "spectrum" in row.configuration:
             products = math.prod(row.configuration["spectrum"])
@@ -54,15 +54,15 @@ class Paces:
         for phase, seconds in pace.items():
             for key in _keys(phase, row.method or row.solver, row.problem):
                 self._known[key, sizes].append(seconds)
-        # What is no iteration: compiling, starting. A row's seconds and phases are those of the chosen candidate.
+        # Time outside iterations: compiling, starting. A row's seconds and phases are those of the chosen candidate.
         busy = sum(part["iterations"] * told.get(part["name"], 0.0) for part in row.result.get("phases", ()))
         self._rest.append(max(0.0, (row.seconds or 0.0) * together - busy))
 
     def seconds(self, case: Case, seeds: int) -> tuple[float | None, bool]:
-        """Of a cell of so many seeds; and whether by rows of its own problem and method. None: nothing is known."""
+        """The seconds of a cell (None: unknown), and whether they come from rows of its own problem and method."""
         plan, total, sure = case.plan, 0.0, True
         if not isinstance(plan, Plan):
-            return None, False  # how many steps it takes is seen when it has taken them
+            return None, False  # the number of steps is not known in advance
         runs = seeds + (len(plan.candidates) - 1 if plan.scouts else 0)  # one seed tries the variants for all
         sizes = plan.interior, plan.condition, plan.precision
         for phase, count in iterations(case).items():
@@ -80,7 +80,7 @@ class Paces:
         return total + statistics.median(self._rest) * (2 if plan.variants and plan.scouts else 1), sure
 
     def left(self, cases: Sequence[Case]) -> float | None:
-        """Of all cells of these cases, one after another; None while any is unknown."""
+        """The seconds of all cells of these cases, one after another; None while any is unknown."""
         found = [self.seconds(cell[0], len(cell))[0] for cell in cells(cases)]
         known = [seconds for seconds in found if seconds is not None]
         return sum(known) if len(known) == len(found) else None
@@ -91,7 +91,7 @@ def _keys(phase: str, method: str, problem: str) -> tuple[Key, ...]:
 
 
 def iterations(case: Case) -> Counter[str]:
-    """phase → how many, in one run."""
+    """phase → number of iterations in one run."""
     found: Counter[str] = Counter({SPECTRUM: math.prod(case.spectrum)} if case.spectrum else {})
     plan, done = case.plan.candidates[0], 0
     if not isinstance(plan, Plan):
@@ -105,7 +105,7 @@ def iterations(case: Case) -> Counter[str]:
 
 
 def cells(cases: Sequence[Case]) -> list[list[Case]]:
-    """Cases by configuration, in their order."""
+    """Cases grouped by configuration, in their order."""
     found: dict[str, list[Case]] = {}
     for case in cases:
         found.setdefault(case.group, []).append(case)
@@ -114,14 +114,14 @@ def cells(cases: Sequence[Case]) -> list[list[Case]]:
 
 @dataclass(frozen=True)
 class Outlook:
-    """A cell, how much of it is done or has failed, and the seconds that the rest may take (None: not known)."""
+    """A cell, how many of its cases are done or failed, and an estimate of the seconds left (None: unknown)."""
 
     cell: list[Case]
     done: int
     failed: int
     seconds: float | None
-    sure: bool  # by rows of its own problem and method
-    source: str  # of what is known
+    sure: bool  # from rows of its own problem and method
+    source: str  # the rows behind the estimates, in words
 
     @property
     def left(self) -> int:
@@ -142,7 +142,7 @@ class Outlook:
 
 
 def outlook(cases: Sequence[Case], rows: Sequence[Row], retry: bool = False) -> list[Outlook]:
-    """For each cell, in the order in which a GPU takes them; with `retry` what failed is still to be done."""
+    """For each cell, in the order in which a GPU takes them; with `retry`, failed cases are still to be done."""
     paces, outcomes = Paces(rows), {row.id: row.outcome for row in rows}
     source = f"{paces.rows} rows of {paces.device}" if paces.rows else ""
     found = []
@@ -157,7 +157,7 @@ def outlook(cases: Sequence[Case], rows: Sequence[Row], retry: bool = False) -> 
 
 
 def listing(looks: Sequence[Outlook]) -> Iterator[str]:
-    """A line for each cell, and one for all."""
+    """A line for each cell, and one for the total."""
     for number, look in enumerate(looks, 1):
         yield f"{number:>4}  {look}"
     cases, done, failed = _tally(looks).values()
@@ -170,7 +170,7 @@ def listing(looks: Sequence[Outlook]) -> Iterator[str]:
 
 
 def table(looks: Sequence[Outlook]) -> dict[str, Any]:
-    """The same as data; `seconds` is None while that of any cell is."""
+    """The same as data; `seconds` is None if any cell's is."""
     seconds = [look.seconds for look in looks if look.seconds is not None]
     return {
         **_tally(looks),

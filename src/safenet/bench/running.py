@@ -1,4 +1,4 @@
-"""suite → store: claim, hand out, write down, until nothing is missing or the time is over."""
+"""suite → store: claim cases, hand them out, store their rows, until nothing is missing or the time is up."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .projection import Paces
 from .store import FAILED, FullDiskError, Row, Store, of_a_full_disk
 
 BEAT = 10.0  # seconds between two renewals of the leases
-MOST_TOGETHER = 8  # runs of several configurations in one task: more would only end later, all at once
+MOST_TOGETHER = 8  # runs of several configurations in one task; with more, all of them would only end later
 ENGINES = ("local", "dask")
 
 
 class Engine(Protocol):
-    """Where work is done: `slots` tasks at a time, `together` if the seeds of a configuration are one task."""
+    """Runs tasks, `slots` at a time; `together`: the seeds of a configuration are one task."""
 
     together: bool
 
@@ -39,9 +39,9 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Summary:
-    """How a suite stands: cases in all, with a result, failed or diverged (both among them), and done by this call.
+    """Counts of cases: in all, `done` (with `failed` and `diverged` among them), and rows written by this call (`new`).
 
-    To diverge is a result; a case that failed has none, and may be tried again.
+    Divergence is a result; a failed case has none and may be tried again.
     """
 
     cases: int
@@ -56,7 +56,7 @@ class Summary:
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C, and how the suite stood then."""
+    """Ctrl-C, with the summary at that time."""
 
     def __init__(self, summary: Summary) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Stopped(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Event:
-    """A task began, or ended after `seconds` with rows; `left` is how long all that is missing may take."""
+    """A task began, or ended after `seconds` with rows; `left` estimates the seconds for all missing cases."""
 
     cases: list[Case]
     rows: list[Row]
@@ -96,10 +96,10 @@ def run(
     retry: bool = False,
     progress: Progress | None = None,
 ) -> Summary:
-    """Carry out what is missing of a suite in the store at `out`; after `minutes`, stop and leave the rest resumable.
+    """Run the cases of a suite that the store at `out` lacks; after `minutes`, stop and leave the rest resumable.
 
-    `retry` takes failed cases once more. `only` keeps cases by words of their label. Ctrl-C, a kill or the limit
-    lose nothing: what was finished is stored, what was running goes on from its checkpoint with the next call.
+    `retry` tries failed cases once more. `only` selects cases by words of their label. Ctrl-C, a kill or the limit
+    lose nothing: finished cases are stored, and the next call continues the running ones from their checkpoints.
     """
     deadline = time.monotonic() + (60 * minutes if minutes is not None else float("inf"))
     chosen = suite if isinstance(suite, Suite) else read_suite(suite)
@@ -116,7 +116,7 @@ def run(
                     loop.drive(working, deadline)
                 finally:
                     working.close()
-                    # Where a lease cannot be given back, it ends by itself.
+                    # A lease that cannot be released expires by itself.
                     with contextlib.suppress(SafeNetError):
                         store.release()
         except KeyboardInterrupt:
@@ -143,7 +143,7 @@ def start(
 
 
 def _joined(groups: Mapping[str, list[str]], programs: Mapping[str, str]) -> list[list[str]]:
-    """The groups, those of one program together: it is compiled once, and a GPU that one run does not fill is."""
+    """Groups with the same program are joined: it is compiled once, and more runs at a time fill a GPU."""
     found: list[list[str]] = []
     last: dict[str, list[str]] = {}
     for name, ids in groups.items():
@@ -172,7 +172,7 @@ class _Loop:
         self.new = 0
 
     def missing(self) -> list[str]:
-        """What has no result, or failed and is to be tried again, once."""
+        """Cases without a result; with `retry`, also failed ones that this call has not tried yet."""
         outcomes = self.store.outcomes()
         if self.retry:
             outcomes = {k: v for k, v in outcomes.items() if v != FAILED or k in self.tried}
@@ -193,7 +193,7 @@ class _Loop:
             if not pending and not self.missing():
                 return
             left = max(0.0, deadline - time.monotonic())
-            if not pending:  # what is missing is with another process, which may die: look again
+            if not pending:  # another process runs the missing cases, and may die: look again
                 time.sleep(min(1.0, left))
             ended, _ = wait(pending, timeout=min(BEAT, left), return_when=FIRST_COMPLETED)
             for future in ended:
@@ -209,14 +209,14 @@ class _Loop:
 
     def _claim(self, together: bool) -> dict[str, int]:
         groups: dict[str, list[str]] = {}
-        programs: dict[str, str] = {}  # the group of each that can take more cases
+        programs: dict[str, str] = {}  # of each group that others can join
         missing = dict.fromkeys(self.missing())
         for id in missing:
             case = self.cases[id]
             if together and case.plan.batches:
                 groups.setdefault(case.group, []).append(id)
                 programs[case.group] = case.program
-            # What is chosen among variants is known when the seed that tries them is done.
+            # Other seeds wait for the one that tries the variants: they use its choice.
             elif case.plan.scouts or case.seeded(SCOUT).id not in missing:
                 groups[id] = [id]
         claimed = self.store.claim(_joined(groups, programs), self.retry)
@@ -231,11 +231,11 @@ class _Loop:
         return {"folder": str(self.runs.absolute()), "together": together, "cases": entries}
 
     def _rows(self, future: Future[list[dict[str, Any]]], claimed: dict[str, int]) -> list[Row]:
-        """The answer; or, if the worker has none, rows that say so."""
+        """The rows of the answer; or, if the worker gave none, failed rows with the reason."""
         try:
             return [Row.from_json(data) for data in future.result()]
         except SafeNetError:
-            raise  # no worker could be had: not the fault of a case
+            raise  # no worker could be started: not the fault of a case
         except CancelledError:
             raise SafeNetError(
                 "the cluster has dropped the tasks", "look at its scheduler, then run it again"

@@ -1,4 +1,4 @@
-"""take over → carry out, or say what would be → write down: one call of the command, whichever parser read it."""
+"""merge → run, or list what would run → export: one call of the command, whichever parser read it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _session(
 ) -> int:
     """`more` are the other options of `run`."""
     if export is not None:
-        exchange.writer(export)  # what is wrong with it is said now, not after hours
+        exchange.writer(export)  # an invalid name is refused now, not after hours
     notes = sys.stderr if as_json else sys.stdout
     if merge:
         with Store(out) as store:

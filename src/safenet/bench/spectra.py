@@ -1,6 +1,6 @@
 """θ after training → the spectrum of ∇²L there, kept in the run folder: nodes and density by Lanczos quadrature.
 
-On the points and with the weights of the run, in float64, by the protocol of the paper: probes of unit length, all
+With the points and weights of the run, in float64, by the protocol of the paper: probes of unit length, all
 steps re-orthogonalised. One spectrum costs probes × steps products with the Hessian.
 """
 
@@ -22,11 +22,11 @@ from ..train.plan import Plan
 from .case import Case
 
 FILE = "spectrum.npz"
-EVERY = 4  # of the density's grid: still one point for each width of its kernel
+EVERY = 4  # every fourth point of the density's grid is kept: still one for each width of its kernel
 
 
 def spectrum(case: Case, folder: Path) -> tuple[dict[str, Any], np.ndarray]:
-    """λ_max and what else is known, and log₁₀|λ|, ρ₊, ρ₋; computed unless the folder has it."""
+    """Facts such as λ_max, and columns log₁₀|λ|, ρ₊, ρ₋; computed unless the folder has them."""
     assert case.spectrum is not None
     if not (folder / FILE).is_file():
         began, plan = time.monotonic(), case.plan

@@ -1,8 +1,8 @@
-"""id → what came of it: an append-only SQLite file, with leases so that several processes share the work.
+"""id → result: an append-only SQLite file, with leases so that several processes can share the work.
 
-A row is written once and never changed (triggers refuse it); a case that failed may be tried again, which is a further
-row. A lease says who is at a case until when: its owner renews it, and that of a killed process ends by itself, at once
-where the process can be asked for. A transaction is whole or not there, whenever the power goes.
+A row is written once and never changed (triggers refuse it); a failed case may be tried again, which adds a row. A
+lease says who works on a case, and until when: its owner renews it, and a killed process's lease expires, or ends at
+once if that process was on this machine. After a power cut, a transaction is complete or absent.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CREATE TRIGGER IF NOT EXISTS kept BEFORE DELETE ON results BEGIN SELECT RAISE(AB
 
 
 class FullDiskError(SafeNetError):
-    """Not the fault of a case: nobody can go on until there is space."""
+    """The disk is full, which is not a case's fault: nothing can continue until there is space."""
 
     @classmethod
     def at(cls, place: str | Path, obstacle: str = os.strerror(errno.ENOSPC)) -> FullDiskError:
@@ -59,7 +59,7 @@ class FullDiskError(SafeNetError):
 
 
 def of_a_full_disk(error: BaseException | None) -> bool:
-    """Whether it, or what it came from, says so."""
+    """Whether the error, or one that led to it, means a full disk."""
     if isinstance(error, FullDiskError):
         return True
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -69,11 +69,11 @@ def of_a_full_disk(error: BaseException | None) -> bool:
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one case. `l2re` is pooled over the fields, `errors` has each; None without a reference.
+    """The result of one case. `l2re` is pooled over the fields, `errors` has each; None without a reference.
 
-    `method` and `recipe` are of a network: a direct `solver` has none. `outcome` is an `Outcome` of a run, or FAILED;
-    how each phase ended is in `result["phases"]`. `result` is result.json and what else was measured; `history` holds
-    loss and error by iteration (`curves`).
+    `method` and `recipe` are for networks; a direct `solver` has none. `outcome` is an `Outcome` of a run, or FAILED;
+    how each phase ended is in `result["phases"]`. `result` is result.json plus further measurements; `history` holds
+    loss and error by iteration (see `curves`).
     """
 
     id: str
@@ -107,13 +107,13 @@ class Row:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Row:
-        """The row that `to_json` wrote; what is not one is refused with a sentence."""
+        """The row that `to_json` wrote; anything else is refused with a reason."""
         values = data | {"history": history_of(data.get("history"))}
         return _checked_row(values)
 
     @property
     def curves(self) -> dict[str, np.ndarray]:
-        """`loss`: iteration, total, terms…; `error`: iteration, L2RE; `gradient`: iteration, norm. Maybe empty.
+        """`loss`: iteration, total, terms…; `error`: iteration, L2RE; `gradient`: iteration, norm. May be empty.
 
         Where a spectrum was asked for, also `density`: log₁₀|λ|, ρ of the positive, ρ of the negative eigenvalues.
         """
@@ -125,7 +125,7 @@ JSON = ("variant", "errors", "configuration", "environment", "result")
 
 
 class Store:
-    """The results in a folder. Opened by any number of processes; used by one thread each."""
+    """The results in a folder. Any number of processes may open it, each using it in one thread."""
 
     def __init__(self, place: str | Path, create: bool = True) -> None:
         """`place` is a folder, or the file itself."""
@@ -140,7 +140,7 @@ class Store:
                 )
             self._database = sqlite3.connect(self.path, timeout=60, isolation_level=None)
             self._database.row_factory = sqlite3.Row
-            # A write-ahead log: readers and a writer at once, and a kill in the middle costs nothing.
+            # A write-ahead log: reading while another process writes, and nothing lost by a kill.
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")
             with self._transaction():
@@ -152,7 +152,7 @@ class Store:
             raise self._refusal("open", obstacle) from None
 
     def _add_solver(self) -> None:
-        """A store of before there were direct solvers has networks only."""
+        """Stores made before there were direct solvers have networks only."""
         columns = {row["name"] for row in self._database.execute("PRAGMA table_info(results)")}
         if "solver" not in columns:
             self._database.execute("ALTER TABLE results ADD COLUMN solver TEXT DEFAULT 'train'")
@@ -170,7 +170,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All or nothing, and nobody else writes meanwhile."""
+        """All or nothing; no other process can write meanwhile."""
         try:
             self._database.execute("BEGIN IMMEDIATE")
             yield
@@ -183,7 +183,7 @@ class Store:
             raise self._refusal("write", error) from None
 
     def _refusal(self, verb: str, obstacle: Exception) -> SafeNetError:
-        # SQLite's word for no space is either of the first two, by which of its files needs it.
+        # SQLite reports a full disk by either of the first two, depending on which of its files needs space.
         if any(word in str(obstacle) for word in ("is full", "disk I/O", "No space")):
             return FullDiskError.at(self.path, str(obstacle))
         return SafeNetError(f"cannot {verb} the store {self.path}: {obstacle}", "choose another --out")
@@ -191,22 +191,22 @@ class Store:
     # ---- results
 
     def rows(self, ids: Iterable[str] | None = None) -> list[Row]:
-        """The last row of every case, or of those in `ids`, in their order."""
+        """The last row of every case, or of those in `ids`, in that order."""
         last = "SELECT * FROM results r WHERE attempt = (SELECT max(attempt) FROM results WHERE id = r.id)"
         found = {row.id: row for row in _readable(self._database.execute(f"{last} ORDER BY finished"))}
         return list(found.values()) if ids is None else [found[id] for id in ids if id in found]
 
     def every(self) -> Iterator[Row]:
-        """All rows, the earlier attempts too."""
+        """All rows, including earlier attempts."""
         return _readable(self._database.execute("SELECT * FROM results ORDER BY finished, id, attempt"))
 
     def outcomes(self) -> dict[str, str]:
-        """The outcome of every case that has one: that of its last attempt."""
+        """id → outcome of the last attempt."""
         listing = "SELECT id, outcome FROM results ORDER BY attempt"
         return {row["id"]: row["outcome"] for row in self._database.execute(listing)}
 
     def add(self, rows: Sequence[Row]) -> int:
-        """Write rows and end their leases; a row that is there already stays as it is. How many were new."""
+        """Write rows and end their leases; existing rows stay unchanged. Returns how many were new."""
         with self._transaction():
             before = self._database.total_changes
             marks = ", ".join("?" * len(COLUMNS))
@@ -218,7 +218,7 @@ class Store:
         return new
 
     def merge(self, rows: Iterable[Row]) -> int:
-        """Take over what is missing here, or failed here and not there. How many rows were new."""
+        """Add rows that are missing here, or that failed here but not there. Returns how many were new."""
         outcomes = self.outcomes()
         news: list[Row] = []
         for row in rows:
@@ -238,9 +238,9 @@ class Store:
     # ---- leases
 
     def claim(self, groups: Iterable[Sequence[str]], retry: bool = False) -> dict[str, int]:
-        """Of the first group with any: the cases that are neither done nor at work elsewhere, now leased to us.
+        """Lease the free cases, neither done nor leased, of the first group that has any: {id: number of the attempt}.
 
-        With each goes the number of its attempt, decided now: whoever else would finish the same one writes nothing.
+        The number is fixed now: if another process finishes the same attempt first, the second row is ignored.
         """
         with self._transaction():
             self._end_dead_leases()
@@ -257,13 +257,13 @@ class Store:
         return {}
 
     def renew(self) -> None:
-        """We are still at it."""
+        """Extend our leases."""
         with self._transaction():
             until = time.time() + LEASE
             self._database.execute("UPDATE leases SET expires = ? WHERE owner = ?", (until, self.owner))
 
     def release(self) -> None:
-        """Give back what we have not finished."""
+        """End our leases on unfinished cases."""
         with self._transaction():
             self._database.execute("DELETE FROM leases WHERE owner = ?", (self.owner,))
 
@@ -283,14 +283,14 @@ def rows_in(place: str | Path) -> list[Row]:
 
 
 def rows_of(place: str | Path) -> list[Row]:
-    """All rows of somebody's store, read from a copy: its file, log and folder stay as they are, to the byte."""
+    """All rows of someone else's store, read from a copy: its file, log and folder stay unchanged to the byte."""
     path = _file(place)
     if not path.is_file():
         raise SafeNetError(f"there is no store in {place}", "`safenet bench SUITE --out DIR` makes one")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / FILE
         try:
-            for ending in ("", "-wal"):  # what was written last may still be in the log
+            for ending in ("", "-wal"):  # the latest rows may still be in the log
                 if (beside := path.with_name(path.name + ending)).is_file():
                     shutil.copyfile(beside, f"{copy}{ending}")
             database = sqlite3.connect(f"file:{copy}?mode=rw", uri=True)
@@ -312,7 +312,7 @@ def _file(place: str | Path) -> Path:
 
 
 def _readable(found: Iterable[sqlite3.Row]) -> Iterator[Row]:
-    """The rows among them that are rows; the others are shown and left out."""
+    """The valid rows; invalid ones are left out with a warning."""
     for row in found:
         try:
             yield _row(row)
@@ -321,13 +321,13 @@ def _readable(found: Iterable[sqlite3.Row]) -> Iterator[Row]:
 
 
 def left_out(which: str, error: Exception) -> None:
-    """Say that a row was not read, and why."""
+    """Warn that a row was not read, and why."""
     reason = printable(getattr(error, "message", "") or f"{type(error).__name__}: {error}"[:200])
     warnings.warn(f"the row {printable(which[:80])} was left out: {reason}", SafeNetWarning, stacklevel=3)
 
 
 def _dead(owner: str) -> bool:
-    """Whether a process of this machine is known to have ended; one elsewhere is waited for until its lease ends."""
+    """Whether the owner was a process of this machine and has ended; the lease of any other has to expire."""
     host, pid, _ = owner.rsplit(":", 2)
     if host != socket.gethostname():
         return False
@@ -349,7 +349,7 @@ def _row(found: sqlite3.Row) -> Row:
 def _checked_row(values: dict[str, Any]) -> Row:
     checked(values)
     row = Row(**values)
-    # Before there was that word, a small residual alone was called solved.
+    # Before `unverified` existed, a small residual without an error estimate was called solved.
     unverified = row.outcome == Outcome.SOLVED and row.result.get("estimate", 0.0) is None
     return replace(row, outcome=str(Outcome.UNVERIFIED)) if unverified else row
 

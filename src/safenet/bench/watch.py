@@ -1,4 +1,4 @@
-"""What a row says beyond the result: error and gradient along the way, seconds per iteration without the compiling."""
+"""What a row has beyond the result: error and gradient during training, seconds per iteration without compiling."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ..run.checkpoint import write_atomically
 from ..run.progress import Monitor
 from ..solution import Solution
 
-SHARE = 0.05  # of the time may go into looking at the error
+SHARE = 0.05  # of the time may be spent on computing the error
 NOTES, SUMMARY = "notes.jsonl", "watched.json"
 
 
 @lru_cache(1)
 def _truth(statement: str, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Computed once for all seeds of a problem: a reference may be a quadrature.
+    """Points and reference values, computed once for all seeds of a problem: a reference may be a slow quadrature.
 
-    The statement tells apart what equality does not: problems are equal whatever solution is known of them.
+    The statement is part of the cache's key because problems that differ only in their known solution are equal.
     """
     return reference_values(problem)
 
 
 class Watch(Monitor):
-    """Notes what it sees at a loss in the run folder, so that a run that is killed and continued has one curve.
+    """Appends error and gradient to a file in the run folder, so that a run continued after a kill has one curve.
 
-    An iteration has no number that survives a restart and a choice among candidates, but it has a loss: a note
-    belongs to the row of the history with the same one, to the bit.
+    Iteration numbers do not survive a restart and a choice among candidates, but losses do: a note belongs to the row
+    of the history that has exactly the same loss.
     """
 
     def __init__(self, problem: Problem, folder: Path) -> None:
@@ -55,7 +55,7 @@ class Watch(Monitor):
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
         now = time.monotonic()
-        # The first step of a phase compiles; the pace is that of those after it.
+        # The first step of a phase compiles, so the pace is that of the later steps.
         if self.last is not None and iteration > self.last[0]:
             count, seconds = self.steps.get(self.name, [0, 0.0])
             self.steps[self.name] = [count + iteration - self.last[0], seconds + now - self.last[1]]
@@ -84,7 +84,7 @@ class Watch(Monitor):
             stream.write(json.dumps({"loss": self.loss, **seen}) + "\n")
 
     def save(self, solution: Solution) -> None:
-        """The curves of the candidate that was chosen, by its whole history; once."""
+        """Write the curves of the chosen candidate, found by its full history; only once."""
         if (self.folder / SUMMARY).exists() and not (self.folder / NOTES).exists():
             return
         iterations = {total: number for number, total in solution.history[:, :2].tolist()}
@@ -112,7 +112,7 @@ class Watch(Monitor):
         return nothing | told
 
     def _notes(self) -> list[dict[str, float]]:
-        """Those of earlier processes too; a line that a kill cut off is none."""
+        """The notes, including those of earlier processes; a line that a kill cut off is skipped."""
         found = []
         path = self.folder / NOTES
         for line in path.read_text("utf-8").splitlines() if path.exists() else ():

@@ -1,6 +1,6 @@
-"""task → rows: carry out the cases of a task, each in a run folder, and measure them. What an engine hands to a worker.
+"""task → rows: run the cases of a task, each in a run folder, and measure them. Workers call `work`.
 
-A case that was stopped, by whatever, goes on from its folder's checkpoint; one that had ended there is only read.
+A case that was stopped continues from its folder's checkpoint; one that had ended is only read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .watch import Watch
 
 
 def work(task: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows, as JSON, of `task["cases"]`: each {id, attempt, configuration}; `together` seeds are one program."""
+    """Rows, as JSON, of `task["cases"]`, each {id, attempt, configuration}; `together`: as one program."""
     try:
         return _work(task)
     except Exception as error:
@@ -50,7 +50,7 @@ def work(task: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _work(task: dict[str, Any]) -> list[dict[str, Any]]:
-    warnings.simplefilter("ignore", SafeNetWarning)  # a result names them itself
+    warnings.simplefilter("ignore", SafeNetWarning)  # a result contains them
     jobs = [Job(entry, Path(task["folder"])) for entry in task["cases"]]
     for job in jobs:
         job.take_over()
@@ -62,7 +62,7 @@ def _work(task: dict[str, Any]) -> list[dict[str, Any]]:
         except Exception as error:
             if of_a_full_disk(error):
                 raise
-            # Such as too little memory for all of them: one after another they have it.
+            # For example too little memory for all of them at once: run them one after another.
             print(traceback.format_exc(), file=sys.stderr, flush=True)
     stored = {row.id for row in rows}
     rows += [_alone(job) for job in jobs if job.id not in stored]
@@ -70,7 +70,7 @@ def _work(task: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class Job:
-    """A case, the number of the attempt at it, and its folder."""
+    """A case, its attempt number, and its folder."""
 
     def __init__(self, entry: dict[str, Any], root: Path) -> None:
         self.case, self.attempt = Case.of(entry["configuration"]), entry["attempt"]
@@ -80,16 +80,16 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether the run came to its end, and only the row was not written."""
+        """Whether the run has ended, so that only its row is missing."""
         return _ended(self.folder)
 
     @property
     def leftovers(self) -> list[Path]:
-        """What a run needs to go on and its result does not: the last to go."""
+        """What a run needs in order to continue and its result does not: deleted last."""
         return [*self.folder.glob("candidate-*"), *self.folder.glob("checkpoint.npz")]
 
     def take_over(self) -> None:
-        """A spectrum needs a trained network, and its plain case may have left one."""
+        """Copy the run of the same case without a spectrum, if it has ended: a spectrum needs its trained network."""
         trained = self.folder.with_name(self.case.plain.id)
         if self.case.spectrum and not self.folder.exists() and _ended(trained):
             beside = self.folder.with_name(f".{self.folder.name}.part")
@@ -98,7 +98,7 @@ class Job:
             beside.rename(self.folder)
 
     def learn(self) -> None:
-        """What the seed that tries the variants has chosen, if it has come to its end beside this one."""
+        """Adopt the choice of the seed that tries the variants, if it has ended in a folder beside this one."""
         if self.case.plan.scouts or (self.folder / SEARCH).exists():
             return
         scout = self.case.seeded(SCOUT)
@@ -123,11 +123,11 @@ def _ended(folder: Path) -> bool:
 
 
 def _alone(job: Job) -> Row:
-    """One case; whatever goes wrong with it is what came of it."""
+    """One case; an error becomes a failed row."""
     try:
         if not job.ended:
             _trained(job, _solved(job))
-        elif job.leftovers:  # a kill came between the end and the tidying
+        elif job.leftovers:  # killed between the end of the run and the clean-up
             _trained(job, load(job.folder, job.case.problem))
         return _measured(job)
     except Exception as error:
@@ -155,13 +155,13 @@ def _solved(job: Job) -> Solution:
 
 
 def _carry_out(jobs: list[Job], together: bool = False) -> list[Solution]:
-    """A direct solve estimates its error; for a training, which the reference scores, that would only take time."""
+    """A direct solve also estimates its error; a training is scored by the reference, so that would only take time."""
     runs = [door.Job(job.case.problem, job.case.plan, job.folder, watcher=job.watch) for job in jobs]
     return door.carry_out(runs, together=together, estimate=not jobs[0].case.plan.trains)
 
 
 def _prepare(job: Job) -> None:
-    """Its folder as that of a run; what a kill has left of one that was no run yet goes first."""
+    """Make its folder a run folder; remnants of one that was killed before it had a plan are deleted first."""
     if not (job.folder / "plan.json").is_file():
         shutil.rmtree(job.folder, ignore_errors=True)
     prepare(job.folder, job.case.problem, job.case.plan, force=True)
@@ -169,7 +169,7 @@ def _prepare(job: Job) -> None:
 
 
 def _seeds(jobs: list[Job]) -> list[Row]:
-    """All seeds of a configuration as one program."""
+    """All jobs, usually the seeds of a configuration, as one program."""
     for job in jobs:
         job.watch.share /= len(jobs)
         if (job.folder / "plan.json").is_file():
@@ -182,7 +182,7 @@ def _seeds(jobs: list[Job]) -> list[Row]:
 
 
 def _trained(job: Job, solution: Solution) -> None:
-    """Keep what was learnt and not how: the network, and as much of the history as a plot can show."""
+    """Keep the network and as much of the history as a plot can show; delete the checkpoints."""
     job.watch.save(solution)
     solution.history = thinned(solution.history)
     solution.save(job.folder)
@@ -192,7 +192,7 @@ def _trained(job: Job, solution: Solution) -> None:
 
 
 def _measured(job: Job, together: int = 1) -> Row:
-    """The row of a run that came to its end, from its folder."""
+    """The row of a run that has ended, from its folder."""
     result = json.loads((job.folder / "result.json").read_text("utf-8"))
     arrays, _ = unpack(job.folder / "solution.npz")
     told = result["l2re"]
@@ -201,7 +201,7 @@ def _measured(job: Job, together: int = 1) -> Row:
     seen = job.watch.saved()
     error = [point for point in seen["error"] if l2re is None or point[0] < end]
     if l2re is not None and len(arrays["history"]):
-        error.append([end, l2re])  # of what is kept, the best; the looks along the way may have ended before
+        error.append([end, l2re])  # the error of the network kept, the best; the notes may have ended earlier
     more, curves = {"pace": seen["pace"]}, {"gradient": np.reshape(seen["gradient"], (-1, 2))}
     if job.case.spectrum:
         more["spectrum"], curves["density"] = spectrum(job.case, job.folder)
@@ -212,7 +212,7 @@ def _measured(job: Job, together: int = 1) -> Row:
         l2re=l2re,
         errors=fields,
         residual=result["residual"],
-        # Looking at the error is our doing, not the method's.
+        # The time spent on computing the error is ours, not the method's.
         seconds=max(0.0, result["seconds"] - seen["spent"]),
         iterations=result["iterations"],
         evaluations=result["evaluations"],
@@ -224,7 +224,7 @@ def _measured(job: Job, together: int = 1) -> Row:
 
 @cache
 def environment() -> dict[str, Any]:
-    """On what it ran: enough to ask why two machines differ."""
+    """The machine and the versions: enough to explain why two machines differ."""
     return {
         "device": device_name(),
         "jax": jax.__version__,
@@ -238,7 +238,7 @@ def environment() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Of the source that runs: SAFENET_COMMIT where the source travelled without its history, else git's word."""
+    """The commit of this source: SAFENET_COMMIT where the source was copied without its history, else from git."""
     if "SAFENET_COMMIT" in os.environ:
         return os.environ["SAFENET_COMMIT"]
     words = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=10"]

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def main() -> None:
-    # What a library prints must not get between the answers.
+    # Whatever a library prints goes to standard error, and not between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -20,7 +20,7 @@ def main() -> None:
     def listen() -> None:
         for line in sys.stdin:
             tasks.put(json.loads(line))
-        os._exit(0)  # the master is gone, and with it the reason to go on
+        os._exit(0)  # the main process is gone
 
     threading.Thread(target=listen, daemon=True).start()
 
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _kind(task: dict[str, Any]) -> tuple[Any, ...]:
-    """What seeds have in common."""
+    """What all seeds of a configuration have in common."""
     configuration = task["cases"][0]["configuration"]
     return configuration["problem"], configuration["plan"] | {"seed": None}
 

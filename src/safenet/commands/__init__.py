@@ -1,1 +1,1 @@
-"""What the commands have in common, and those about a run; `cli.py` has the others and `main`."""
+"""The commands and what they have in common; `cli.py` registers them and has `main`."""

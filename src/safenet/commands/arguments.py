@@ -1,4 +1,4 @@
-"""x=0.3,t=0.5 → numbers: what the commands have in common, their arguments and how each is read."""
+"""x=0.3,t=0.5 → numbers: the arguments that several commands share, and how each is read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Parameter = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="another value for a parameter (repeatable)"),
 ]
 
-# of `show`, and in a panel of their own of `solve` and `train`
+# for `show`, and for `solve` and `train`, which list them in a panel of their help
 DATA: dict[str, Any] = {"metavar": "F.csv", "help": "measured values: columns named x, t, u (repeatable)"}
 FIND: dict[str, Any] = {"metavar": "NAME", "help": "find this parameter from the data (repeatable)"}
 
@@ -55,7 +55,7 @@ MethodOption = Annotated[
 def problem_named(
     name: str, settings: list[str] | None = None, data: Sequence[Path] | None = None
 ) -> Problem:
-    """A library name, or a file if it looks like one or exists; with more data."""
+    """The problem of a library name, or of a file if it looks like one or exists; parameters are set and data added."""
     from .. import library
 
     values = {}
@@ -130,7 +130,7 @@ def held_at(texts: list[str]) -> dict[str, list[float]]:
 
 
 def use_device(device: str) -> None:
-    """Tell JAX before it starts; a device that is not there is an error, not a fallback."""
+    """Choose JAX's device before it starts; a missing device is an error, and no other is used instead."""
     import os
 
     if device not in DEVICES:

@@ -86,7 +86,7 @@ def _devices() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _advice(devices: dict[str, str]) -> list[str]:
-    """What could be better, and the command for it; each line stands alone."""
+    """What is missing, and the command that installs it; each line can be read alone."""
     lines = [
         f"{package} is not installed, for {use}: pip install 'safenet[{extra}]'"
         for package, extra, use in OPTIONAL

@@ -1,4 +1,4 @@
-"""Help in plain text, its options under headings: what is typed most first, then what belongs together."""
+"""Help in plain text, with the options grouped under headings, the most used first."""
 
 from __future__ import annotations
 

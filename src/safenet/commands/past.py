@@ -1,4 +1,4 @@
-"""`safenet runs`: past runs as a table, or two of them side by side. It reads JSON only, so it is quick."""
+"""`safenet runs`: past runs as a table, or two of them side by side. The table is quick: it needs only JSON files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import SafeNetError, printable
 from .arguments import AsJson
 
 RESULT, PLAN = "result.json", "plan.json"
-# Of two runs: what is put side by side, where either has it.
+# The keys that are shown side by side for two runs, if either has them.
 COMPARED = (
     *("problem", "solver", "method", "recipe", "seed", "outcome", "l2re", "estimate", "residual"),
     *("parameters", "iterations", "evaluations", "wall_seconds", "precision", "device", "stop_reason"),
@@ -103,7 +103,7 @@ def _compare(first: Path, second: Path, *, as_json: bool) -> None:
 
 
 def _distance(first: Path, second: Path) -> dict[str, float]:
-    """‖u₁ − u₂‖/‖u₂‖ of each field on a grid; nothing for two runs of different unknowns or domains."""
+    """‖u₁ − u₂‖/‖u₂‖ of each field on a grid; empty if the runs have different unknowns or domains."""
     import numpy as np
 
     from ..solution import load
@@ -122,7 +122,7 @@ def _distance(first: Path, second: Path) -> dict[str, float]:
 
 
 def _pooled(value: Any) -> float | None:
-    """The number over all fields, of what may be a number for each."""
+    """The number over all fields, from {field: number, pooled: number} or from a single number."""
     found = value.get("pooled") if isinstance(value, dict) else value
     return float(found) if isinstance(found, (int, float)) else None
 

@@ -70,7 +70,7 @@ def evaluate(
         except OutsideError as error:
             fields = dict.fromkeys(problem.unknowns, nan)
             outside[index] = error.message if len(at) == 1 else f"{shown}: {error.message}"
-        # What an interrupted march has not reached is nan, which JSON does not have.
+        # Values that an interrupted march has not reached are nan, which JSON does not have.
         numbers = {field: float(value) if isfinite(value) else None for field, value in fields.items()}
         answers.append({"at": place, **numbers})
     if len(outside) == len(at):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..run.result import Outcome
     from ..solution import Solution
 
-BEGAN: float | None = None  # when the program was started, where it is this program
+BEGAN: float | None = None  # when the process was started, if the command line runs in it
 
 
 def _panel(heading: str) -> Callable[..., Any]:
@@ -69,7 +69,7 @@ BudgetText = Annotated[
     str | None,
     _limit(metavar="60s", help="stop after this time with the best so far, e.g. 5m", show_default="no limit"),
 ]
-BESIDE_RESUME = ("resume", "budget", "device", "as_json", "track")  # what goes with --resume
+BESIDE_RESUME = ("resume", "budget", "device", "as_json", "track")  # options allowed with --resume
 
 
 def solve(
@@ -244,8 +244,8 @@ def _carry_out(
     data: list[Path] | None,
     find: list[str] | None,
 ) -> None:
-    """What both commands do, whichever solver is chosen. A budget counts from the start of the process; where that
-    is not known, from here on. Loading JAX is part of it."""
+    """What both commands do, whichever solver is chosen. A budget counts from the start of the process, or from here if
+    that is not known. It includes the time for loading JAX."""
     began = time.monotonic() if BEGAN is None else BEGAN
     if resume is not None:
         _only_resume(ctx)
@@ -255,7 +255,7 @@ def _carry_out(
     if device is not None:
         use_device(device)
     after_import("jax", _cache_compilations)
-    warnings.simplefilter("ignore", SafeNetWarning)  # the result names them
+    warnings.simplefilter("ignore", SafeNetWarning)  # the result contains them
     sink = None
     if track is not None:
         from ..views.tracking import tracker
@@ -278,12 +278,12 @@ def _carry_out(
 
         verdict, *rest = result_text(solution, folder).split("\n")
         print(_coloured(verdict, solution.result.outcome), *rest, sep="\n")
-    # On a full disk there is a result to read and no folder.
+    # On a full disk, there is a result to print but no folder.
     raise typer.Exit(solution.result.outcome.exit_status or int(solution.folder is None))
 
 
 def _saying(what: str) -> AbstractContextManager[Any]:
-    """On a terminal, what is done before there is a solve to watch."""
+    """On a terminal, show what is being done before the solve starts."""
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
@@ -298,7 +298,7 @@ def _cache_compilations() -> None:
 
 
 def _coloured(verdict: str, outcome: Outcome) -> str:
-    """Green if solved, yellow if it may be or could go on, red otherwise; plain where no terminal shows it."""
+    """Green if solved, yellow if unverified or resumable, red otherwise; plain without a terminal."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return verdict
     from ..run.result import Outcome
@@ -363,7 +363,7 @@ def _only_resume(ctx: typer.Context) -> None:
 
 @contextmanager
 def on_ctrl_c(action: Any) -> Iterator[None]:
-    """Within, Ctrl-C does `action`; not where it is switched off (nohup, a thread)."""
+    """Within this context, Ctrl-C does `action`; no change where it is switched off (nohup) or in a thread."""
     main_thread = threading.current_thread() is threading.main_thread()
     if not main_thread or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield
@@ -378,8 +378,8 @@ def on_ctrl_c(action: Any) -> Iterator[None]:
 
 
 def _once_more(hook: Callable[[Any], Any], dropped: Any) -> None:
-    """Python drops what is raised in JAX's hook on the garbage collector, or in compiled code that knows no exceptions:
-    a Ctrl-C comes again a moment later."""
+    """Repeat a Ctrl-C that Python has dropped: it drops exceptions raised in JAX's hook on the garbage collector, and
+    in compiled code that cannot pass them on."""
     if dropped.exc_type is not KeyboardInterrupt:
         hook(dropped)
         return

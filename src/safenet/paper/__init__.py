@@ -1,4 +1,4 @@
-"""The study of the paper, on top of `bench` and `report`: what it prints and claims, with what was measured beside it.
+"""The study of the paper, on top of `bench` and `report`: its printed numbers and claims beside our measurements.
 
 paper.tables()                                 # the printed numbers; paper.claims(), paper.quoted()
 paper.ledger(paper.read(["runs/main"]))        # claim, finding, verdict

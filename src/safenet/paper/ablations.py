@@ -40,17 +40,17 @@ SMOOTH = (
     "heat2d",
     "diffusion",
     "reaction",
-)  # those that the paper says still train without normalisation
-# Saturated: from 128 to 256 at most so much better, nor worse than the same; before: at least so much from 16 to 128.
+)  # according to the paper, these still train without normalisation
+# Saturated: at most FLAT times better from 128 to 256 and not worse than SAME; at least STEEP from 16 to 128.
 FLAT, STEEP = 1.25, 2.0
-PLATEAU = 1.1  # «then no more»
-DECADE = math.sqrt(10)  # an order of magnitude is met to half a decade
+PLATEAU = 1.1  # the largest gain that counts as «then no more»
+DECADE = math.sqrt(10)  # an order of magnitude is met within half a decade
 ONE = (2.0, 10.0)  # a condition number of «about 1»: reproduced up to the first, partly up to the second
 EVERY = "On every problem: reproduced; on half of them: partly."
 
 
 def options(view: View, name: str, values: tuple[Any, ...]) -> dict[str, dict[Any, float]]:
-    """SAFE-NET's medians by schedule 1 for every value of an option, on problems that have them all."""
+    """SAFE-NET's medians by schedule 1 for every value of an option, on problems where all values have been run."""
     found = {
         name_: {value: view.median(name_, OURS, "paper-1", **{name: value}) for value in values}
         for name_ in PROBLEMS
@@ -63,7 +63,7 @@ def options(view: View, name: str, values: tuple[Any, ...]) -> dict[str, dict[An
 
 
 def failed(error: float, beside: float) -> bool:
-    """It diverged, or solves nothing where the network as it is named does."""
+    """Whether it diverged, or does not solve the problem while the unchanged method (`beside`) does."""
     return not math.isfinite(error) or error >= UNSOLVED > beside
 
 
@@ -183,7 +183,7 @@ def domain(view: View, method: str, with_features: bool, recipe: str) -> dict[st
 def domain_gains(
     view: View, before: tuple[str, bool], after: tuple[str, bool], recipe: str
 ) -> dict[str, float]:
-    """By how many percent the second (method, with domain features or not) is below the first."""
+    """By how many percent the error of `after` is below `before`; each is (method, with domain features or not)."""
     first, second = (domain(view, *which, recipe) for which in (before, after))
     both = {name: reduction(first[name], second[name]) for name in PROBLEMS}
     return {name: value for name, value in both.items() if value is not None}
@@ -192,7 +192,7 @@ def domain_gains(
 def domain_recipe(
     view: View, before: tuple[str, bool] = (OURS, False), after: tuple[str, bool] = (OURS, True)
 ) -> str:
-    """The paper's schedule 2, which searches five rates; while that has too few runs and schedule 1 more, that one."""
+    """Schedule 2, which searches five rates; or 1, while 2 covers under half of the problems and fewer than 1."""
     second, first = (len(domain_gains(view, before, after, recipe)) for recipe in ("paper-2", "paper-1"))
     return "paper-2" if 2 * second >= len(PROBLEMS) or second >= first else "paper-1"
 
@@ -236,7 +236,7 @@ def _domain_safe_net(claim: Claim, view: View) -> Finding:
 
 
 def lambda_max(view: View, name: str, method: str, share: float = 1.0) -> float | None:
-    """The largest eigenvalue of the Hessian after this share of schedule 4: the median of the seeds."""
+    """The largest eigenvalue of the Hessian after this share of schedule 4, the median over the seeds."""
     found = [look.lambda_max for look in view.looks(name, share) if look.method == method]
     return statistics.median(found) if found else None
 
@@ -254,7 +254,7 @@ def _lambda_max(claim: Claim, view: View) -> Finding:
 
 @cache
 def gram_condition(name: str) -> float:
-    """Of ∫ φ_i φ_j over the box, for SAFE-NET's Fourier products as they start."""
+    """The condition number of ∫ φ_i φ_j over the box, for SAFE-NET's Fourier products at initialisation."""
     stated = library.problem(name)
     network = build(stated, METHODS[OURS], key=jax.random.key(0), dtype=jnp.float64)
     return feature_grams(stated, network)["fourier"].condition

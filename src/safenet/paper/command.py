@@ -1,4 +1,4 @@
-"""`safenet report`: options in, files out. It is here because it writes the page of the paper, too."""
+"""`safenet report`: options in, files out. It is here because it also writes the page of the paper."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every table of the paper with ours beside it, as sheets: what HTML, Markdown and LaTeX write is the same.
+"""Every table of the paper with ours beside it, as sheets: HTML, Markdown and LaTeX all show the same.
 
-A cell has our median first; below it the paper's number and ours/paper; then the spread, mean ± sd and the seeds.
+A cell shows our median first; below it the paper's number and ours/paper; then spread, mean ± sd and seeds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .printed import Table, tables
 from .quotations import of_others
 from .verdicts import better, same
 
-OUR_METHODS = ("safe-net", "rff-tuned", "w-pinn-grid")  # beside the paper's, where they have rows
+OUR_METHODS = ("safe-net", "rff-tuned", "w-pinn-grid")  # shown beside the paper's methods if they have rows
 
 
 def sheets(results: Evidence) -> list[Sheet]:
@@ -44,7 +44,7 @@ ORDER = (
 
 
 def _place(table: Table) -> int:
-    """The main comparison first; what has no place comes last."""
+    """The main comparison first; tables not in ORDER come last."""
     return ORDER.index(table.suite) if table.suite in ORDER else len(ORDER)
 
 
@@ -59,7 +59,7 @@ def _compared(table: Table, results: Evidence) -> Sheet:
         name: {problem: (measure(cell), cell.value) for problem, cell in line.items()}
         for name, line in lines.items()
     }
-    # On a narrow screen what there is should be seen first.
+    # Columns with data come first, so that a narrow screen shows them.
     problems.sort(key=lambda problem: all(line.get(problem, (None,))[0] is None for line in body.values()))
     printed = _printed_lines(table)
     least, number = table.quantity == "l2re", words.count if table.quantity == "parameters" else words.short
@@ -101,7 +101,7 @@ Measure = Callable[[Printed], Summary | None]
 
 
 def _measure(table: Table, results: Evidence) -> tuple[Measure, View | None]:
-    """printed cell → our summary, and the view that it comes from (None: not a matter of scale)."""
+    """printed cell → our summary, and the view that it comes from (None: independent of scale)."""
     if table.quantity == "parameters":
         return lambda cell: _single(results.parameters(cell.problem, cell.method)), None
     spectral = table.quantity.startswith("lambda")
@@ -129,7 +129,7 @@ def _reduction(view: View, cell: Printed) -> float | None:
 
 
 def _line(cell: Printed, table: Table) -> str:
-    """The name of a row: what of it varies within the table."""
+    """The name of a row: those of its settings that vary within the table."""
     varies = {name for other in table.cells for name in other.options if other.options != cell.options}
     parts = [names.method(cell.method)] if len({c.method for c in table.cells}) > 1 else []
     parts += [names.schedule(cell.recipe)] if cell.recipe and len({c.recipe for c in table.cells}) > 1 else []
@@ -170,7 +170,7 @@ def _our_lines(table: Table, measure: Measure) -> dict[str, dict[str, Printed]]:
 
 
 def _smallest(column: Sequence[Summary | None], most: int) -> float | None:
-    """Of those with all seeds, where there are others to be better than."""
+    """The smallest median among summaries with `most` seeds; None if there is nothing to compare with."""
     known = [summary for summary in column if summary is not None]
     whole = [summary.median for summary in known if summary.seeds == most]
     return min(whole, default=None) if len(known) > 1 else None
@@ -185,7 +185,7 @@ def compared_cell(
     number: Callable[[float | None], str],
     against: str,
 ) -> Cell:
-    """`against`: the quantity, if ours was run as the paper's was, so that the two can be compared."""
+    """`against` is the quantity if we ran at the paper's scale, so that the two can be compared; else empty."""
     theirs = ""
     if printed:
         exact = words.count if number is words.count else words.printed
@@ -220,7 +220,7 @@ def _notes(cells: Iterable[Printed], view: View | None) -> Iterator[str]:
         yield f"Not the paper's scale: {view.scale}. The printed numbers stand beside, not against."
     if not rows:
         return
-    spent = sum(row.seconds or 0.0 for row in rows)  # of seeds in one batch, each has its share
+    spent = sum(row.seconds or 0.0 for row in rows)  # a seed that ran in a batch has its share of the time
     devices = ", ".join(sorted({row.device or "an unknown device" for row in rows}))
     total, each = words.minutes(spent), words.minutes(spent / len(rows))
     yield f"{len(rows)} run{'s' if len(rows) > 1 else ''}, {total} in all, {each} each, on {devices}."

@@ -1,4 +1,4 @@
-"""rows → what they say about the paper: medians, curves and eigenvalues at one scale, the paper's if there are any."""
+"""rows → evidence about the paper: medians, curves and eigenvalues at one scale, the paper's if it has rows."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from ..run.result import Outcome
 
 Configuration = tuple[str, str, str, Mapping[str, Any]]  # problem, method, recipe, options
 OURS = "safe-net-literal"  # the paper's SAFE-NET
-PRINTED_K = "auto"  # the rule as it is printed: k = 1 unless u = 0 on both faces
+PRINTED_K = "auto"  # the paper's printed rule: k = 1 unless u = 0 on both faces
 PAPER = Scale(1.0, 20_000, 2_000, "float32")
-ADAM = 100_000  # iterations of schedule 4, after which spectra are compared, and after
-EARLY = 0.03  # of them
+ADAM = 100_000  # iterations of schedule 4: spectra are compared after all of them
+EARLY = 0.03  # and after this share of them
 
 
 @dataclass(frozen=True)
 class Look:
-    """λ_max of the loss's Hessian after Adam at some scale; `density`: log₁₀|λ|, ρ₊, ρ₋ where it is known.
+    """λ_max of the loss's Hessian after Adam at some scale; `density`: log₁₀|λ|, ρ₊, ρ₋ if known.
 
-    `squares` is that of JᵀJ, the part of the Hessian that remains where the residuals vanish, above rounding.
+    `squares` is the density of JᵀJ, the Hessian's part that remains where residuals vanish, above rounding errors.
     """
 
     problem: str
@@ -49,7 +49,7 @@ class Look:
     scale: Scale
     lambda_max: float
     density: np.ndarray | None = field(default=None, compare=False)
-    k: str = ""  # the rule of its frequencies, where it is not today's
+    k: str = ""  # the rule for its frequencies, if not the current one
     squares: np.ndarray | None = field(default=None, compare=False)
 
     @property
@@ -62,7 +62,7 @@ class Look:
 
 
 class Evidence(Results):
-    """Rows, and looks at the Hessian: those of rows by schedule 4, and others."""
+    """Rows, and spectra of the Hessian (`looks`): from rows by schedule 4 and from other files."""
 
     def __init__(self, rows: Iterable[Row], folders: Sequence[Path] = (), looks: Sequence[Look] = ()) -> None:
         super().__init__(rows, folders)
@@ -81,7 +81,7 @@ class Evidence(Results):
         return View(self, scale)
 
     def scales(self, recipes: Iterable[str] | None = None) -> list[Scale]:
-        """Those with rows of these recipes, the ones with most rows first, of those the nearest to the paper's."""
+        """Scales that have rows of these recipes, those with most rows first; ties by nearness to the paper's scale."""
         wanted = None if recipes is None else set(recipes)
         found: Counter[Scale] = Counter()
         for (*_, recipe, _options, scale), rows in self.groups.items():
@@ -90,7 +90,7 @@ class Evidence(Results):
         return sorted(found, key=lambda scale: (found[scale], _nearness(scale)), reverse=True)
 
     def plain(self, problem: str) -> list[Row]:
-        """Rows of methods as they are named, at whatever scale: counts and paces do not ask for it."""
+        """Rows of methods without options, at any scale: parameter counts and paces do not depend on it."""
         return [
             row
             for (name, _, _, options, _), rows in self.groups.items()
@@ -99,7 +99,7 @@ class Evidence(Results):
         ]
 
     def parameters(self, problem: str, method: str) -> int | None:
-        """Of the network as it is named, by one of the paper's schedules."""
+        """The number of parameters of the method without options, from rows by the paper's schedules."""
         rows = [
             row
             for row in self.plain(problem)
@@ -108,9 +108,9 @@ class Evidence(Results):
         return max((row.parameters for row in rows if row.parameters), default=None)
 
     def best(self, wanted: Iterable[Configuration]) -> View | None:
-        """At the paper's scale where any of these configurations has a row, else where most have one.
+        """The view at the paper's scale if any of these configurations has a row there, else where most have one.
 
-        A single iteration is a count of parameters and no training.
+        Rows of a single iteration do not count: they only measure the number of parameters.
         """
         found: Counter[Scale] = Counter()
         sought = {configuration_key(*configuration) for configuration in wanted}
@@ -123,7 +123,7 @@ class Evidence(Results):
         )
 
     def spectral(self) -> View | None:
-        """Where spectra are compared: at the paper's scale if any is of it, else at the largest."""
+        """The view in which spectra are compared: at the paper's scale if it has any, else at the largest."""
         found = {look.scale for look in self.looks}
         if not found:
             return None
@@ -131,24 +131,24 @@ class Evidence(Results):
 
 
 def _nearness(scale: Scale) -> tuple[bool, Scale]:
-    """Of scales with equally many rows: with the paper's points before any other, then the largest."""
+    """The order of scales with equally many rows: those with the paper's points first, then the largest."""
     return (scale.interior, scale.condition) == (PAPER.interior, PAPER.condition), scale
 
 
 def staged(scale: Scale, share: float) -> Scale:
-    """The same after so much of its iterations."""
+    """The same scale after this share of its iterations."""
     return replace(scale, share=float(f"{share * scale.share:.3g}"))
 
 
 @dataclass(frozen=True)
 class View:
-    """The evidence at one scale: all that a claim is judged by."""
+    """The evidence at one scale: everything that a claim is judged by."""
 
     results: Evidence
     scale: Scale
-    k: str = ""  # another reading of the printed network's frequencies
-    seed: int | None = None  # this one alone, in cells that have it
-    seeds: list[int] = field(default_factory=list, compare=False)  # of each cell that was asked for
+    k: str = ""  # another rule for the frequencies of the paper's network
+    seed: int | None = None  # only this seed, in cells that have it
+    seeds: list[int] = field(default_factory=list, compare=False)  # of each cell; filled while judging
 
     def rows(self, problem: str, method: str, recipe: str, **options: Any) -> list[Row]:
         if k := self._k_of(problem, method):
@@ -160,11 +160,11 @@ class View:
         return [row for row in rows if row.seed == self.seed] or rows
 
     def _k_of(self, problem: str, method: str) -> str:
-        """This view's k, where it makes another network."""
+        """This view's k, if it gives another network; else empty."""
         return self.k if self.k and method == OURS and not _alike(problem, self.k) else ""
 
     def looks(self, problem: str, share: float = 1.0) -> list[Look]:
-        """At the Hessian after this share of schedule 4."""
+        """The spectra of the Hessian after this share of schedule 4."""
         scale = staged(self.scale, share)
         found = [
             look
@@ -179,7 +179,7 @@ class View:
         return [row for key, rows in self.results.groups.items() if key[-1] == self.scale for row in rows]
 
     def error(self, problem: str, method: str, recipe: str, **options: Any) -> Summary | None:
-        """Relative L² errors of the seeds; None without a row that gave one."""
+        """Relative L² errors of the seeds; None if no row has one."""
         return errors(self.rows(problem, method, recipe, **options))
 
     def median(self, problem: str, method: str, recipe: str, **options: Any) -> float | None:
@@ -194,13 +194,13 @@ class View:
 
 @cache
 def _alike(problem: str, k: str) -> bool:
-    """Whether another k makes the same network of a problem of the library."""
+    """Whether this k gives the same network for a library problem as the method's own."""
     stated, usual = library.problem(problem), METHODS[OURS]
     return settled(stated, replace(usual, k=k)) == settled(stated, usual)
 
 
 def _afterwards(row: Row) -> float:
-    """The error once a run has ended: ∞ if it diverged, the last if it stalled, unknown if the curve ended before."""
+    """The error after a run's end: ∞ if it diverged, the curve's last if that reaches the end, else nan (unknown)."""
     iteration, error = row.curves["error"][-1]
     if row.outcome == Outcome.DIVERGED:
         return math.inf
@@ -208,9 +208,9 @@ def _afterwards(row: Row) -> float:
 
 
 def median_curve(curves: Sequence[np.ndarray], after: Sequence[float]) -> np.ndarray:
-    """Medians in log-space at all iterations where half of the curves or more are known.
+    """Medians in log-space, at all iterations where at least half of the curves are known.
 
-    Each is interpolated between its own points, and then has the error `after` (nan: not known).
+    Each curve is interpolated between its points; beyond its end, it has the error `after` (nan: unknown).
     """
     if not curves:
         return np.empty((0, 2))
@@ -231,7 +231,7 @@ def median_curve(curves: Sequence[np.ndarray], after: Sequence[float]) -> np.nda
 
 
 def read(sources: Sequence[str | Path]) -> Evidence:
-    """What `report.read` takes, and .json files of measured spectra."""
+    """Read the sources that `report.read` accepts, and .json files of measured spectra."""
     paths = [Path(source) for source in sources]
     looks = [look for path in paths if path.suffix == ".json" for look in _looks(path)]
     stores = [path for path in paths if path.suffix != ".json"]
@@ -250,7 +250,7 @@ def _decades(spectrum: Mapping[str, Any]) -> np.ndarray | None:
 
 
 def _looks(path: Path) -> list[Look]:
-    """Of a file that benchmarks/spectra.py wrote: {"runs": {name: {problem, method, iterations, hessian: …}}}."""
+    """From a file that benchmarks/spectra.py wrote: {"runs": {name: {problem, method, iterations, hessian: …}}}."""
     try:
         runs = json.loads(path.read_text("utf-8"))["runs"].values()
         return [

@@ -1,4 +1,4 @@
-"""The paper's figures from our rows: errors along the way, ranks and ratios."""
+"""The paper's figures from our rows: errors during training, ranks and ratios."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _all(recipes: Sequence[str], problems: Sequence[str] = PROBLEMS) -> list[Con
     return [(p, m, r, {}) for p in problems for m in EVERYONE for r in recipes]
 
 
-# ---- errors along the way
+# ---- errors during training
 
 
 def _curves(view: View, problem: str, recipe: str, methods: Iterable[str]) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ def error_curves(results: Evidence) -> Figure:
 
 
 def _thirty(view: View, problem: str, total: float) -> list[dict[str, Any]]:
-    """The first 30% of the iterations; the error to be reached within them."""
+    """Shapes for the first 30% of the iterations, and for the error to be reached within them."""
     shade = {
         **{"type": "rect", "xref": "x", "yref": "paper", "x0": 0, "x1": 0.3 * total, "y0": 0, "y1": 1},
         **{"fillcolor": "rgba(59,116,224,0.08)", "line": {"width": 0}, "layer": "below"},
@@ -119,7 +119,7 @@ TOP_THREE = (
 
 
 def top_three(results: Evidence) -> Figure:
-    """Of those measured, ours among them; with fewer than three there is no such panel."""
+    """The three best of the measured methods, ours included; with fewer than three there is no panel."""
     name, title = "top-three", "The three best"
     view = results.best([(p, m, r, {}) for p, r in TOP_THREE for m in EVERYONE])
     panels = []
@@ -170,7 +170,7 @@ def _log_ratio(theirs: float, ours: float) -> float | None:
 
 
 def _printed_medians(recipes: tuple[str, ...]) -> dict[str, dict[str, float]]:
-    """The same from the paper's tables of these schedules."""
+    """The medians that the paper prints for these schedules."""
     theirs = PaperTables(Evidence([]), PAPER)
     return {p: found for p in PROBLEMS if (found := medians(theirs, p, recipes)) is not None}
 
@@ -182,7 +182,7 @@ def improvements(results: Evidence) -> Figure:
     found = {method: values for method, values in found.items() if values}
     if view is None or not found:
         return Figure(name, title, "", missing=f"{bench('paper-main')} && {bench('paper-schedule-2')}")
-    # Of what diverged there is no mean.
+    # The mean leaves out what diverged; n counts the rest.
     numbers = [sum(map(math.isfinite, v.values())) for v in found.values()]
     counted = {"text": [f"n = {number}" for number in numbers], **OUTSIDE}
     means = [mean(v.values()) for v in found.values()]

@@ -1,4 +1,4 @@
-"""claim, rows → finding: sizes of other architectures, splits of schedule 1, single terms, and where the paper errs."""
+"""claim, rows → finding: sizes of other architectures, splits of schedule 1, loss terms, and the paper's own errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .verdicts import (
 )
 
 SCHEDULES = ("paper-1", "paper-2", "paper-3a", "paper-3b", "paper-3c", "paper-3d", "paper-3e")
-MINIMAL, MODERATE = 1.1, 1.5  # times the evaluations: a «minimal additional cost», and what is partly one
+MINIMAL, MODERATE = 1.1, 1.5  # ratios of evaluations: «minimal additional cost» reproduced, and partly
 
 
 @judge(
@@ -49,7 +49,7 @@ def _large(claim: Claim, view: View) -> Finding:
 
 
 def _lowest(view: View, recipes: tuple[str, ...]) -> dict[str, str]:
-    """The recipe by which SAFE-NET has its lowest median, on problems that have all of them."""
+    """problem → the recipe with SAFE-NET's lowest median, on problems that have rows of all recipes."""
     found = {}
     for name in PROBLEMS:
         errors = {recipe: view.median(name, OURS, recipe) for recipe in recipes}
@@ -179,14 +179,14 @@ def _diffusion(claim: Claim, view: View) -> Finding:
     return Finding(f"place {places[0]} of 3 by schedule 1, {places[1]} by schedule 2", verdict)
 
 
-# ---- where the paper's own tables say otherwise
+# ---- where the paper's own tables contradict it
 
 
 def bias_curvature(name: str, weight: float) -> float | None:
     """A lower bound of ∂²L/∂b² for the output's bias b, and so of λ_max: `weight` for each kind of condition on u.
 
-    Of all initial and of all boundary values one mean each, which is the least that λ_ic and λ_bc can stand for. The
-    equation adds ⟨(∂r/∂u)²⟩ if its residual r is at most linear in u itself; if not, nothing is known: None.
+    λ_ic and λ_bc weight at least one mean each: over all initial values, and over all boundary values. If the residual
+    r is at most linear in u, the equation adds ⟨(∂r/∂u)²⟩ ≥ 0; if not, no bound is known: None.
     """
     stated = library.problem(name)
     for equation in stated.equations:

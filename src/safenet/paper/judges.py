@@ -17,19 +17,19 @@ from .printed import Claim
 from .verdicts import GAINS, NOT, NOTHING, PARTLY, REPRODUCED, SHARES, Finding, at_least, by_share
 
 PLAIN = ("pinn", "fls-pinn", "w-pinn")
-# «Competing feature engineering methods»: with these the printed 53% comes out.
+# «Competing feature engineering methods»: these give the printed 53%.
 FEATURED = ("rff", "rbf", "rbf-p")
 BASELINES = (*PLAIN, "rba-pinn", *FEATURED)
 METHODS = (OURS, *BASELINES)
 PROBLEMS = ("wave", "reaction", "diffusion", "heat2d", "convection", "allen-cahn", "burgers", "backstep")
-CLOSE = 1.5  # a runtime «close to» another: at most this many times as long
+CLOSE = 1.5  # a runtime is «close to» another if at most this many times as long
 
 Measure = Callable[[Claim, View], Finding]
 
 
 @dataclass(frozen=True)
 class Judge:
-    """How a claim is measured: in words, and as a function."""
+    """How a claim is measured: a rule in words, and a function."""
 
     rule: str
     measure: Measure
@@ -55,7 +55,7 @@ RANK = (
 
 
 def medians(view: View, problem: str, recipes: tuple[str, ...]) -> dict[str, float] | None:
-    """Every baseline's smallest median over the recipes, SAFE-NET's by the last; None while any is missing."""
+    """Each baseline's smallest median over the recipes, and SAFE-NET's by the last; None while any is missing."""
     found: dict[str, float] = {}
     for method in METHODS:
         wanted = recipes[-1:] if method == OURS else recipes
@@ -111,7 +111,7 @@ def _parameters(claim: Claim, view: View) -> Finding:
 
 
 def crossing(view: View, problem: str, recipe: str = "paper-1") -> tuple[float, float] | None:
-    """(share of the iterations, error): where SAFE-NET is first at the median baseline's final error; ∞ if never."""
+    """(share of the iterations, error) where SAFE-NET first reaches the median baseline's final error; ∞ if never."""
     curves = {method: view.curve(problem, method, recipe) for method in METHODS}
     found = medians(view, problem, (recipe,))
     if found is None or any(len(curve) == 0 for curve in curves.values()):
@@ -146,9 +146,7 @@ def paces(view: View) -> dict[int, dict[str, float]]:
     for row in view.results.plain("wave"):
         plan, pace = row.configuration["plan"], row.result.get("pace", {}).get("adam")
         alone = row.environment.get("together", 1) == 1
-        if not (
-            row.method and row.recipe == "paper-4" and pace and alone
-        ):  # a direct solve has no such sizes
+        if not (row.method and row.recipe == "paper-4" and pace and alone):  # a direct solve has no such rows
             continue
         if (plan["condition"], plan["precision"]) == (view.scale.condition, view.scale.precision):
             found.setdefault(plan["interior"], {}).setdefault(row.method, []).append(pace)
@@ -159,7 +157,7 @@ def paces(view: View) -> dict[int, dict[str, float]]:
 
 
 def _over(view: View, others: tuple[str, ...]) -> list[float]:
-    """SAFE-NET's seconds over the mean of the others', for every number of samples that all have."""
+    """SAFE-NET's seconds over the mean of the others', for each number of samples that all of them have."""
     return [
         pace[OURS] / statistics.fmean(pace[method] for method in others)
         for pace in paces(view).values()
@@ -191,14 +189,14 @@ def _like_plain(claim: Claim, view: View) -> Finding:
 
 
 def reduction(before: float | None, after: float | None) -> float | None:
-    """100 (1 − after/before); −∞ where it diverged only then, None where either is missing or the first diverged."""
+    """100 (1 − after/before); −∞ if only `after` diverged, None if either is missing or `before` diverged."""
     if before is None or after is None or not math.isfinite(before):
         return None
     return 100 * (1 - after / before)
 
 
 def gains(view: View, method: str) -> dict[str, float]:
-    """By how many percent schedule 2 lowers the error that schedule 1 leaves."""
+    """problem → by how many percent schedule 2 lowers the error of schedule 1."""
     both = {
         problem: reduction(view.median(problem, method, "paper-1"), view.median(problem, method, "paper-2"))
         for problem in PROBLEMS
@@ -232,7 +230,7 @@ def _gain(claim: Claim, view: View) -> Finding:
 def _others(claim: Claim, view: View) -> Finding:
     found = {method: gains(view, method) for method in METHODS}
     everywhere = [method for method, values in found.items() if all(gain > 0 for gain in values.values())]
-    # One problem is enough for a no.
+    # One problem without a gain is enough to decide against a method.
     measured = [m for m, values in found.items() if m not in everywhere or 2 * len(values) >= len(PROBLEMS)]
     everywhere = [method for method in everywhere if method in measured]
     if OURS not in measured or len(measured) < 2:
@@ -273,7 +271,7 @@ def _rate(claim: Claim, view: View) -> Finding:
     chosen = Counter(
         candidate["rate"]
         for row in view.all()
-        # The other seeds repeat what the first one chose.
+        # The other seeds only repeat the first one's choice.
         if row.method in METHODS and row.recipe == "paper-2" and row.seed == SCOUT
         for candidate in row.result.get("candidates", ())
         if candidate.get("chosen") and "rate" in candidate

@@ -16,13 +16,13 @@ from .judges import JUDGES
 from .printed import Table, claims, tables
 from .verdicts import ALIKE, NOTHING, SEEDS, SHARES, TOO_FEW, UNMEASURED, Finding, better, by_share, same
 
-# What no suite measures: it is computed for the page.
+# Claims that no suite measures: they are computed for the page.
 COMPUTED = {
     "condition-one": "safenet spectrum wave --method safe-net-literal",
     "lambda-printed": "safenet report DIR -o page.html",
     "heat-scored": "safenet report DIR -o page.html",
 }
-# The tables whose errors are claims by themselves; those of the ablations are in the sentences about them.
+# Tables whose errors are claims by themselves; the errors of ablations are judged by the sentences about them.
 ERRORS = (
     "optimizer_comparison_config1",
     "optimizer_comparison_config2",
@@ -33,10 +33,10 @@ ERRORS = (
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the ledger. `scale` is set where there are only runs of another scale than the paper's.
+    """One line of the ledger. `scale` is set if all runs are at another scale than the paper's.
 
-    `printed` is what the same rule finds in the paper's own tables, where they have the numbers. `short` is the claim
-    in a few words.
+    `printed` is what the same rule finds in the paper's own tables, if they have the numbers. `short` is the claim in a
+    few words.
     """
 
     name: str
@@ -47,9 +47,7 @@ class Entry:
     command: str
     scale: Scale | None = None
     printed: Finding = NOTHING
-    otherwise: Finding = (
-        NOTHING  # with the printed rule for the frequencies, where that makes another network
-    )
+    otherwise: Finding = NOTHING  # with the printed rule for the frequencies, if that changes the finding
     short: str = ""
 
     @property
@@ -74,7 +72,7 @@ class PaperTables(View):
 
 @cache
 def _printed_errors(suite: str) -> dict[Configured, float]:
-    """Where tables contradict each other that of the suite is taken, then the comparison of all methods."""
+    """Where tables contradict each other, the suite's own table wins, then the comparisons of all methods."""
     found: dict[Configured, float] = {}
     for table in sorted(tables(), key=lambda table: (table.suite != suite, table.label not in ERRORS)):
         for cell in table.cells if table.quantity == "l2re" else ():
@@ -84,7 +82,7 @@ def _printed_errors(suite: str) -> dict[Configured, float]:
 
 
 def ledger(results: Evidence) -> list[Entry]:
-    """What has been measured comes first, in the order of the paper either way."""
+    """All entries: measured ones first, and each part in the paper's order."""
     entries = [*_sentences(results), *_errors(results)]
     return sorted(entries, key=lambda entry: (entry.verdict in (TOO_FEW, UNMEASURED), not entry.finding.ours))
 
@@ -96,7 +94,7 @@ def _errors(results: Evidence) -> Iterator[Entry]:
         if table.label not in ERRORS:
             continue
         for whose, ours in (("SAFE-NET's errors", True), ("The baselines' errors", False)):
-            # At another scale the two do not compare.
+            # At another scale, the two are not comparable.
             finding = _judged(results.at(PAPER), partial(_agreement, table, ours=ours))
             name = f"errors-{table.suite}-{'safe-net' if ours else 'baselines'}"
             text = f"{whose} as printed ({table.title[0].lower()}{table.title[1:]})."
@@ -138,7 +136,7 @@ def _sentences(results: Evidence) -> Iterator[Entry]:
 
 
 def _judged(view: View, measure: Callable[[View], Finding]) -> Finding:
-    """No more than the rows allow, with the fewest seeds of a cell."""
+    """The finding, limited by its rows and by its verdict for each seed alone; `seeds` is the fewest of any cell."""
     finding = measure(view).limited
     if finding.verdict not in (TOO_FEW, UNMEASURED) and max(view.seeds, default=1) > 1:
         finding = finding.steady(
@@ -152,7 +150,7 @@ def _differing(other: Finding, finding: Finding) -> Finding:
 
 
 def _found(results: Evidence, measure: Callable[[View], Finding]) -> tuple[Finding, Scale | None]:
-    """At the paper's scale; else what runs of another scale say, which is no verdict."""
+    """The finding at the paper's scale; else, without a verdict, at another scale."""
     finding = _judged(results.at(PAPER), measure)
     if finding.ours:
         return finding, None

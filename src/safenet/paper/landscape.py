@@ -1,4 +1,4 @@
-"""The figures about the loss and its curvature: terms and gradients along the way, λ_max, spectral densities."""
+"""The figures about the loss and its curvature: terms and gradients during training, λ_max, spectral densities."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .evidence import ADAM, EARLY, OURS, PAPER, Evidence, Look, View, staged
 from .figures import COLOURS, EVERYONE, bench, legend, present, scale_note
 from .judges import PROBLEMS
 
-PAIR = (OURS, "pinn")  # whom the paper compares
-STEEP = ("diffusion", "allen-cahn")  # and where
+PAIR = (OURS, "pinn")  # the methods that the paper compares here
+STEEP = ("diffusion", "allen-cahn")  # and the problems
 
 
 def _stages(results: Evidence, curve: str) -> Iterator[tuple[View, str]]:
-    """Where the paper's two problems have such a curve: schedule 2 before schedule 1."""
+    """(view, recipe) in which the paper's two problems have such a curve, schedule 2 before schedule 1."""
     for recipe in ("paper-2", "paper-1"):
         for problem in STEEP:
             view = results.best([(problem, OURS, recipe, {})])
@@ -32,7 +32,7 @@ def _stages(results: Evidence, curve: str) -> Iterator[tuple[View, str]]:
 
 
 def loss_terms(results: Evidence) -> Figure:
-    """The terms of the loss along the way, SAFE-NET's and the plain network's."""
+    """The terms of the loss during training, SAFE-NET's and the plain network's."""
     name, title = "loss", "The terms of the loss"
     for view, recipe in _stages(results, "loss"):
         found = (_terms(view, problem, method, recipe) for problem in STEEP for method in PAIR)
@@ -63,7 +63,7 @@ def _terms(view: View, problem: str, method: str, recipe: str) -> Panel | None:
 
 
 def gradient_norms(results: Evidence) -> Figure:
-    """The largest entry of the gradient along the way."""
+    """The largest entry of the gradient during training."""
     name, title = "gradient", "The gradient along the way"
     for view, recipe in _stages(results, "gradient"):
         panels = []
@@ -130,7 +130,7 @@ def spectral_density(results: Evidence) -> Figure:
 
 
 def _densities(looks: Sequence[Look]) -> tuple[dict[str, np.ndarray], bool]:
-    """Those of the Hessian, or of JᵀJ where more have them: networks compare by the same one only."""
+    """Densities of the Hessian, or of JᵀJ if more networks have it (True): all must be of the same matrix."""
     whole = {look.method: look.density for look in looks if look.density is not None}
     squares = {look.method: look.squares for look in looks if look.squares is not None}
     return (squares, True) if len(squares) > len(whole) else (whole, False)

@@ -63,7 +63,7 @@ def figures(results: Evidence) -> list[Figure]:
 
 
 def _option(results: Evidence, name: str, values: Sequence[Any]) -> View | None:
-    """The scale of an ablation. The method as it is named is in every suite: it does not decide."""
+    """The view of an ablation. The option's usual value does not count: other suites have it, too."""
     usual = {"activation": "tanh", "features": 128, "depth": 1, "normalise": "point"}
     return results.best(
         [(p, OURS, "paper-1", {name: v}) for p in PROBLEMS for v in values if v != usual[name]]
@@ -86,7 +86,7 @@ def _printed(label: str, name: str) -> dict[str, dict[Any, float | None]]:
 def _swept(
     results: Evidence, name: str, values: Sequence[int], title: str, axis: str, suite: str, label: str = ""
 ) -> Figure:
-    """Error against a number, one panel a problem, the paper's curve beside ours."""
+    """Error against a number, one panel per problem, the paper's curve beside ours."""
     view = _option(results, name, values)
     printed = _printed(label, name) if label else {}
     panels = []
@@ -128,7 +128,7 @@ def _grouped(
     usual: Sequence[str],
     tones: Sequence[str] = SERIES,
 ) -> Figure:
-    """Bars of every series on problems that have more than the `usual` ones; what diverged has none."""
+    """Bars of every series, on problems that have more than the `usual` series; what diverged has no bar."""
     changed = [values for key, values in rows.items() if key not in usual]
     shown = [i for i in range(len(PROBLEMS)) if any(values[i] is not None for values in changed)]
     labels = [names.problem(PROBLEMS[i]) for i in shown]
@@ -192,7 +192,7 @@ def runtime(results: Evidence) -> Figure:
             view = results.at(scale)
             found = paces(view)
     methods = [m for m in EVERYONE if any(m in row for row in found.values())]
-    if len(found) < 2:  # one number of samples is no curve
+    if len(found) < 2:  # a single number of samples makes no curve
         return Figure(name, title, "", missing=bench("paper-runtime"))
     data = [
         line(

@@ -1,4 +1,4 @@
-"""The numbers that the paper prints, each with the label of its table: data to stand beside ours, never to be used."""
+"""The paper's printed numbers, with the labels of their tables: for comparison with ours, and for nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the paper: its LaTeX label (and those of figures of the same numbers), what it measures, its cells."""
+    """A table of the paper: its LaTeX label (`also`: figures with the same numbers), what it measures, its cells."""
 
     label: str
     also: tuple[str, ...]
@@ -37,7 +37,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Quoted:
-    """A table that the paper itself quotes from other papers; `problems`: which of the library's a column is, or ''."""
+    """A table that the paper quotes from other papers; `problems`: the library problem of each column, or ''."""
 
     label: str
     title: str
@@ -81,7 +81,7 @@ def tables() -> tuple[Table, ...]:
 
 
 def _cells(entry: Mapping[str, Any]) -> Iterator[Cell]:
-    """What a row does not say, its table says."""
+    """The cells; keys that a row does not give come from its table."""
     for row in entry["rows"]:
         said = {**entry, **row}
         options = {**entry.get("options", {}), **row.get("options", {})}

@@ -12,7 +12,7 @@ from .printed import quoted
 
 
 def of_others(results: Results) -> Iterator[Sheet]:
-    """As printed; below, where a column is a problem of the library, the smallest median error of ours on it."""
+    """As printed, with a last line of our smallest median errors, for columns that are library problems."""
     for table in quoted():
         ours = tuple(_smallest(results, name) for name in table.problems)
         yield Sheet(
@@ -37,7 +37,7 @@ def of_others(results: Results) -> Iterator[Sheet]:
 
 
 def _smallest(results: Results, problem: str) -> Cell:
-    """By whichever method, recipe and scale."""
+    """Our smallest median error on a problem, by any method, recipe and scale."""
     found = [
         (summary.median, key)
         for key, rows in results.groups.items()

@@ -20,12 +20,12 @@ from .verdicts import same
 
 SUITE, PRINTED = "readings", "optimizer_comparison_config1"
 PLAIN = "as it is here"
-SIZES = {"points": "interior", "precision": "precision"}  # options that make another scale of it
+SIZES = {"points": "interior", "precision": "precision"}  # options that change the scale
 Line = tuple[str, str, Mapping[str, Any]]  # method, recipe, options
 
 
 def of_readings(results: Evidence) -> Sheet:
-    """Every method as it is here, then its other readings; the cells that have runs."""
+    """Every method as it is here, then its other readings; only cells that have runs."""
     printed = {
         (cell.problem, cell.method): cell.value
         for table in tables()
@@ -57,7 +57,7 @@ def of_readings(results: Evidence) -> Sheet:
 
 
 def _lines() -> Iterator[Line]:
-    """Those of the suite, each method as it is before its first other reading."""
+    """The lines of the suite; each method as it is here comes before its other readings."""
     seen: list[Line] = []
     for part in suite(SUITE).parts:
         for by, options in ways(part):
@@ -94,7 +94,7 @@ def _cell(found: tuple[Summary, float | None] | None) -> Cell:
 
 
 def _notes(body: Mapping[str, Mapping[str, tuple[Summary, float | None]]]) -> Iterator[str]:
-    """How often each is as printed; the one of SAFE-NET that is so most often."""
+    """How often each reading gives the printed errors, and which reading of SAFE-NET does most often."""
     counts = {
         name: (sum(same(found.median, paper) for found, paper in cells.values()), len(cells))
         for name, cells in body.items()

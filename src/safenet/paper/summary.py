@@ -1,4 +1,4 @@
-"""What came out, in three short paragraphs: what is reproduced, what is not, and under which reading."""
+"""The outcome in three short paragraphs: what is reproduced, what is not, and under which reading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ERRORS = "errors-paper-main-safe-net"
 
 
 def sentences(entries: Sequence[Entry]) -> list[str]:
-    """For a reader who does not know the paper; all of it counted from the entries."""
+    """For a reader who does not know the paper; every number is counted from the entries."""
     return [text for text in (_kept(entries), _missed(entries), _reading(entries)) if text] if entries else []
 
 
@@ -40,7 +40,7 @@ def _missed(entries: Sequence[Entry]) -> str:
 
 
 def _reading(entries: Sequence[Entry]) -> str:
-    """How often SAFE-NET's own errors come out, by either reading of its frequencies."""
+    """How often SAFE-NET's own errors are reproduced, by either reading of its frequencies."""
     entry = next((entry for entry in entries if entry.name == ERRORS), None)
     if entry is None or not (entry.finding.ours or entry.otherwise.ours):
         return ""

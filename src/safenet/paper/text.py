@@ -18,7 +18,7 @@ SCALE = "At another scale than the paper's, {scale}: "
 
 
 def said(entry: Entry) -> str:
-    """Our measurement; of another scale, or with fewer seeds than the paper's, with that said."""
+    """Our measurement, with a note if it is of another scale or has fewer seeds than the paper."""
     finding = entry.finding
     few = f"; some cells have {finding.seeds} seed{'s' if finding.seeds > 1 else ''}"
     return (
@@ -39,7 +39,7 @@ def _alone(finding: Finding) -> str:
 
 
 def otherwise(entry: Entry) -> str:
-    """By the printed rule, where that has a verdict and makes a difference."""
+    """The finding by the printed rule for frequencies, if it has a verdict and makes a difference."""
     other = entry.otherwise
     return f"With k = 1: {other.ours} ({other.verdict})" if other.verdict not in (TOO_FEW, UNMEASURED) else ""
 

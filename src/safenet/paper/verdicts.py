@@ -1,7 +1,7 @@
 """measured against claimed → reproduced, partly, not reproduced, too few runs, or not measured yet. All thresholds.
 
-With rows for only some of a claim's problems the best verdict is «partly»; for fewer than half, «too few runs». So it
-is where fewer than half of the seeds, each taken alone, give the verdict of the medians.
+If only some of a claim's problems have rows, the best verdict is «partly»; if fewer than half have, «too few runs». The
+verdict is also «too few runs» if fewer than half of the seeds, each taken alone, give the verdict of the medians.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
 UNDECIDABLE, TOO_FEW, UNMEASURED = "cannot be decided", "too few runs", "not measured yet"
 VERDICTS = (REPRODUCED, PARTLY, NOT, UNDECIDABLE, TOO_FEW, UNMEASURED)
 
-MOST, SOME = 0.75, 0.25  # of the cases: reproduced, partly
-NEARLY, HALF = 0.9, 0.5  # of a claimed gain: reproduced, partly
+MOST, SOME = 0.75, 0.25  # shares of the cases: reproduced, partly
+NEARLY, HALF = 0.9, 0.5  # shares of a claimed gain: reproduced, partly
 SAME = 2.0  # errors within this factor of each other are the same
-SEEDS = 5  # of every cell of the paper
-UNSOLVED = 0.5  # an error from here on solves nothing: it is no better than one that diverged
+SEEDS = 5  # in every cell of the paper
+UNSOLVED = 0.5  # an error this large or larger does not solve the problem: no better than diverging
 SHARES = f"{MOST:.0%} of the cases or more: reproduced; {SOME:.0%}: partly."
 ALIKE = f"within a factor of {SAME:g}, or neither solves the problem: {UNSOLVED:g} or more, or diverged (✱)"
 GAINS = f"{NEARLY:.0%} of the claimed gain or more: reproduced; {HALF:.0%}: partly."
@@ -26,7 +26,7 @@ GAINS = f"{NEARLY:.0%} of the claimed gain or more: reproduced; {HALF:.0%}: part
 
 @dataclass(frozen=True)
 class Finding:
-    """Our measurement in words, and what it says about the claim; `covered` of the `wanted` problems have rows."""
+    """Our measurement in words, and the verdict on the claim; `covered` of the `wanted` problems have rows."""
 
     ours: str
     verdict: str
@@ -38,7 +38,7 @@ class Finding:
 
     @property
     def limited(self) -> Finding:
-        """No more than the rows allow."""
+        """The best verdict that the covered problems allow."""
         if self.covered == self.wanted:
             return self
         ours = f"{self.ours} ({self.covered} of {self.wanted} {self.unit} measured)" if self.ours else ""
@@ -47,7 +47,7 @@ class Finding:
         return replace(self, ours=ours, verdict=PARTLY if self.verdict == REPRODUCED else self.verdict)
 
     def steady(self, alone: Sequence[str]) -> Finding:
-        """A verdict that fewer than half of the seeds give, each taken alone, is a matter of chance."""
+        """A verdict that fewer than half of the seeds give on their own is due to chance: «too few runs»."""
         chance = 2 * alone.count(self.verdict) < len(alone)
         return replace(self, verdict=TOO_FEW if chance else self.verdict, alone=tuple(alone))
 
@@ -56,7 +56,7 @@ NOTHING = Finding("", UNMEASURED, 0, 1)
 
 
 def by_share(good: float, cases: float, most: float = MOST, some: float = SOME) -> str:
-    """How many of the cases are as claimed."""
+    """The verdict by the share of cases that are as claimed."""
     if not cases:
         return UNMEASURED
     return REPRODUCED if good >= most * cases else PARTLY if good >= some * cases else NOT
@@ -68,7 +68,7 @@ def of_all(kept: Sequence[bool]) -> str:
 
 
 def at_least(measured: float, claimed: float) -> str:
-    """A gain is as claimed if it is nearly as large, or larger."""
+    """The verdict on a gain: reproduced if it is nearly as large as claimed, or larger."""
     return REPRODUCED if measured >= NEARLY * claimed else PARTLY if measured >= HALF * claimed else NOT
 
 
@@ -78,11 +78,11 @@ def on_every(good: int, cases: int) -> str:
 
 
 def same(ours: float, paper: float | None) -> bool:
-    """Within a factor of two; or neither solves the problem. None is the paper's «*»."""
+    """Whether they agree within a factor of two, or neither solves the problem. None is the paper's «*»."""
     theirs = math.inf if paper is None else paper
     return min(ours, theirs) >= UNSOLVED or theirs / SAME <= ours <= theirs * SAME < math.inf
 
 
 def better(ours: float, paper: float | None) -> bool:
-    """By more than that."""
+    """Whether ours is smaller, and not `same`."""
     return not same(ours, paper) and (paper is None or ours < paper)

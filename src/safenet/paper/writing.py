@@ -23,7 +23,7 @@ from .text import otherwise, said
 from .verdicts import UNSOLVED, VERDICTS
 
 FOLDER = resources.files(__package__).joinpath("page")
-DRAWN = (OURS, "safe-net")  # whose networks are drawn, where there is a choice
+DRAWN = (OURS, "safe-net")  # methods whose solutions are drawn by preference
 
 
 def write(
@@ -32,7 +32,7 @@ def write(
     markdown: str | Path | None = None,
     latex: str | Path | None = None,
 ) -> list[Entry]:
-    """Write what is asked for; the ledger is returned."""
+    """Write the files that are asked for; return the ledger."""
     writing.check_asked(page, markdown, latex)
     results = read(sources)
     entries, tables = ledger(results), _with_readings(sheets(results), of_readings(results))
@@ -43,7 +43,7 @@ def write(
 
 
 def _with_readings(tables: Sequence[Sheet], readings: Sheet) -> list[Sheet]:
-    """Behind the main comparison."""
+    """Insert the readings after the main comparison."""
     place = 1 + next(i for i, sheet in enumerate(tables) if sheet.kind == "paper")
     return [*tables[:place], readings, *tables[place:]]
 

@@ -1,4 +1,4 @@
-"""(method, recipe, options) × problem → median, spread, seeds, place: the runs that no suite of the package has."""
+"""(method, recipe, options) × problem → median, spread, seeds, place: for runs that are in no suite of the package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .sheets import Cell, Sheet, by_default, detail, few
 from .words import PLAIN, Names
 
 Line = tuple[str, str, frozenset[tuple[str, str]], Scale]  # method, recipe, options, scale
-SCALED = ("precision", "scale", "points", "condition_points")  # options that make a scale
+SCALED = ("precision", "scale", "points", "condition_points")  # options that determine a scale
 RULE = (
     "Runs that no suite of the package has, beside all others of the same problem, recipe and scale. "
     "Places are by the median over the seeds, over all lines of a column; what diverged has none. "
@@ -29,9 +29,9 @@ RULE = (
 
 
 def of_own(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
-    """One table of all of them, none where there are none."""
+    """One table of all such runs; none if there are none."""
     groups = results.groups
-    # What the default reaches on the library's problems has its own list.
+    # Runs by default on the library's problems have their own list.
     beyond = {(key[0], key[2], key[4]) for key in groups if key[:4] not in _known() and not _default(key)}
     shown = {key: rows for key, rows in groups.items() if (key[0], key[2], key[4]) in beyond}
     if not shown:
@@ -75,7 +75,7 @@ def _default(key: Key) -> bool:
 
 
 def _free(line: Line) -> bool:
-    """Whether its scale is its own choice."""
+    """Whether the solver or recipe chooses its scale itself."""
     return line[1] == "default" or line[3] == ITS_OWN
 
 
@@ -94,7 +94,7 @@ def _known() -> frozenset[Configured]:
 
 
 def _name(line: Line, lines: Sequence[Line]) -> str:
-    """safe-net · paper-1 · width=20, as asked for: recipe and scale where they differ between the lines."""
+    """safe-net · paper-1 · width=20; recipe and scale only if they differ between the lines."""
     method, recipe, options, scale = line
     parts = [method]
     if recipe and len({other[1] for other in lines}) > 1:
@@ -106,7 +106,7 @@ def _name(line: Line, lines: Sequence[Line]) -> str:
 
 
 def _by_place(lines: Sequence[Line], shown: Mapping[Key, Sequence[Row]]) -> list[Line]:
-    """The best first, by the mean of the places that a line has among its problems."""
+    """The best first, by a line's mean place over its problems."""
     places: dict[Line, list[int]] = {line: [] for line in lines}
     for problem in dict.fromkeys(key[0] for key in shown):
         there = {line: shown[problem, *line] for line in lines if (problem, *line) in shown}
@@ -119,12 +119,12 @@ def _by_place(lines: Sequence[Line], shown: Mapping[Key, Sequence[Row]]) -> list
 
 
 def _quantity(groups: Iterable[Sequence[Row]]) -> str:
-    """What is compared on a problem: residuals for want of any error."""
+    """What is compared on a problem: errors, or residuals if there is no error at all."""
     return "residual" if all(row.l2re is None for rows in groups for row in rows) else "l2re"
 
 
 def _columns(problems: Sequence[Sequence[Sequence[Row]]]) -> list[tuple[list[Cell], bool]]:
-    """Of each problem the cells; and whether they are residuals, for want of any error."""
+    """The cells of each problem, and whether they are residuals because there is no error at all."""
     quantities = [_quantity(groups) for groups in problems]
     found = [
         [errors(rows, quantity) for rows in groups]

@@ -1,4 +1,4 @@
-"""Solution fields: the pictures of `safenet plot`, one a problem, from the run folders beside the store."""
+"""Solution fields: the pictures of `safenet plot`, one per problem, from the run folders beside the store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Picture:
 
 
 def fields(results: Results, names: Names = PLAIN, first: Collection[str] = ()) -> Iterator[Picture]:
-    """Of every problem the run with the smallest error, those of the `first` methods before others."""
+    """For each problem the run with the smallest error; runs of the `first` methods are preferred."""
     for row in _chosen(results, first)[:MOST]:
         folder = results.folder(row)
         assert folder is not None
@@ -36,7 +36,7 @@ def fields(results: Results, names: Names = PLAIN, first: Collection[str] = ()) 
         try:
             load(folder).plot().savefig(stream, dpi=DPI, format="png")
         except SafeNetError:
-            continue  # a folder that was cut short, or is of another version: the row stands without it
+            continue  # an incomplete folder, or one of another version: the row gets no picture
         data = base64.b64encode(stream.getvalue()).decode()
         options = [setting(name, value) for name, value in row.variant.items()]
         how = ", ".join([names.method(row.method or row.solver), *filter(None, [row.recipe]), *options])

@@ -11,7 +11,7 @@ import numpy as np
 
 # Middle tones, which stand out from white and from black.
 SERIES = ("#3b74e0", "#dd8630", "#5f9e52", "#cc6292", "#3f9d9b", "#7c5cf0", "#ad8660", "#c4524e")
-# A bar's text: at its end, upright, whole.
+# A bar's text: at its end, upright, not clipped.
 OUTSIDE = {"textposition": "outside", "textangle": 0, "cliponaxis": False, "textfont": {"size": 9}}
 ERROR, ITERATION = "relative L² error", "iteration"
 

@@ -1,7 +1,8 @@
-"""Sources → rows → what the seeds of a configuration say together: median, spread, mean ± sd, how many diverged.
+"""Sources → rows → statistics over the seeds of a configuration: median, spread, mean ± sd, how many diverged.
 
 A configuration is (problem, method, recipe, options) at a scale: the share of the recipe's iterations, the points and
-the precision. Runs of different scales are never mixed, nor are problems of one name: `wave` is the library's alone.
+the precision. Runs of different scales are never mixed, nor different problems of the same name: only the library's is
+called `wave`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..problem.toml import loads
 from ..run.result import Outcome
 from ..train.recipes import RECIPES
 
-SIZES = ("precision", "points", "condition_points", "iterations")  # of a row's variant: its scale
+SIZES = ("precision", "points", "condition_points", "iterations")  # a variant's part of the scale
 
 
 @dataclass(frozen=True, order=True)
@@ -57,7 +58,7 @@ Key = tuple[str, str, str, frozenset[tuple[str, str]], Scale]
 
 @dataclass(frozen=True)
 class Summary:
-    """What several seeds gave: one value each, ∞ for a run that diverged; `failed` runs gave none."""
+    """The values of several seeds, ∞ for a run that diverged; `failed` counts the runs without a value."""
 
     values: tuple[float, ...]
     failed: int = 0
@@ -89,15 +90,15 @@ class Summary:
 
     @property
     def deviation(self) -> float | None:
-        """Of the sample, with n − 1; None for a single seed."""
+        """Sample standard deviation, with n − 1; None for a single seed."""
         return statistics.stdev(self.finite) if len(self.finite) > 1 else None
 
 
 class Results:
-    """All that the sources hold. `folders` are those where runs may lie: DIR/runs/ID.
+    """All rows of the sources. `folders` may contain run folders: DIR/runs/ID.
 
-    `groups` has the rows of the seeds of each (problem, method, recipe, options, scale). A direct solve stands there by
-    its solver's name, without a recipe.
+    `groups` maps (problem, method, recipe, options, scale) to the rows of its seeds. For a direct solve, the method is
+    the solver's name and the recipe is empty.
     """
 
     def __init__(self, rows: Iterable[Row], folders: Sequence[Path] = ()) -> None:
@@ -107,7 +108,7 @@ class Results:
         self.folders = tuple(folders)
         self._called = called(row.configuration["problem"] for row in self.rows)
         self.groups: dict[Key, list[Row]] = {}
-        # A run with a spectrum is the plain one once more: it counts as a seed where there is no other.
+        # A run with a spectrum repeats the plain run: it counts only if its seed has no plain run.
         for row in sorted(self.rows, key=lambda row: "spectrum" in row.configuration):
             options = options_of(row)
             how = row.method or row.solver, row.recipe or ""
@@ -121,14 +122,14 @@ class Results:
         return self._called[row.configuration["problem"]]
 
     def folder(self, row: Row) -> Path | None:
-        """Where the network of a row lies: its last attempt, if its folder was a source."""
+        """The folder with the saved solution of a row's last attempt, if that folder was among the sources."""
         found = [path for place in self.folders for path in sorted((place / "runs").glob(f"{row.id}*"))]
         found = [path for path in found if (path / "solution.npz").is_file()]
         return found[-1] if found else None
 
 
 def errors(rows: Sequence[Row], of: str = "l2re") -> Summary | None:
-    """What the seeds gave, or their `residual`; None without a row that gave one."""
+    """The errors of the seeds, or their residuals (of="residual"); None if no row has one."""
     values = [math.inf if row.outcome == Outcome.DIVERGED else getattr(row, of) for row in rows]
     known = tuple(value for value in values if value is not None)
     return Summary(known, sum(row.outcome == FAILED for row in rows)) if known else None
@@ -138,12 +139,12 @@ def errors(rows: Sequence[Row], of: str = "l2re") -> Summary | None:
 
 
 def counts(row: Row) -> bool:
-    """Whether it was run by today's protocol."""
+    """Whether it was run by the current protocol."""
     return bool(row.configuration.get("protocol") == protocol(row.configuration.get("plan", {})))
 
 
 def options_of(row: Row) -> dict[str, Any]:
-    """What differs from the method as it is today; a row itself says what differed when it was written."""
+    """Options that differ from the method as it is now; a row's variant says what differed when it was written."""
     options = {name: value for name, value in row.variant.items() if name not in SIZES}
     plan, usual = row.configuration["plan"], METHODS.get(row.method or "")
     recipe = RECIPES.get(row.recipe or "")
@@ -157,7 +158,7 @@ def options_of(row: Row) -> dict[str, Any]:
 
 @cache
 def _alike(problem: str, usual: Method, k: str) -> bool:
-    """Whether another k makes the same network of a problem."""
+    """Whether this k gives the same network for the problem as the method's own."""
     stated = loads(problem)
     return settled(stated, replace(usual, k=k)) == settled(stated, usual)
 
@@ -174,7 +175,7 @@ def scale_of(row: Row) -> Scale:
 
 
 def configuration_key(problem: str, method: str, recipe: str, options: Mapping[str, Any]) -> Configured:
-    """Options at the method's own values say nothing: `activation = "tanh"` is the method itself."""
+    """Options equal to the method's own values are dropped: `activation = "tanh"` is the method itself."""
     usual = METHODS.get(method)
     said = {k: v for k, v in options.items() if usual is None or getattr(usual, k, None) != v}
     return problem, method, recipe, frozenset((k, json.dumps(v)) for k, v in said.items())

@@ -1,4 +1,4 @@
-"""A sheet is a table ready to be written; here are the lists of rows as they are."""
+"""Sheets, which are tables ready to be written, and the plain lists of rows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .words import PLAIN, Names
 
 @dataclass(frozen=True)
 class Cell:
-    """What is shown, what smaller below it, and what on demand; `mark` is same, better, worse or missing.
+    """`text` is shown, `below` in small print beneath, `detail` on demand; `mark` is same, better, worse or missing.
 
-    `few` are its seeds where other cells of its table have more: such a cell is never the best.
+    `few` says how many seeds the cell has if another cell of the table has more; such a cell is never the best.
     """
 
     text: str
@@ -32,9 +32,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table, ready to be written. `measured` counts the cells of ours; without any, `missing` says what to run.
+    """A table, ready to be written. `measured` counts cells with our results; if none, `missing` says what to run.
 
-    `kind` is own (a comparison of one's own), list (of rows), or what a study makes of it.
+    `kind` is own (runs of the user's own suites), list (of rows), or a kind that a study defines.
     """
 
     name: str
@@ -62,7 +62,7 @@ def detail(found: Summary) -> str:
 
 
 def few(found: Summary, most: int) -> str:
-    """2 seeds; nothing where no cell of the table has more."""
+    """2 seeds; empty if no cell of the table has more."""
     return _seeds(found) if found.seeds < most else ""
 
 
@@ -71,7 +71,7 @@ def _seeds(found: Summary) -> str:
 
 
 def mean_text(found: Summary) -> str:
-    """1.2e-3 ± 1e-4; of those that did not diverge, where some did: an infinite error has no mean."""
+    """1.2e-3 ± 1e-4, of the seeds that did not diverge: an infinite error has no mean."""
     if found.deviation is None:
         return ""
     among = f" of {len(found.finite)}" if found.diverged else ""
@@ -83,7 +83,7 @@ def mean_text(found: Summary) -> str:
 
 def of_rows(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
     groups = everything(results)
-    # A direct solver and a network, each without an option: two products, whose numbers do not belong in one list.
+    # Default direct solves and default trainings: their numbers do not belong in one list.
     for name, title, own in (
         ("defaults", "What the automatic choice of a solver reaches", automatic),
         ("trained", "What networks reach by the default training", trained_by_default),
@@ -108,12 +108,12 @@ def everything(results: Results) -> list[Group]:
 
 
 def automatic(key: Key) -> bool:
-    """Whether nothing was chosen but the problem."""
+    """Whether only the problem was chosen, and the solver automatically."""
     return key[1] == "auto"
 
 
 def trained_by_default(key: Key) -> bool:
-    """Whether a network was trained as `safenet train` does it by itself."""
+    """Whether a network was trained as `safenet train` does by default."""
     return key[2] == "default"
 
 

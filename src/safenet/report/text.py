@@ -29,7 +29,7 @@ LATEX = {
 
 
 def markdown(sheets: Iterable[Sheet], *first: str) -> str:
-    """After the `first` parts every sheet with something in it, and a list of those still to be measured."""
+    """The `first` parts, then every sheet that has been measured, then a list of those that have not."""
     parts, missing = [*first], []
     for sheet in sheets:
         if sheet.missing:
@@ -44,7 +44,7 @@ def markdown(sheets: Iterable[Sheet], *first: str) -> str:
 
 
 def stacked(cell: Cell) -> str:
-    """What is shown, bold where it is the best of its problem; below it in one line each what else there is."""
+    """The text, bold if it is the best of its problem; below it everything else, one item per line."""
     text = f"**{cell.text}**" if cell.best else cell.text
     return "<br>".join(part for part in (text, cell.below, *cell.detail.split(" · ")) if part)
 
@@ -72,7 +72,7 @@ def latex(sheets: Iterable[Sheet], *first: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Two hyphens stay two: TeX would make a dash of them."""
+    """Two hyphens stay two hyphens: TeX would turn them into a dash."""
     return "-{}-".join("".join(LATEX.get(letter, letter) for letter in part) for part in text.split("--"))
 
 
@@ -81,7 +81,7 @@ def code(text: str) -> str:
 
 
 def joined(cell: Cell) -> str:
-    """A cell on one line, what is shown bold where it is the best of its problem."""
+    """A cell on one line, its text bold if it is the best of its problem."""
     text = rf"\textbf{{{escaped(cell.text)}}}" if cell.best else escaped(cell.text)
     return "; ".join(part for part in (text, escaped(cell.below), escaped(cell.detail)) if part)
 
@@ -89,8 +89,8 @@ def joined(cell: Cell) -> str:
 def long_table(
     caption: str, name: str, head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[float]
 ) -> str:
-    """`widths` are shares of the line, the space on both sides of a column included."""
-    shares = (math.floor(10_000 * width) / 10_000 for width in widths)  # rounded up they would not fit
+    """`widths` are shares of the line, including the space on both sides of a column."""
+    shares = (math.floor(10_000 * width) / 10_000 for width in widths)  # rounded up, they would not fit
     columns = "".join(rf"p{{\dimexpr{share:.4f}\linewidth-2\tabcolsep\relax}}" for share in shares)
     label = name.encode("ascii", "ignore").decode()
     return "\n".join(

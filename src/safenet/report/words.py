@@ -1,4 +1,4 @@
-"""Numbers and names as a reader wants them."""
+"""Numbers and names, formatted for a reader."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NONE = "–"
 
 @dataclass(frozen=True)
 class Names:
-    """Names as a reader knows them; what has none is called as its suite calls it."""
+    """Names for a reader; whatever has none keeps its name from the suite."""
 
     methods: Mapping[str, str] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
@@ -34,7 +34,7 @@ PLAIN = Names()
 
 
 def short(value: float | None) -> str:
-    """1.2e-3; ✱ for what diverged, – for what is not there."""
+    """1.2e-3; ✱ if diverged, – if missing."""
     if value is None:
         return NONE
     if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""sources → files: a page, and the same tables as Markdown and LaTeX. A study adds what it has to say."""
+"""sources → files: a page, and the same tables as Markdown and LaTeX. A study adds parts of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .sheets import Sheet, of_rows
 from .text import latex as as_latex
 from .text import markdown as as_markdown
 
-COMMIT = 10  # digits of a hash that name it
+COMMIT = 10  # digits of a commit's hash that are shown
 FOLDER = resources.files(__package__).joinpath("page")
 TITLE = "What was measured"
 DISTRIBUTION = __package__.partition(".")[0]
@@ -37,7 +37,7 @@ def write(
     markdown: str | Path | None = None,
     latex: str | Path | None = None,
 ) -> Results:
-    """Write what is asked for; what was read is returned."""
+    """Write the files that are asked for; return the results that were read."""
     check_asked(page, markdown, latex)
     results = read(sources)
     sheets = [*of_own(results), *of_rows(results)]
@@ -48,13 +48,13 @@ def write(
 
 
 def check_asked(*files: str | Path | None) -> None:
-    """Some file must be asked for: said before hours of rows are read."""
+    """Raise an error if no file is asked for, before many rows are read."""
     if all(file is None for file in files):
         raise SafeNetError("nothing is to be written", "give -o page.html, --markdown F or --latex F")
 
 
 def save(path: str | Path | None, text: Callable[[], str]) -> None:
-    """Write the text where it is asked for; it is made only then."""
+    """Write the text to `path`; without a path, it is not even made."""
     if path is None:
         return
     place = Path(path)
@@ -74,10 +74,10 @@ def html(
     folders: Sequence[Traversable] = (),
     **more: Any,
 ) -> str:
-    """One file: style, script, data, pictures and Plotly are in it.
+    """One self-contained file: style, script, data, pictures and Plotly are in it.
 
-    A study's `template` extends page.html; it and a style of its name, where there is one, lie in `folders`. `more` is
-    for its blocks.
+    A study's `template` extends page.html; it lies in `folders`, with a style of the same name if it has one. `more` is
+    passed to the template.
     """
     try:
         import jinja2
@@ -123,7 +123,7 @@ def file_in(folders: Sequence[Traversable], name: str) -> str | None:
 
 
 def safe(text: str) -> Any:
-    """Ours: not to be escaped."""
+    """Our own text: not to be escaped."""
     from markupsafe import Markup
 
     return Markup(text)
@@ -158,7 +158,7 @@ def _facts(results: Results) -> dict[str, str]:
 
 
 def _links() -> dict[str, str]:
-    """The addresses of the package that is installed: a release has its repository. A study links its own paper."""
+    """The project's addresses in the installed package's metadata, without its paper: a study links that itself."""
     try:
         pairs = metadata.metadata(DISTRIBUTION).get_all("Project-URL") or []
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""The gallery of the page: a picture of every problem of the library, to click on."""
+"""The gallery of the page: a picture of every library problem, to click on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _picture(name: str) -> str:
 
 
 def gallery(chosen: Callable[[str], None]) -> Any:
-    """A shelf of buttons; `chosen` is told the name of the problem, or "" for one of one's own."""
+    """A shelf of buttons; `chosen` is called with the name of the problem, or "" for the user's own."""
     titles = {"": "start from the heat equation"} | listed.titles(listed.problems())
     buttons = []
     for name, title in titles.items():

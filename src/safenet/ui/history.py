@@ -1,4 +1,4 @@
-"""What was done: residuals of the solve that runs, and the runs of before."""
+"""Residuals of the running solve, and past runs."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class ResidualPlot:
             new = {"seconds": [time.monotonic() - self.began], "residual": [residual]}
             changed(lambda: self.source.stream(new), [self.plot])
             self.points += 1
-            if self.points == 2:  # one point is no curve
+            if self.points == 2:  # a single point makes no curve
                 self.pane.append(self.plot)
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run that came to a result."""
+    """A run that has a result."""
 
     folder: Path
     result: Result
@@ -107,7 +107,7 @@ def _line(run: Run) -> str:
 
 
 def free_folder(runs: Path, name: str) -> Path:
-    """runs/NAME, or the first of runs/NAME-2, … that is free; made here, so that two tabs get two folders."""
+    """runs/NAME, or the first of runs/NAME-2, … that is free; created here, so that two tabs get two folders."""
     count = 1
     while True:
         folder = runs / (name if count == 1 else f"{name}-{count}")

@@ -1,4 +1,4 @@
-"""The page: left a problem in boxes and how it is read, right what is done with it, below what was done before."""
+"""The page: on the left a problem in boxes and how it is read, on the right its solve, and past runs below."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ HELP = {
     "unknowns": "u, v (optional)",
     "more": "title = …, [pieces], [exact], [unknown]",
 }
-TICK = 200  # milliseconds between two looks at the worker and the boxes
-QUIET = 0.3  # seconds without a key before what was typed is read
+TICK = 200  # milliseconds between two checks of the worker and the boxes
+QUIET = 0.3  # seconds without a keystroke before the boxes are read
 LEFT, RIGHT = {"flex": "1 1 320px", "max-width": "480px"}, {"flex": "3 1 420px", "min-width": "0"}
 CARD = {"border": "1px solid #d5dbe1", "border-radius": "8px", "padding": "4px 8px", "background": "white"}
 
@@ -82,7 +82,7 @@ class Page:
         self._fill(EXAMPLE)
         self._check()
 
-    # ---- what is on it
+    # ---- layout
 
     def _left(self) -> None:
         self.gallery = gallery(self._picked)
@@ -179,7 +179,7 @@ class Page:
             box: getattr(statement, key) for key, box in self.boxes.items()
         }
         for box, text in texts.items():
-            box.param.update(value=text, value_input=text)  # the second is what was typed there last
+            box.param.update(value=text, value_input=text)  # value_input: the text as typed so far
 
     def _statement(self) -> Statement:
         typed = {key: box.value_input or box.value or "" for key, box in self.boxes.items()}
@@ -193,7 +193,7 @@ class Page:
         self.typed = time.monotonic()
 
     def _check(self) -> None:
-        """Read the boxes: the problem in LaTeX and what would be done, or what is wrong and where."""
+        """Read the boxes; show the problem in LaTeX and the plan, or what is wrong and where."""
         self.typed = 0.0
         try:
             self.problem = read(self._statement())
@@ -215,7 +215,7 @@ class Page:
             "<pre style='color:#c92a2a;background:#fff5f5;padding:8px;border-radius:6px;overflow-x:auto;margin:0'>"
             f"{escape(error.message + arrow)}</pre>"
         )
-        self.trouble.visible, self.latex.styles = True, {"opacity": "0.35"}  # it is the reading of before
+        self.trouble.visible, self.latex.styles = True, {"opacity": "0.35"}  # it is the previous reading
         self.plan.object = "<p>First the problem must be complete.</p>"
 
     # ---- solving
@@ -238,7 +238,7 @@ class Page:
         self.process.stop()
 
     def tick(self) -> None:
-        """Look at what was typed and at what the worker says."""
+        """Read what was typed, and handle the worker's events."""
         if self.typed and time.monotonic() - self.typed > QUIET:
             self._check()
         heard = []
@@ -335,5 +335,5 @@ class Page:
             self.comparison.objects = [pn.pane.Markdown(str(error))]
 
     def close(self) -> None:
-        """The tab was closed: its process ends."""
+        """End the process when the tab is closed."""
         self.process.close()

@@ -1,4 +1,4 @@
-"""The solving process as its page sees it: give it a job, hear of its events, stop it."""
+"""The solving process as its page sees it: give it a job, receive its events, stop it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 10.0  # seconds after which a stopped solve that does not end is killed
+PATIENCE = 10.0  # seconds from «Stop» until a solve that has not ended is killed
 
 
 class Process:
@@ -26,7 +26,7 @@ class Process:
         self.start()
 
     def start(self) -> None:
-        """A fresh worker in the place of one that has ended."""
+        """Start a new worker, the first one or in place of one that has ended."""
         package = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
         self.child = subprocess.Popen(
@@ -46,7 +46,7 @@ class Process:
             try:
                 event = json.loads(line)
             except json.JSONDecodeError:
-                continue  # what a library prints
+                continue  # printed by a library
             if event.keys() & {"done", "failed"}:
                 self.busy = False
             self.events.put(event)
@@ -55,7 +55,7 @@ class Process:
             self.events.put({"failed": "The solving process ended unexpectedly; too little memory?"})
 
     def solve(self, problem: str, source: str, folder: Path, solver: str, budget: str | None) -> None:
-        """Begin a job; its events come into the queue."""
+        """Start a job; its events arrive in the queue."""
         if self.child is None or self.child.poll() is not None:
             self.start()
         assert self.child is not None
@@ -73,7 +73,7 @@ class Process:
         self.child.stdin.flush()
 
     def stop(self) -> None:
-        """End the job as Ctrl-C does, which keeps the best so far; what does not end is killed."""
+        """End the job as Ctrl-C does, which keeps the best so far; if it does not end, kill its worker."""
         child = self.child
         if not self.busy or child is None:
             return
@@ -90,7 +90,7 @@ class Process:
             self.start()
 
     def close(self) -> None:
-        """The page was closed."""
+        """Kill the worker: the page was closed."""
         child, self.child, self.busy = self.child, None, False
         if child is not None:
             child.kill()

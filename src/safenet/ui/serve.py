@@ -7,11 +7,11 @@ from typing import Any
 
 from ..errors import SafeNetError
 
-ADDRESS = "127.0.0.1"  # nobody else's machine: what is typed here is solved here
+ADDRESS = "127.0.0.1"  # not reachable from other machines: what is typed here is solved here
 
 
 def serve(port: int = 5007, runs: Path = Path("runs"), show: bool = True, threaded: bool = False) -> Any:
-    """Serve `safenet ui` until Ctrl-C; with `threaded` in the background, for tests: what comes back can be stopped."""
+    """Serve `safenet ui` until Ctrl-C; with `threaded`, in the background, as a server that tests can stop."""
     try:
         import panel as pn
 

@@ -1,4 +1,4 @@
-"""Boxes of text ↔ a problem file: what the page lets one type, read by the same parser as every problem."""
+"""Boxes of text ↔ a problem file: what is typed on the page, read by the same parser as every problem."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ BOXES = ("equations", "conditions", "domain", "parameters", "unknowns", "more")
 
 @dataclass(frozen=True)
 class Statement:
-    """One text for each box: equations and conditions a line each, the others as in a problem file."""
+    """One text for each box: equations and conditions one per line, the others as in a problem file."""
 
     name: str = "my-problem"
     equations: str = ""
     conditions: str = ""
     domain: str = ""
     parameters: str = ""
-    unknowns: str = ""  # u, v; left empty, those that the equations differentiate
+    unknowns: str = ""  # u, v; if empty, the functions that the equations differentiate
     more: str = ""  # title = "…", [pieces], [exact], [unknown], [[data]]
 
     def toml(self) -> str:
-        """The problem file that the boxes stand for."""
+        """The text of the problem file that the boxes make up."""
         equations, conditions = (_lines(text) for text in (self.equations, self.conditions))
         unknowns = tuple(filter(None, re.split(r"[,\s]+", self.unknowns))) or _unknowns(
             equations, conditions, _keys(self.domain), _keys(self.parameters)
@@ -79,7 +79,7 @@ def read(statement: Statement) -> Problem:
     try:
         return loads(statement.toml(), SOURCE)
     except SafeNetError as error:
-        # The line is that of a file that nobody sees.
+        # The line number is that of a file that the user does not see.
         message = re.sub(rf"^{SOURCE}(, line \d+)?: ", "", error.message)
         raise SafeNetError(message, error.remedy, error.where) from None
 
@@ -89,7 +89,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _keys(text: str) -> tuple[str, ...]:
-    """The names in the lines `c = 2`, also where another line is not finished yet."""
+    """The names in lines such as `c = 2`, even if another line is not finished yet."""
     names = (re.match(r"\s*([A-Za-z]\w*)\s*=", line) for line in text.splitlines())
     return tuple(match[1] for match in names if match and match[1] not in ("shape", "remove"))
 
@@ -100,11 +100,11 @@ def _unknowns(
     try:
         return unknowns_in(equations, conditions, axes, parameters) or ("u",)
     except SafeNetError:
-        return ("u",)  # what is wrong is told when the whole is read
+        return ("u",)  # reading the whole problem will report the error
 
 
 def _plain(key: str, value: object) -> bool:
-    """A key above the tables that has no box of its own: title, and what else a problem file has there."""
+    """Whether a key above the tables has no box of its own, such as the title."""
     boxed = ("name", "unknowns", "equations", "conditions")
     return key not in boxed and (isinstance(value, (str, bool)) or _texts(value))
 

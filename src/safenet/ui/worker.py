@@ -1,6 +1,6 @@
-"""A process that solves: jobs come as lines of JSON, and so go back phases, residuals and the outcome.
+"""A process that solves: jobs come in as lines of JSON; phases, residuals and the outcome go back.
 
-A process of its own can be stopped, keeps the page free while it works, and has JAX loaded before the first job comes.
+A separate process can be stopped, keeps the page responsive while it works, and loads JAX before the first job comes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ EVERY = 0.2  # seconds between two lines of the same kind
 
 
 def say(**event: Any) -> None:
-    """One line to the page."""
+    """Send one line to the page."""
     print(json.dumps(event), flush=True)
 
 
 class Telling(Monitor):
-    """Says what a solve is at, a few times a second."""
+    """Reports the progress of a solve, a few times a second."""
 
     def __init__(self) -> None:
         self.spoke, self.outlook = 0.0, Outlook()
@@ -67,7 +67,7 @@ class Telling(Monitor):
 
 
 def carry_out(job: dict[str, Any]) -> None:
-    """Solve one problem; whatever ends it, the page hears of it."""
+    """Solve one problem, and tell the page how it ended."""
     from ..solving.door import solve
 
     try:
@@ -85,9 +85,9 @@ def carry_out(job: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Solve what comes in until there is no more; an interruption ends the job and not the process."""
+    """Solve jobs until the input ends; an interruption ends the job, not the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore")  # the result names them
+    warnings.simplefilter("ignore")  # the result contains them
     from ..backend import cache_compilations
     from ..solving import door  # noqa: F401  (JAX takes seconds to load: before the first job comes)
 

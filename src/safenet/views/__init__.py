@@ -1,1 +1,1 @@
-"""A solution for people: pictures, files, words and lines of progress."""
+"""Solutions for people: pictures, files, text and lines of progress."""

@@ -1,4 +1,4 @@
-"""u(x, t) and u(x, y, t) as a film: `sol.animate().save("wave.gif")`, or shown as it is in a notebook."""
+"""u(x, t) and u(x, y, t) as a film: `sol.animate().save("wave.gif")`, or displayed directly in a notebook."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FFMPEG = "install ffmpeg, or pip install imageio-ffmpeg; .gif needs neither"
 
 @dataclass(frozen=True)
 class Film:
-    """A figure and what draws its k-th frame; shown in a notebook as a moving picture."""
+    """A figure and the function that draws its k-th frame; a notebook displays it as an animation."""
 
     figure: Picture
     draw: Callable[[int], Any]
@@ -57,7 +57,7 @@ class Film:
 
 
 def check_film(path: Path) -> None:
-    """Refuse what cannot be written before anything is computed."""
+    """Refuse a file that cannot be written, before anything is computed."""
     if path.suffix.lower() not in FORMATS:
         raise SafeNetError(
             f"cannot write a film to {path}", f"use a name that ends in {' or '.join(FORMATS)}"
@@ -66,7 +66,7 @@ def check_film(path: Path) -> None:
 
 
 def _ffmpeg(path: Path) -> str:
-    """The program that writes .mp4: that of the system, or the one that imageio-ffmpeg brings along."""
+    """The program that writes .mp4: the system's ffmpeg, or the one from imageio-ffmpeg."""
     found = shutil.which("ffmpeg")
     if found or path.suffix.lower() != ".mp4":
         return found or "ffmpeg"
@@ -80,7 +80,7 @@ def _ffmpeg(path: Path) -> str:
 def animate(
     solution: Solution, *what: str, frames: int = 60, fps: int = 20, style: str = "light", **at: Any
 ) -> Film:
-    """The fields side by side over time, with fixed scales; other axes than time and two more are held."""
+    """The fields side by side over time, with fixed scales. Time and at most two more axes are drawn, others held."""
     problem = solution.problem
     if problem.time is None or len(problem.axes) == 1:
         raise SafeNetError(f"{problem.name} has no field that changes in time", "draw it: sol.plot()")
@@ -107,7 +107,7 @@ def animate(
         return [update(k) for update in updates]
 
     draw(0)
-    # The layout is that of the first frame: finding it anew for each would move the axes, and take most of the time.
+    # All frames keep the first one's layout: a new one for each would move the axes, and take most of the time.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     figure.trimmed = False
@@ -117,7 +117,7 @@ def animate(
 def _panel(
     solution: Solution, name: str, ax: Any, place: Cut, time: int, times: np.ndarray
 ) -> Callable[[int], Any]:
-    """Draw the first frame on `ax`; what it gives back draws another."""
+    """Draw the first frame on `ax`; return a function that draws the k-th."""
     problem, drawn = solution.problem, place.drawn
     ticks = [np.linspace(problem.axes[i].lo, problem.axes[i].hi, POINTS[min(len(drawn), 2)]) for i in drawn]
     fields = [sampled(solution, name, Cut(drawn, {**place.held, time: float(t)}), ticks)[0] for t in times]

@@ -19,7 +19,7 @@ from .maps import Plane, at_text
 
 @dataclass(frozen=True)
 class Comparison:
-    """`difference` of every field that both have, relative to the second; `figure` shows them side by side."""
+    """`difference` of every common field, relative to the second solution; `figure` shows both side by side."""
 
     difference: dict[str, float]
     figure: Picture
@@ -34,7 +34,7 @@ class Comparison:
 
 
 def compare(first: Solution, second: Solution, style: str = "light", **at: Any) -> Comparison:
-    """Two solutions over the same axes: of another solver, another network, or other numbers in the equations."""
+    """Compare two solutions over the same axes, by different solvers or networks, or with different parameters."""
     problem, other = first.problem, second.problem
     ends = [[(axis.name, axis.lo, axis.hi) for axis in p.axes] for p in (problem, other)]
     if ends[0] != ends[1]:
@@ -57,7 +57,7 @@ def compare(first: Solution, second: Solution, style: str = "light", **at: Any) 
 
 
 def _difference(first: Solution, second: Solution, names: list[str]) -> dict[str, float]:
-    """Over the evaluation grid of the errors, where both have values."""
+    """The difference on the grid on which errors are evaluated, where both have values."""
     problem, axes = first.problem, len(first.problem.axes)
     shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (9,) * axes
     points = np.stack(grid(problem, shape), axis=1)

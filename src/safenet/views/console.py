@@ -20,11 +20,11 @@ from ..problem import Problem
 from ..run.progress import Lines
 
 DETAIL = Column(ratio=1, no_wrap=True, overflow="ellipsis")
-ERROR_EVERY = 4.0  # seconds between looks at the error: it is for the eye only and should not cost much
+ERROR_EVERY = 4.0  # seconds between evaluations of the error, which is only for display and must be cheap
 
 
 class ConsoleMonitor(Lines):
-    """Shows a run on standard error, so that standard output stays free for results; in lines, without a terminal."""
+    """Shows a run on standard error, so that standard output is free for results; in plain lines without a terminal."""
 
     def __init__(self, problem: Problem, quiet: bool = False) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class ConsoleMonitor(Lines):
             BarColumn(bar_width=14),
             TimeElapsedColumn(),
             TextColumn("[dim]{task.fields[left]}"),
-            # Last, and cut where the line ends: it is the detail that may be long.
+            # Last, and cut at the end of the line: the detail may be long.
             TextColumn("{task.fields[detail]}", markup=False, table_column=DETAIL),
             console=self.console,
             transient=True,

@@ -14,7 +14,7 @@ from ..measure.scores import evaluate_network
 from ..problem.language.names import Names
 from ..solution import Solution
 
-TIMES = 4  # pictures of a plane that changes
+TIMES = 4  # pictures of a plane that changes in time
 LAYERS = (0.25, 0.5, 0.75)  # of the third axis of a steady field in space
 MOST = 12  # pictures side by side
 
@@ -28,15 +28,15 @@ class Cut:
 
 
 def reached(solution: Solution, index: int) -> float:
-    """The end of an axis; of time, the last that a march has come to."""
+    """The end of an axis; for time, the latest that a march has reached."""
     axis = solution.problem.axes[index]
     last = getattr(solution.field, "breaks", (axis.hi,))[-1]
     return float(min(axis.hi, last)) if axis.is_time else axis.hi
 
 
 def cuts(solution: Solution, at: Mapping[str, Any], drawn: int = 2) -> list[Cut]:
-    """Pictures of at most `drawn` axes: those in `at` are held there; of more axes than that, time at several values,
-    the third axis of a steady field in space in three layers, and other space in its middle."""
+    """Cuts that draw at most `drawn` axes. Axes in `at` are held there. If more remain, the last ones are held: time at
+    several values, the third axis of a steady field in space in three layers, any other axis in its middle."""
     problem = solution.problem
     values: dict[int, list[float]] = {}
     for name, given in at.items():
@@ -85,7 +85,7 @@ def _usual(solution: Solution, index: int) -> list[float]:
 
 
 def named(solution: Solution, names: Sequence[str]) -> list[tuple[Solution, str]]:
-    """("u", "v_x") → the solution with u, its derivative with v: what a picture shows, all fields by default."""
+    """("u", "v_x") → (solution, "u"), (its derivative by x, "v"): what a picture shows; by default all fields."""
     problem = solution.problem
     known = Names(problem.axis_names, problem.unknowns)
     shown = []
@@ -109,7 +109,7 @@ def suffix(solution: Solution) -> str:
 
 
 def scored(solution: Solution) -> bool:
-    """Whether there is a reference to draw: of a derivative there is none."""
+    """Whether there is a reference to draw: derivatives have none."""
     return solution.problem.has_reference and not any(solution.orders)
 
 

@@ -1,4 +1,4 @@
-"""A problem and a result in words: what `safenet show` and `safenet solve` print."""
+"""A problem and a result as text: what `safenet show` and `safenet solve` print."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..solving.plans import plan_for
 
 
 def describe(problem: Problem, networks: bool = False) -> dict[str, Any]:
-    """Everything the symbols say, as data; with `networks`, also their features and sizes, for which JAX is loaded."""
+    """Everything the symbols prove, as data; with `networks`, also their features and sizes, which needs JAX."""
     plan = plan_for(problem if problem.data else problem.forward())
     return {
         "name": problem.name,
@@ -54,7 +54,7 @@ def describe(problem: Problem, networks: bool = False) -> dict[str, Any]:
 
 
 def _networks(problem: Problem) -> dict[str, Any]:
-    """The frequencies of the paper's network, and the sizes of both."""
+    """Features, the frequencies of the paper's network, and the sizes of both networks."""
     import jax
     import numpy as np
 
@@ -68,7 +68,7 @@ def _networks(problem: Problem) -> dict[str, Any]:
     products = fourier_products(problem, 128, "harmonic", "unit", key=key, dtype=np.dtype(float))
     omega = (
         np.asarray(products.omega) if isinstance(products, FourierProducts) else None
-    )  # else of pairs of axes
+    )  # else the frequencies are of pairs of axes
     return {
         "features": [written(expression) for expression in domain_expressions(problem)],
         "literal_frequencies": {}
@@ -79,7 +79,7 @@ def _networks(problem: Problem) -> dict[str, Any]:
 
 
 def _number(number: Number) -> str:
-    """unknown, from 0.1, above 0"""
+    """a function of x, from 0.1, above 0"""
     bounds = {"above": number.above, "below": number.below}
     of = [f"a function of {', '.join(number.of)}"] if isinstance(number, Curve) else []
     return ", ".join([*of, f"from {number.start}", *(f"{k} {v}" for k, v in bounds.items() if v is not None)])
@@ -182,14 +182,14 @@ def _phases(names: list[str]) -> str:
 
 
 def result_text(solution: Solution, folder: Path) -> str:
-    """The result of a solve for a person: warnings, the error, then how it came about and what to do next.
+    """The result of a solve as text: warnings, the error, then how it was computed and what to do next.
 
-    The errors are those that the solve has measured and recorded; measuring again would only take longer.
+    The errors are those that the solve has measured and recorded; measuring again would only take time.
     """
     result = solution.result
     lines = [f"{solution.problem.name}: {result.outcome}"]
     lines += found_lines(solution)
-    # Before the errors: of a solution that is one of many, they say little.
+    # Before the errors, which say little about a solution that is one of many.
     lines += [f"  warning         {text}" for text in result.warnings]
     lines += [*_error_lines(solution), *_estimate_lines(result)]
     if result.residual is None:
@@ -224,11 +224,11 @@ def found_lines(solution: Solution) -> list[str]:
 
 
 def _estimate_lines(result: Result) -> list[str]:
-    """The estimated error: over all fields, and of each where there are several."""
+    """The estimated error, over all fields and, if there are several, of each."""
     error = pooled(result.estimate)
     if error is None:
         return []
-    # What a correction leaves of the residual is rougher than the correction can be.
+    # The residual that is left after a correction is rougher than corrections can represent.
     rough = result.estimate_at_least
     more, why = (" or more", "; part of the residual is too rough to be explained") if rough else ("", "")
     if result.solver == Posterior.name:
@@ -247,7 +247,7 @@ def _size(error: float) -> str:
 
 
 def _error_lines(solution: Solution) -> list[str]:
-    """L2RE and the largest error; none without a reference. What is not finite is recorded as None."""
+    """L2RE and the largest error; none without a reference. Values that are not finite are recorded as None."""
     result = solution.result
     if pooled(result.l2re) is None:
         return [f"  L2RE            not known: {_gap(result)}"] if solution.problem.has_reference else []

@@ -19,8 +19,8 @@ SURFACE = 512  # points of a condition on a surface
 
 
 def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> Picture:
-    """The first two axes, of a shape in space the first three: points inside, and each condition's points and normals
-    in its own colour."""
+    """The domain along its first two axes (three for a shape in space): points inside, and each condition's points and
+    normals in its own colour."""
     if len(problem.axes) < 2:
         raise SafeNetError("a domain of one axis is a line", "there is nothing to draw")
     solid = problem.region is not None and problem.plane is None

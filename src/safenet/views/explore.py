@@ -1,4 +1,4 @@
-"""A solution to play with: its field, a slider and a player for time, cross-sections where one clicks.
+"""An interactive solution: its field, a slider and a player for time, cross-sections through a clicked point.
 
 sol.explore() in a notebook, and the same component in `safenet ui`.
 """
@@ -26,7 +26,7 @@ ROOM = {"flex": "1 1 280px", "min-width": "0", "max-width": "640px"}  # side by 
 
 
 class Explorer:
-    """The field over two axes, the others held by sliders; two cross-sections through the point that was clicked."""
+    """The field over two axes, the others held by sliders; two cross-sections through the clicked point."""
 
     def __init__(self, solution: Solution) -> None:
         try:
@@ -151,7 +151,7 @@ class Explorer:
             visible_buttons=["first", "pause", "play", "last"],
             width=260,
             height=44,
-            stylesheets=["input[type=range] { display: none; }"],  # the slider above has the same, with units
+            stylesheets=["input[type=range] { display: none; }"],  # the slider above shows it with values
         )
 
         def play(event: Any) -> None:
@@ -166,7 +166,7 @@ class Explorer:
         self._draw()
 
     def move(self, to: dict[int, float]) -> None:
-        """Go to another point: where one clicked, or where a slider stands."""
+        """Go to another point: where the user clicked, or moved a slider."""
         for i, value in to.items():
             low, high = self.ends[i]
             self.point[i] = float(min(max(value, low), high))
@@ -208,7 +208,7 @@ class Explorer:
             self.curves[k].title.text = self._title((i,))
 
     def _colours(self, picture: np.ndarray) -> None:
-        """Those of the picture at hand: a field that fades stays visible, and the bar says how far it has faded."""
+        """Colours for this picture's range: a fading field stays visible, and the bar shows how far it has faded."""
         known = picture[np.isfinite(picture)]
         low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
         self.mapper.low, self.mapper.high = low, high if high > low else low + 1e-12 + abs(low) * 1e-9
@@ -221,7 +221,7 @@ class Explorer:
 
 
 def changed(change: Callable[[], None], panes: Sequence[Any]) -> None:
-    """Change plots of a page while nobody else does, or those of a notebook, which then has to be told."""
+    """Change plots of a page in its own event loop; or those of a notebook, which has to be notified afterwards."""
     import panel as pn
 
     page = pn.state.curdoc
@@ -234,7 +234,7 @@ def changed(change: Callable[[], None], panes: Sequence[Any]) -> None:
 
 
 def _quiet(plot: Any) -> None:
-    """Tools only where the pointer is."""
+    """Show tools only while the pointer is over the plot."""
     plot.toolbar.logo = None
     plot.toolbar.autohide = True
 

@@ -64,7 +64,7 @@ def _sampled(
 def table(
     solution: Solution, derivatives: Sequence[str], counts: Mapping[str, Any]
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]:
-    """The same with the derivatives beside the fields, each by its own name."""
+    """Ticks, fields and derivatives by name, and which points of the grid are outside the region."""
     ticks, fields, outside = _sampled(solution, counts)
     found = {label(solution, name): values for name, values in fields.items()}
     names = Names(solution.problem.axis_names, solution.problem.unknowns)
@@ -83,12 +83,12 @@ def table(
 
 
 def export(solution: Solution, path: str | Path, derivatives: Sequence[str] = (), **counts: Any) -> Path:
-    """Write fields and derivatives over the grid in the format that the ending names; the file to open is returned.
+    """Write fields and derivatives on the grid, in the format of the file's extension; return the file to open.
 
     .csv   a line for each point of the domain: its coordinates, then the fields
     .npz   the ticks of each axis and every field on their product, by name; nan outside a region
     .nc    the same as netCDF, as `to_xarray` makes it
-    .vtr   for ParaView, as `to_vtk` makes it; .pvd where there is time beside two or three axes of space
+    .vtr   for ParaView, as `to_vtk` makes it; .pvd for time with two or three axes of space
     .vtu   the same on cells that follow the boundary of a region
     """
     path = Path(path)
@@ -155,7 +155,7 @@ def to_xarray(solution: Solution, derivatives: Sequence[str] = (), **counts: Any
 
     problem, result = solution.problem, solution.result
     ticks, fields, _ = table(solution, derivatives, counts)
-    # The errors are those of the solution; of its derivatives they say nothing.
+    # The errors are those of the solution; they say nothing about its derivatives.
     differentiated = any(solution.orders)
     l2re, estimate = (None, None) if differentiated else (result.l2re, result.estimate)
     own, estimates = (each if isinstance(each, dict) else {} for each in (l2re, estimate))

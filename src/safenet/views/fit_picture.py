@@ -21,7 +21,7 @@ def plot_fit(solution: Solution) -> Picture:
     functions = [found for found in solution.found.values() if isinstance(found, FoundFunction)]
     spreads = problem.unknowns if hasattr(solution.field, "std") and len(problem.axes) < 3 else ()
     rows = len(problem.measured) + len(functions) + len(spreads)
-    # In a plane the values are drawn where they were measured, on what was found there.
+    # In a plane, the values are also drawn where they were measured, on a map of the fitted field.
     mapped = len(problem.axes) == 2 and any(m.name in problem.unknowns for m in problem.measured)
     figure = Picture(figsize=(14.4 if mapped else 9.6, 3.4 * rows + 0.6), layout="constrained")
     panels = figure.subplots(rows, 3 if mapped else 2, squeeze=False)
@@ -45,7 +45,7 @@ def plot_fit(solution: Solution) -> Picture:
 
 
 def _mapped(ax: Axes, solution: Solution, measured: Measured) -> None:
-    """The field as a map, and on it the measured values in the same colours: where they agree they are not seen."""
+    """The field as a map, and on it the measured values in the same colours: dots that agree with it blend in."""
     if measured.name not in solution.problem.unknowns:
         ax.set_axis_off()
         return
@@ -90,7 +90,7 @@ def _spread(axes: Any, solution: Solution, name: str) -> None:
 
 
 def _function(axes: Any, function: FoundFunction) -> None:
-    """A function with two standard errors around it; of two axes, it and its standard error as maps."""
+    """A function with two standard errors around it; for two axes, maps of it and of its standard error."""
     lines = function.spline.lines
     ticks = [np.linspace(line.breaks[0], line.breaks[-1], 121) for line in lines[:2]]
     middles = [(line.breaks[0] + line.breaks[-1]) / 2 for line in lines[2:]]

@@ -27,7 +27,7 @@ def velocity(problem: Problem) -> tuple[str, str] | None:
 
 
 def plot_flow(solution: Solution, pair: tuple[str, str]) -> Picture:
-    """Speed with streamlines, the other fields, and beside them the errors where there is a reference."""
+    """Speed with streamlines, the other fields, and beside them the errors if there is a reference."""
     problem = solution.problem
     ticks = [np.linspace(axis.lo, axis.hi, 4 * POINTS // 3) for axis in problem.axes]
     fields = {name: sampled(solution, name, Cut((0, 1), {}), ticks) for name in problem.unknowns}
@@ -57,14 +57,14 @@ def plot_flow(solution: Solution, pair: tuple[str, str]) -> Picture:
 
 
 def _clipped(field: np.ndarray) -> np.ndarray:
-    """Without the hundredth at either end: at a corner a pressure has no bound."""
+    """Without the lowest and highest half percent of the values: a pressure may be unbounded at a corner."""
     known = field[np.isfinite(field)]
     low, high = np.quantile(known, [0.005, 0.995]) if known.size else (0.0, 1.0)
     return np.asarray(np.clip(field, low, high))
 
 
 def _streamlines(ax: Axes, ticks: list[np.ndarray], u: np.ndarray, v: np.ndarray) -> None:
-    """Lines of the flow, thinner where it is slow, so that eddies show without shouting."""
+    """Streamlines, thinner where the flow is slow, so that eddies are visible but do not dominate."""
     still = ~np.isfinite(u + v)
     speed = np.hypot(u, v)
     top = float(np.nanmax(speed)) or 1.0

@@ -18,16 +18,16 @@ from ..errors import SafeNetError, nearest
 from ..problem.language.latex import latex_name
 
 INK = "#1b1f24"
-UNKNOWN = "#dee2e6"  # where an interrupted march has not been
+UNKNOWN = "#dee2e6"  # for what an interrupted march has not reached
 COLOURS = ("#2563eb", "#d9480f", "#2b8a3e", "#862e9c", "#0b7285", "#a61e4d", "#5f3dc4", "#5c940d")
 BRIGHT = ("#74a9ff", "#ff922b", "#69db7c", "#da77f2", "#3bc9db", "#f783ac", "#9775fa", "#c0eb75")  # on dark
 SIGNED = 0.05  # a field with at least this share of its range below (or above) zero has a white zero
-DECADES = 6  # an error is drawn over at most so many powers of ten
-TAIL = 0.002  # the share of its largest values that do not set the range of an error
-ROUNDING = 100 * np.finfo(float).eps  # an error below this times the field is that of the arithmetic
+DECADES = 6  # powers of ten over which an error is drawn, at most
+TAIL = 0.002  # the share of an error's largest values that lies beyond the range of colours
+ROUNDING = 100 * np.finfo(float).eps  # an error below this times the field is rounding
 WORDS = 10  # the size of labels in words; those in math type are larger
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-SCREEN = 80  # dots to the inch in a notebook, where a picture has twice as many
+SCREEN = 80  # dots per inch of a picture in a notebook; the image has twice as many
 
 
 def _style(ink: str, paper: str, colours: tuple[str, ...]) -> Any:  # a dict with keys that matplotlib knows
@@ -60,7 +60,7 @@ STYLES = {
 
 @contextmanager
 def styled(style: str) -> Iterator[None]:
-    """Within, pictures are drawn in this style."""
+    """Within this context, pictures are drawn in this style."""
     if style not in STYLES:
         raise SafeNetError(f"there is no style {style!r}", nearest(style, STYLES))
     with matplotlib.rc_context(STYLES[style]):
@@ -68,9 +68,9 @@ def styled(style: str) -> Iterator[None]:
 
 
 class Picture(Figure):
-    """A figure that shows itself in a notebook, also where nothing has loaded matplotlib's own hooks."""
+    """A figure that displays itself in a notebook, even if matplotlib's own hooks are not loaded."""
 
-    trimmed = True  # saved without the empty margin that equal scales leave; frames of a film are not
+    trimmed = True  # saved without the empty margin that equal scales leave; not so for the frames of a film
 
     def savefig(self, fname: Any, **options: Any) -> None:
         """Write it to a file, in the format that its ending names."""
@@ -82,17 +82,17 @@ class Picture(Figure):
         data = BytesIO()
         self.savefig(data, format="png", dpi=2 * SCREEN)
         png = data.getvalue()
-        width, height = (int.from_bytes(png[at : at + 4]) // 2 for at in (16, 20))  # where PNG has them
+        width, height = (int.from_bytes(png[at : at + 4]) // 2 for at in (16, 20))  # their offsets in a PNG
         return png, {"width": width, "height": height}
 
 
 def ink() -> str:
-    """The colour of text and of reference lines in the style at hand."""
+    """The colour of text and of reference lines in the current style."""
     return str(matplotlib.rcParams["text.color"])
 
 
 def colour(index: int) -> str:
-    """One colour for each curve, which come again after all of them."""
+    """One colour for each curve; the colours repeat after the last."""
     cycle = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
     return str(cycle[index % len(cycle)])
 
@@ -115,7 +115,7 @@ def number(value: float, digits: int = 1) -> str:
 
 
 def field_colours(field: np.ndarray) -> dict[str, Any]:
-    """Colours and their range for a field: around a white zero where it has both signs."""
+    """Colours and their range for a field: symmetric around a white zero if it has both signs."""
     known = field[np.isfinite(field)]
     if not known.size:
         return {}
@@ -139,9 +139,9 @@ def error_range(error: np.ndarray) -> tuple[float, float]:
 
 
 def error_colours(error: np.ndarray, exact: np.ndarray | None = None) -> dict[str, Any]:
-    """Logarithmic colours for an error; zeros, which no logarithm has, get the lowest.
+    """Logarithmic colours for an error; zeros, which have no logarithm, get the lowest.
 
-    Rounding has a linear scale, on which its noise is dark: a logarithm would draw stripes that mean nothing.
+    Rounding has a linear scale, on which its noise is dark: a logarithmic one would show stripes without meaning.
     """
     from matplotlib.colors import LogNorm
 
@@ -152,20 +152,20 @@ def error_colours(error: np.ndarray, exact: np.ndarray | None = None) -> dict[st
 
 
 def is_rounding(error: np.ndarray, exact: np.ndarray) -> bool:
-    """Whether an error is nothing but that of the arithmetic."""
+    """Whether an error is nothing but rounding."""
     if not (np.isfinite(exact).any() and np.isfinite(error).any()):
         return False
     return bool(np.nanmax(error) <= ROUNDING * np.nanmax(np.abs(exact)))
 
 
 def error_title(name: str, error: np.ndarray, exact: np.ndarray) -> str:
-    """error |u − u*|, and that it is nothing but rounding where it is."""
+    """error |u − u*|, followed by (rounding) if it is nothing else."""
     symbol = latex_name(name)
     return f"error $|{symbol} - {symbol}^*|$" + " (rounding)" * is_rounding(error, exact)
 
 
 def colour_bar(ax: Axes, image: Any, error: np.ndarray | None = None) -> None:
-    """A colour bar as high as its axes, with a point at an end that values lie beyond."""
+    """A colour bar as high as its axes; an end that values lie beyond is drawn as a point."""
     extend = "neither"
     if error is not None:
         low, high = image.get_clim()

@@ -42,7 +42,7 @@ class Plane:
 
     @property
     def ratio(self) -> float:
-        """Height over width of a picture: that of the plane in space, unless it is a sliver."""
+        """Height over width of a picture: that of the plane, or 0.8 if one axis is time or the plane is a sliver."""
         right, up = self.axes
         ratio = float(up.length / right.length)
         return ratio if self.aspect == "equal" else 0.8
@@ -97,8 +97,8 @@ class Plane:
         return region.signed_distance(points).reshape(shape)
 
     def picture(self, data: np.ndarray) -> np.ndarray:
-        """The data as an image. Outside a region each point has the value of the nearest inside: the image is cut at
-        the boundary itself, which no grid follows."""
+        """The data as an image. Each point outside a region has the value of the nearest point inside, because the
+        image is later cut at the boundary itself, which does not follow the grid."""
         outside = ~np.isfinite(data) & (self.level(data.shape) > 0)
         if outside.any() and not outside.all():
             nearest = scipy.ndimage.distance_transform_edt(
@@ -108,7 +108,7 @@ class Plane:
         return data if self.across else data.T
 
     def _bound(self, ax: Axes, image: Any, data: np.ndarray) -> None:
-        """Cut an image at the boundary of a region, and draw that."""
+        """Cut an image at the boundary of a region, and draw the boundary."""
         if self.problem.region is None:
             ax.set_facecolor(UNKNOWN)
             return
@@ -129,7 +129,7 @@ class Plane:
 
 
 def outline(problem: Problem, ax: Axes) -> None:
-    """The boundary of a region of the plane; outside it is blank."""
+    """Draw the boundary of a region of the plane, in place of the frame around the axes."""
     if problem.plane is None:
         return
     for edge in problem.plane.edges:
@@ -140,14 +140,14 @@ def outline(problem: Problem, ax: Axes) -> None:
 
 
 def at_text(problem: Problem, cut: Cut) -> str:
-    """at t = 0.5: where the axes are held that are not drawn."""
+    """at t = 0.5: the values of the axes that are not drawn."""
     places = (f"{math(problem.axes[i].name)} = {value:.3g}" for i, value in cut.held.items())
     text = ", ".join(places)
     return f" at {text}" if text else ""
 
 
 def draw_plane(solution: Solution, name: str, cut: Cut, axes: list[Axes]) -> None:
-    """One plane: the field, and beside it the reference and the error where there is room for them."""
+    """One plane: the field, and beside it the reference and the error if there are panels for them."""
     problem, plane = solution.problem, Plane(solution.problem, cut)
     values, exact = sampled(solution, name, cut, plane.ticks())
     at = at_text(problem, cut)
@@ -162,7 +162,7 @@ def draw_plane(solution: Solution, name: str, cut: Cut, axes: list[Axes]) -> Non
 
 
 def without_empty(axes: list[Axes]) -> None:
-    """Take away the panels that nothing was drawn in: a derivative has no reference."""
+    """Remove the panels in which nothing was drawn: a derivative has no reference."""
     for ax in axes:
         if not ax.has_data():
             ax.remove()
@@ -175,7 +175,7 @@ def _fades(fields: np.ndarray) -> bool:
 
 
 def draw_planes(solution: Solution, name: str, cuts: list[Cut], axes: list[list[Axes]]) -> None:
-    """The same plane at several times, in the same colours unless it fades; below it the errors, in their own."""
+    """The same plane at several times, in the same colours unless the field fades; below, the errors in their own."""
     problem, planes = solution.problem, [Plane(solution.problem, cut) for cut in cuts]
     both = [sampled(solution, name, plane.cut, plane.ticks(POINTS // 2 + 1)) for plane in planes]
     fields = np.stack([values for values, _ in both])

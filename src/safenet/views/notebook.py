@@ -1,4 +1,4 @@
-"""A solution as a small table: what came out, how sure it is, what was done."""
+"""A solution as a small table: the result, its error, and how it was computed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _sizes(estimate: object, over_all: float) -> str:
 
 
 def solution_html(solution: Solution) -> str:
-    """The table of a solution; of a derivative, what it is the derivative of."""
+    """The table of a solution; for a derivative, only its name."""
     heading = solution.problem.title or solution.problem.name
     if any(solution.orders):
         names = ", ".join(f"{name}_{suffix(solution)}" for name in solution.problem.unknowns)

@@ -14,7 +14,7 @@ POINTS = 2001  # of a path
 
 
 def plot_system(solution: Solution, names: list[str]) -> Picture:
-    """Left each unknown over time, with its reference; right the path through the first two or three of them."""
+    """Left: each unknown over time, with its reference. Right: the path of the first two or three unknowns."""
     axis = solution.problem.axes[0]
     t = np.linspace(axis.lo, reached(solution, 0), POINTS)
     fields = {name: sampled(solution, name, Cut((0,), {}), [t]) for name in names}

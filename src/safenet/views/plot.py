@@ -1,6 +1,6 @@
 """Pictures of a solution: each field with its reference and error, flows, phase portraits, the loss history.
 
-sol.plot()                           every field; a plane that changes, at several times
+sol.plot()                           every field; if it changes in a plane, at several times
 sol.plot("u", "u_x", t=0.5)          these, held at t = 0.5;  t=[0, 0.5, 1]: at each of them
 sol.plot(style="dark")               or "transparent", for slides
 """
@@ -23,14 +23,14 @@ from .phase_picture import plot_system
 
 POINTS = 801  # of a line
 PANEL = 3.5  # inches
-BESIDE = 3  # fields of one map each, side by side
+BESIDE = 3  # fields side by side, if each has one map
 
 
 def plot(solution: Solution, *what: str, style: str = "light", title: bool = True, **at: Any) -> Picture:
     """The fields named in `what` (all by default), or derivatives such as "u_x", with the axes in `at` held.
 
     Measured data are drawn beside their fit, a steady flow in the plane with its streamlines, a system of ordinary
-    equations with its phase portrait; beside a field its reference and its error, below a training its losses.
+    equations with its phase portrait. A field has its reference and error beside it; a training has its losses below.
     """
     with styled(style):
         figure = _figure(solution, what, at)
@@ -59,7 +59,7 @@ def _figure(solution: Solution, what: tuple[str, ...], at: dict[str, Any]) -> Pi
 
 
 def _rows(solution: Solution, name: str, places: list[Cut]) -> list[tuple[Solution, str, int]]:
-    """(what, which, how many rows of panels): the errors of several planes have a row of their own."""
+    """(solution, name, how many rows of panels): the errors of several planes have a row of their own."""
     several = len(places) > 1 and len(places[0].drawn) == 2
     return [(solution, name, 2 if several and scored(solution) else 1)]
 
@@ -158,7 +158,7 @@ def draw_losses(solution: Solution, ax: Axes) -> None:
 
     history = solution.history
     names = ("loss", *term_names(solution.problem))
-    # After all the colours they come again, dashed.
+    # After the last colour, the colours repeat with dashed lines.
     styles = [("-", ink()), *((line, colour(i)) for line in ("-", "--", ":") for i in range(len(COLOURS)))]
     for column, (name, (line, shade)) in enumerate(zip(names, cycle(styles), strict=False)):
         width = 1.8 if column == 0 else 1.0

@@ -22,18 +22,18 @@ from ..run.progress import Monitor
 
 
 class Tracker(Monitor):
-    """Turns what a run tells into numbers over one count of steps that goes on from phase to phase.
+    """Turns the progress of a run into numbers over one count of steps, which continues from phase to phase.
 
-    `record` is what a sink must have; `close` is called with result.json's content when the run has ended.
+    A sink must have `record`; `close` is called with the content of result.json when the run has ended.
     """
 
-    before, last = 0, 0  # steps of the phases that are over, and of the one at hand
+    before, last = 0, 0  # steps of the phases that have ended, and of the current one
 
     def record(self, step: int, values: Mapping[str, float]) -> None:
         raise NotImplementedError
 
     def close(self, result: Mapping[str, Any] | None = None) -> None:
-        """The run has ended, with this result if it has one."""
+        """Called when the run has ended, with its result if it has one."""
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
         self._tell(iteration, {"loss": loss, **{f"terms/{name}": value for name, value in terms.items()}})
@@ -45,7 +45,7 @@ class Tracker(Monitor):
         self._tell(self.last + 1, {"held-out residual": residual, "coefficients": float(unknowns)})
 
     def _tell(self, iteration: int, values: Mapping[str, float]) -> None:
-        if iteration < self.last:  # another phase counts from the beginning
+        if iteration < self.last:  # a new phase counts from the beginning
             self.before += self.last
         self.last = iteration
         self.record(self.before + iteration, values)
@@ -80,7 +80,7 @@ class TensorBoard(Tracker):
 
 
 class WeightsAndBiases(Tracker):
-    """A run of a project of Weights & Biases."""
+    """A run in a project of Weights & Biases."""
 
     def __init__(self, project: str) -> None:
         try:
@@ -99,7 +99,7 @@ class WeightsAndBiases(Tracker):
 
 
 class MLflow(Tracker):
-    """A run of an experiment of MLflow, on the server that MLFLOW_TRACKING_URI names."""
+    """A run in an experiment of MLflow, on the server that MLFLOW_TRACKING_URI names."""
 
     def __init__(self, experiment: str) -> None:
         try:
@@ -111,7 +111,7 @@ class MLflow(Tracker):
         mlflow.start_run()
 
     def record(self, step: int, values: Mapping[str, float]) -> None:
-        # MLflow allows no other signs in a name.
+        # MLflow does not allow these characters in a name.
         named = {name.translate(str.maketrans("(),=*+'", "-------")): value for name, value in values.items()}
         self._mlflow.log_metrics(named, step=step)
 

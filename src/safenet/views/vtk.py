@@ -1,6 +1,6 @@
 """VTK files for ParaView: a field on a grid of its box, or on cells that fill its region.
 
-sol.to_vtk("runs/heat")       runs/heat.vtr for a box, .vtu for a region, or .pvd with one of them for each time
+sol.to_vtk("runs/heat")       runs/heat.vtr for a box, .vtu for a region, or .pvd with one such file for each time
 sol.export("disc.vtu")        triangles of a region in the plane, tetrahedra of a body in space
 """
 
@@ -25,7 +25,7 @@ from .cuts import named
 from .export import INSTALL, export_times, label, table
 
 ENDINGS = (".vtr", ".vtu", ".pvd", ".vtk")
-ALONG = {2: 60, 3: 24}  # cells along the root of a region's area or volume, where its solver had none
+ALONG = {2: 60, 3: 24}  # cells along area^(1/2) or volume^(1/3) of a region, if its solver had no cells
 AROUND = 24  # cells around a circle
 KINDS = {(2, 6): 22, (3, 10): 24, (3, 4): 10}  # (dimension, nodes of a cell) → VTK's number
 Cells = tuple[np.ndarray, np.ndarray]  # nodes (n, d), cells (m, k)
@@ -34,9 +34,9 @@ Cells = tuple[np.ndarray, np.ndarray]  # nodes (n, d), cells (m, k)
 def to_vtk(solution: Solution, path: str | Path, derivatives: Sequence[str] = (), **counts: Any) -> Path:
     """Write files that ParaView opens, and return the one to open there.
 
-    A box is a rectilinear grid, `.vtr`, the plane (x, t) of one axis and time too; a region consists of cells that
-    follow its boundary, `.vtu`. With time and two or three axes of space, each time is a file of its own, and a `.pvd`
-    file lists them.
+    A box is written as a rectilinear grid, `.vtr`, and so is the plane (x, t); a region is written as cells that follow
+    its boundary, `.vtu`. With time and two or three axes of space, each time is a file of its own, and a `.pvd` file
+    lists them.
     """
     try:
         import pyevtk.hl  # noqa: F401
@@ -85,7 +85,7 @@ def _on_grid(
     shape = tuple(map(len, coordinates))
 
     def write(where: Path, k: int) -> Path:
-        # VTK counts along the first axis first.
+        # In VTK, the first axis varies fastest.
         data = {
             name: np.asfortranarray((v[..., k] if series else v).reshape(shape)) for name, v in fields.items()
         }
@@ -127,7 +127,7 @@ def _on_cells(
 
 
 def cells_of(solution: Solution, counts: Mapping[str, Any]) -> Cells:
-    """Those of the solver; else triangles or tetrahedra, as many along an axis as were asked for."""
+    """The solver's cells; else triangles or tetrahedra, as many along an axis as `counts` asks for."""
     body, field, problem = solution.problem.region, solution.field, solution.problem
     assert body is not None
     if isinstance(field, Triangles) and not counts:
@@ -165,7 +165,7 @@ def _cut(body: Solid, size: float) -> Cells:
     level = body.signed_distance(nodes)
     whole = np.concatenate(paths)
     whole = whole[(level[whole] < 0).any(axis=1)]
-    # Those inside first: one, two or three of them leave a tetrahedron or a prism, which is three.
+    # Corners inside come first: one leaves a tetrahedron; two or three leave a prism, cut into three tetrahedra.
     whole = np.take_along_axis(whole, np.argsort(level[whole] >= 0, axis=1, kind="stable"), axis=1)
     inside = (level[whole] < 0).sum(axis=1)
     made, ends = [whole[inside == 4]], list[np.ndarray]()
