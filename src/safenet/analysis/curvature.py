@@ -1,7 +1,7 @@
 """A v for the curvature A of a loss L(θ) = ½‖r(θ)‖²:  ∇²L = JᵀJ + Σ_i r_i ∇²r_i, or its Gauss–Newton part JᵀJ.
 
-Products are sums over blocks of points, so that memory is bounded by a block and not by the loss; a batch of vectors
-shares the work that does not depend on them. All of it in float64: a spectrum spans more digits than float32 has.
+Products are summed over blocks of points, so that memory is bounded by a block, not by the loss; a batch of vectors
+shares the work that does not depend on them. Everything is in float64: a spectrum spans more digits than float32 has.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ..train.terms import Term
 from ..train.weighting import Weighting
 
 OPERATORS = ("hessian", "gauss-newton")
-BLOCK = 2048  # points multiplied at once, and
-COLUMNS = 20  # vectors: together they keep a GPU busy within a few GB
-DENSE = 10_000  # parameters up to which A is formed: 800 MB, and its eigenvalues take seconds on a GPU
+BLOCK = 2048  # points in one product
+COLUMNS = 20  # vectors in one product: with a block of points, they keep a GPU busy within a few GB
+DENSE = 10_000  # A is formed up to this many parameters: 800 MB; eigenvalues take seconds on a GPU
 
 
 class Given(Weighting):
-    """w_k as they are: what another weighting has made, some of them set to zero."""
+    """w_k held fixed: the weights that another weighting computed, some of them set to zero."""
 
     def start(self, loss: Any) -> Any:
         return loss.weights
@@ -41,7 +41,7 @@ class Given(Weighting):
 
 
 class Curvature(eqx.Module):
-    """v ↦ A v at θ; `operator` says which A. Terms of weight zero cost nothing, and all choices share a program."""
+    """v ↦ A v at θ; `operator` names A. Terms of weight zero cost nothing; every choice of terms uses one program."""
 
     loss: PhysicsLoss
     theta: Float[Array, " p"]
@@ -81,7 +81,7 @@ class Curvature(eqx.Module):
         return jnp.asarray(pulled)
 
     def dense(self) -> Float[Array, "p p"]:
-        """A itself: JᵀJ as for Levenberg–Marquardt, ∇²L as its products with all unit vectors."""
+        """A as a matrix: JᵀJ as in Levenberg–Marquardt, ∇²L by its products with all unit vectors."""
         if self.size > DENSE:
             raise SafeNetError(
                 f"{self.size} parameters are too many for a dense matrix (at most {DENSE})",
@@ -94,7 +94,7 @@ class Curvature(eqx.Module):
 def curvature(
     loss: PhysicsLoss, theta: Float[Array, " p"], operator: str = "hessian", term: int | None = None
 ) -> Curvature:
-    """The curvature at θ of a loss, or of one `term` of it with the weight that it has in the whole."""
+    """The curvature of a loss at θ, or of one `term` of it with the weight that it has in the loss."""
     if operator not in OPERATORS:
         raise SafeNetError(f"there is no operator {operator!r}", nearest(operator, OPERATORS))
     if theta.dtype != jnp.float64:
@@ -124,7 +124,7 @@ def _columns(A: Curvature) -> Float[Array, "p p"]:
 
 
 def in_batches(function: Any, vectors: Float[Array, "n p"]) -> Any:
-    """`function` of every row, COLUMNS at a time; the last batch is filled up, so that there is one program."""
+    """`function` of every row, COLUMNS rows at a time; the last batch is padded, so that one program serves all."""
     count = vectors.shape[0]
     size = min(COLUMNS, count)
     filled = jnp.concatenate([vectors, jnp.repeat(vectors[:1], -count % size, axis=0)])
@@ -133,7 +133,7 @@ def in_batches(function: Any, vectors: Float[Array, "n p"]) -> Any:
 
 
 def _blocks(term: Term, weight: Float[Array, ...]) -> tuple[Array, Array]:
-    """The points and their √(w/n) in equal blocks; the last is filled up with points of scale zero."""
+    """The points and their √(w/n) in equal blocks; the last is padded with points of scale zero."""
     count = term.points.shape[0]
     size = min(BLOCK, count)
     missing = -count % size

@@ -11,15 +11,15 @@ from jaxtyping import Array, Float
 
 from .lanczos import PROBES, STEPS, lanczos_quadrature
 
-WIDTH = 0.1  # of the Gaussian kernel of a density, in decades
-REACH = 16  # decades below the largest |λ| that a density shows: what is smaller is rounding
+WIDTH = 0.1  # of a density's Gaussian kernel, in decades
+REACH = 16  # a density shows this many decades below the largest |λ|: the rest is rounding
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The nodes λ and weights w of ρ, a row for each probe: one row with all eigenvalues where it is `exact`.
+    """The nodes λ and weights w of ρ, one row per probe; an `exact` spectrum has one row with all eigenvalues.
 
-    `operator` says of which matrix (hessian, gauss-newton, and what preconditions it), `size` how large it is.
+    `operator` names the matrix (hessian or gauss-newton), `size` is the number of its rows.
     """
 
     operator: str
@@ -42,18 +42,18 @@ class Spectrum:
 
     @property
     def rounding(self) -> float:
-        """p ε max|λ|: an eigenvalue below this is not told from zero."""
+        """p ε max|λ|: an eigenvalue below this cannot be told from zero."""
         return float(self.size * np.finfo(float).eps * np.abs(self._seen).max())
 
     @property
     def condition(self) -> float:
-        """max|λ| / min|λ| over the eigenvalues above rounding; an estimate where the spectrum is not exact."""
+        """max|λ| / min|λ| over the eigenvalues above rounding; an estimate unless the spectrum is exact."""
         sizes = np.abs(self._seen)
         return float(sizes.max() / sizes[sizes > self.rounding].min()) if sizes.max() > 0 else float("inf")
 
     @property
     def rank(self) -> float:
-        """How many eigenvalues are above rounding (a mean over probes where not exact)."""
+        """How many eigenvalues are above rounding (a mean over probes unless exact)."""
         return self.size * self.mass(self.rounding, np.inf) + self.size * self.mass(-np.inf, -self.rounding)
 
     @property
@@ -67,7 +67,7 @@ class Spectrum:
         return float((self.weights * inside).sum(axis=1).mean())
 
     def moment(self, power: int) -> tuple[float, float]:
-        """Tr A^power, and the standard error of its mean over the probes (0 where exact)."""
+        """Tr A^power, and the standard error of its mean over the probes (0 if exact)."""
         each = self.size * (self.weights * self.nodes**power).sum(axis=1)
         error = (
             0.0 if self.exact else float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.inf
@@ -78,7 +78,7 @@ class Spectrum:
         """log₁₀|λ| and ρ per decade on the positive (or negative) side, smoothed by a Gaussian of `width` decades.
 
         Eigenvalues of a loss span ten decades and more: on a linear scale, a kernel that shows the largest hides all
-        others. The two sides and the mass that rounding hides integrate to one; a matrix of zeros has neither side.
+        others. Both sides and the mass below rounding add up to one; for a matrix of zeros both sides are empty.
         """
         if not np.any(self._seen):
             return np.empty(0), np.empty(0)
@@ -115,7 +115,7 @@ class Spectrum:
 
 
 def eigenvalue_spectrum(operator: str, matrix: Float[Array, "p p"]) -> Spectrum:
-    """The exact spectrum of a dense symmetric matrix, computed where the matrix is."""
+    """The exact spectrum of a dense symmetric matrix, computed on the device that holds the matrix."""
     eigenvalues = np.asarray(jnp.linalg.eigvalsh(matrix))[None]
     size = eigenvalues.size
     return Spectrum(operator, size, eigenvalues, np.full((1, size), 1 / size), exact=True)
@@ -124,5 +124,5 @@ def eigenvalue_spectrum(operator: str, matrix: Float[Array, "p p"]) -> Spectrum:
 def quadrature_spectrum(
     operator: str, A: Any, probes: int = PROBES, steps: int = STEPS, seed: int = 0
 ) -> Spectrum:
-    """The spectrum that Lanczos quadrature sees."""
+    """The spectrum as estimated by Lanczos quadrature."""
     return Spectrum(operator, A.size, *lanczos_quadrature(A, probes, steps, seed), exact=False)

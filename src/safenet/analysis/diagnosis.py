@@ -1,11 +1,11 @@
 """Measured quantity → what to change: each rule has a quantity, a threshold and one piece of advice.
 
-stiff equation   λ_max of the equations' terms over that of the conditions': they set the step, and where most of what
-                 is left of the loss is the conditions', these starve (before training: of what gradient descent will
-                 leave). The remedy depends on the cause: where the stiffest direction moves high frequencies that no
-                 symbol names, which derivatives multiply by ω², their amplitudes; otherwise the weights.
-faint equation   the other way round: next to nothing of the loss is the equation's, and a trained network that meets
-                 the conditions does not solve it. The weights, too.
+stiff equation   λ_max of the equations' terms over that of the conditions': the equations limit the step size, and the
+                 conditions starve if most of the remaining loss is theirs (before training: most of what gradient
+                 descent would leave). The remedy depends on the cause: the amplitudes, if the stiffest direction moves
+                 high frequencies that the problem does not name (derivatives multiply them by ω²); else the weights.
+faint equation   the reverse: the equation contributes next to nothing to the loss, and a trained network meets the
+                 conditions without solving it. The remedy is again the weights.
 optimiser        the share of the loss that 10,000 steps of gradient descent would leave, by the tangent kernel
 precision        ‖g₃₂ − g₆₄‖/‖g₆₄‖, the rounding of the gradient in the precision that trained the network
 """
@@ -28,16 +28,16 @@ from .kernel import ITERATIONS, Kernel
 
 STIFF = 10.0  # how many times stiffer the equations may be than the conditions
 HIGH = 0.5  # share of the stiffest direction in the upper half of the frequencies, if none of them is named
-STARVED = 0.5  # share of the conditions in what is left of the loss
-LAGGING = 0.01  # of the loss, left by gradient descent
-FAINT = 1000.0  # how many times stiffer the conditions may be than the equations, and
-UNMET = 3.0  # how many times larger the equations' relative residuals than the conditions'
+STARVED = 0.5  # the conditions' share of the remaining loss
+LAGGING = 0.01  # share of the loss that gradient descent leaves
+FAINT = 1000.0  # how many times stiffer the conditions may be than the equations
+UNMET = 3.0  # and how many times larger the equations' relative residuals may be than the conditions'
 ROUGH = 0.1  # relative rounding of the gradient
 
 
 @dataclass(frozen=True)
 class Advice:
-    """`quantity` = `value` is beyond `threshold`; `change` is what to try, in words, and `settings` for `Train`."""
+    """`quantity` = `value` exceeds `threshold`; `change` says in words what to try, `settings` is for `Train`."""
 
     about: str
     quantity: str
@@ -56,9 +56,9 @@ class Advice:
 
 @dataclass(frozen=True)
 class FrequencyShares:
-    """‖v_ℓ‖² of a unit vector v of parameters by frequency set ℓ: ω_ℓ, c_ℓ and the first layer's columns of φ_ℓ.
+    """‖v_ℓ‖² of a unit vector v of parameters, v_ℓ its part in ω_ℓ, c_ℓ and the first layer's columns of φ_ℓ.
 
-    `named` is ‖ω‖ of the highest frequencies that the problem's symbols name, 0 for none.
+    `named` is ‖ω‖ of the highest frequencies that occur in the problem's formulas, 0 if there are none.
     """
 
     omega: np.ndarray
@@ -67,7 +67,7 @@ class FrequencyShares:
 
     @property
     def order(self) -> np.ndarray:
-        """The sets by ‖ω‖, lowest first."""
+        """The frequency sets sorted by ‖ω‖, lowest first."""
         return np.argsort(np.linalg.norm(self.omega, axis=1), kind="stable")
 
     @property
@@ -77,7 +77,7 @@ class FrequencyShares:
 
     @property
     def needless(self) -> float:
-        """The same, but 0 where the symbols name a frequency of that half: the solution will want it."""
+        """The same, but 0 if the problem names a frequency in that half: the solution will need it."""
         lowest = np.linalg.norm(self.omega[self.order[len(self.order) // 2]])
         return self.upper_half if self.named < lowest else 0.0
 
@@ -102,7 +102,7 @@ def frequency_shares(
     columns = np.asarray(perceptron.weights[0])[:, :count].reshape(-1, sets, count // sets)
     shares = np.sum(columns**2, axis=(0, 2))
     for part in (parts.omega, parts.amplitude):
-        if part is not None:  # frozen ones are no parameters
+        if part is not None:  # None if frozen: then it is not a parameter
             shares = shares + np.sum(np.asarray(part) ** 2, axis=1)
     return FrequencyShares(np.asarray(products.omega), shares, named)
 
@@ -117,10 +117,9 @@ def diagnose(
     starved: float = 1.0,
     unmet: HeldOut | None = None,
 ) -> list[Advice]:
-    """The advice that measured quantities give: λ_max of each term (equations first), the frequencies of the stiffest
-    direction, the tangent kernel of the whole loss, the relative rounding of the gradient, the share of the conditions
-    in what is left of the loss, and a trained network's relative residuals. What the `plan` has already is not advised
-    again."""
+    """Advice from measured quantities: λ_max of each term (equations first), the frequencies of the stiffest
+    direction, the tangent kernel of the whole loss, the relative rounding of the gradient, the conditions' share of the
+    remaining loss, and a trained network's relative residuals. Nothing that the `plan` already does is advised."""
     plan = plan or Plan()
     return [
         *_stiff_equation(terms, equations, frequencies, plan, starved),
@@ -141,7 +140,7 @@ def _stiff_equation(
     if not inside or not outside:
         return []
     stiff, soft = max(inside, key=lambda item: item[1]), max(outside, key=lambda item: item[1])
-    # Conditions that hold by construction move by rounding alone, and eigenvalues are squares.
+    # Conditions that hold by construction vary only by rounding; eigenvalues are squares, hence ε².
     if not STIFF * soft[1] < stiff[1] or not soft[1] > 16 * np.finfo(float).eps ** 2 * stiff[1]:
         return []
     if not starved > STARVED:
@@ -168,7 +167,7 @@ def _stiff_equation(
 
 
 def faint(terms: Mapping[str, float], equations: int) -> bool:
-    """Whether the conditions are so much stiffer than the equations that these hardly count."""
+    """Whether the conditions are so much stiffer than the equations that the equations hardly count."""
     sizes = list(terms.values())
     return bool(sizes[equations:]) and max(sizes[equations:]) > FAINT * max(sizes[:equations]) > 0
 
@@ -188,7 +187,7 @@ def _faint_equation(
         f"the equation to {inside:.1e}: it hardly counts."
     )
     quantity = "λ_max of the conditions / λ_max of the equations"
-    # Conditions some times stiffer than the equation are what trains well elsewhere.
+    # In problems that train well, the conditions are several times stiffer than the equation.
     return [_weight(quantity, ratio, FAINT, sentence, plan.residual_weight * ratio / STIFF)]
 
 

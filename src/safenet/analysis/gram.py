@@ -1,8 +1,8 @@
-"""G_ij = ∫ φ_i φ_j over the domain: how far features are from orthonormal, where the paper takes G = diag(c²).
+"""G_ij = ∫ φ_i φ_j over the domain: how far features are from orthonormal; the paper assumes G = diag(c²).
 
 The tangent kernel of u = wᵀφ is φ(x)·φ(x'), and the nonzero eigenvalues of its integral operator are those of G. The
-paper predicts the squared amplitudes c², all 1 at the start, and so a condition of 1, as if the products of sines and
-cosines were orthonormal. On [0, 1] sin(πx) and cos(2πx) are not even orthogonal.
+paper predicts that they are the squared amplitudes c², all 1 at the start, and so a condition number of 1, as if the
+products of sines and cosines were orthonormal. On [0, 1] sin(πx) and cos(2πx) are not even orthogonal.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from ..problem import Problem
 from ..run.progress import Monitor
 from .curvature import widened
 
-NODES = 16  # Gauss points of an axis at first, beside those that the frequencies need
-SAMPLE = 16_384  # points where there is no product of intervals to integrate over
-MOST = 4 * SAMPLE  # Gauss points in all
-CHANGE = 1e-6  # of the largest entry, from a rule to one with twice the points along each axis
-BLOCK = 1024  # points at once
+NODES = 16  # Gauss points along an axis in the first rule, besides those that the frequencies need
+SAMPLE = 16_384  # Sobol points, where the domain is not a box or Gauss rules do not agree
+MOST = 4 * SAMPLE  # the most Gauss points of a rule
+CHANGE = 1e-6  # of the largest entry, between a rule and one with twice the points along each axis
+BLOCK = 1024  # points evaluated at once
 
 
 @dataclass(frozen=True)
 class Gram:
-    """G, known to `accuracy` of its largest entry, and the squares of the amplitudes of Fourier products."""
+    """G, with its `accuracy` relative to the largest entry, and the squared amplitudes of Fourier products."""
 
     matrix: np.ndarray
     accuracy: float
@@ -51,7 +51,7 @@ class Gram:
 
     @property
     def condition(self) -> float:
-        """Infinite where the features depend on each other, up to rounding."""
+        """λ_max/λ_min; infinite if the features are linearly dependent up to rounding."""
         values = self.eigenvalues
         rounding = len(values) * np.finfo(float).eps * values[0]
         return float(values[0] / values[-1]) if values[-1] > rounding else math.inf
@@ -72,7 +72,7 @@ class Gram:
 
 
 def feature_grams(problem: Problem, network: Any) -> dict[str, Gram]:
-    """`features`: all that the first layer sees; `fourier`: the products alone, before anything normalises them."""
+    """`features`: everything that the first layer sees; `fourier`: the products alone, before any normalisation."""
     network = perceptron_of(network)
     if network is None:
         return {}
@@ -85,7 +85,7 @@ def feature_grams(problem: Problem, network: Any) -> dict[str, Gram]:
 
 
 def perceptron_of(network: Any) -> Perceptron | None:
-    """The perceptron whose parameters move: within hard conditions, the last of several stages; or None."""
+    """The perceptron that is trained (inside hard conditions; the last of several stages), or None."""
     found: Perceptron | None = getattr(network, "perceptron", None)
     return found
 
@@ -101,7 +101,7 @@ def fourier_products_of(network: Any) -> FourierProducts | None:
 
 
 def _gram(features: Features, problem: Problem) -> tuple[np.ndarray, float]:
-    """G and how well it is known: by Gauss's rules until one with twice the points agrees, else from a Sobol sample."""
+    """G and its accuracy: by Gauss rules, doubling the points until two agree, else from a Sobol sample."""
     features, former = widened(features), None
     for points, weights in rules(problem, _highest(features)):
         gram = _integrated(features, points, weights)
@@ -118,7 +118,7 @@ def _integrated(features: Features, points: np.ndarray, weights: np.ndarray) -> 
     gram = np.zeros((features.size, features.size))
     for start in range(0, len(points), BLOCK):
         block, scale = points[start : start + BLOCK], weights[start : start + BLOCK]
-        # The last block is filled up, so that there is one program.
+        # The last block is padded, so that one program serves all.
         filled = np.concatenate([block, np.repeat(block[:1], BLOCK - len(block), axis=0)])
         values = np.asarray(_values(features, jnp.asarray(filled)))[: len(block)]
         gram += (values * scale[:, None]).T @ values
@@ -141,9 +141,9 @@ def _highest(features: Any) -> np.ndarray:
 
 
 def rules(problem: Problem, highest: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Gauss's points and weights over a box, twice as many along each axis each time; none on other domains."""
+    """Gauss points and weights over a box, with twice as many along each axis each time; none for other domains."""
     lengths = [axis.length for axis in problem.axes]
-    # ∫ e^{iκx} over a length L needs κL/4 Gauss points and some; a product of two waves has κ = 2ω.
+    # ∫ e^{iκx} over a length L needs a few more than κL/4 Gauss points; a product of two waves has κ = 2ω.
     counts = [
         NODES + math.ceil(w * L / 2) for w, L in zip(np.resize(highest, len(lengths)), lengths, strict=True)
     ]
@@ -165,10 +165,10 @@ def sampled(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 class FollowGram(Monitor):
-    """Watches a solve: (iteration, Gram of the Fourier products), at the first look and every `every` iterations.
+    """Records (iteration, Gram of the Fourier products) during a solve: at first, then every `every` iterations.
 
-    sn.solve(problem, …, monitor=FollowGram(problem, every=1000)); `records` then has the eigenvalues of the kernel
-    of u = wᵀφ beside the squared amplitudes that the paper predicts for them, along training.
+    After sn.solve(problem, …, monitor=FollowGram(problem, every=1000)), `records` holds, for the course of training,
+    the eigenvalues of the kernel of u = wᵀφ and the squared amplitudes that the paper predicts for them.
     """
 
     def __init__(self, problem: Problem, every: int = 1000) -> None:

@@ -1,8 +1,8 @@
-"""K = J Jᵀ, J = ∂r/∂θ: the tangent kernel, by which gradient flow moves residuals, ṙ = −K r.
+"""K = J Jᵀ, J = ∂r/∂θ: the tangent kernel; under gradient flow the residuals obey ṙ = −K r.
 
-In the eigenvectors of K each component of the residual decays by itself, as e^{−κ_i t}: the largest κ sets the largest
-stable step, and what lies along the small ones is learnt last. With the rows r of the loss, ½‖r‖², the nonzero κ are
-the eigenvalues of the Gauss–Newton matrix JᵀJ.
+Along each eigenvector of K the residual decays independently, as e^{−κ_i t}: the largest κ sets the largest stable
+step, and what lies along the small ones is learnt last. If r are the rows of the loss ½‖r‖², the nonzero κ are the
+eigenvalues of the Gauss–Newton matrix JᵀJ.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from jaxtyping import Array, Float
 from ..train.objective import PhysicsLoss
 from ..train.terms import Term
 
-POINTS = 128  # of each term
-ITERATIONS = 10_000  # of gradient descent, for what they would leave of the loss
-DAMPING = 1e-6  # γ/κ_max of the effective dimension
+POINTS = 128  # per term
+ITERATIONS = 10_000  # of gradient descent, after which `remaining` gives the share of the loss that is left
+DAMPING = 1e-6  # γ/κ_max in the effective dimension
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class Kernel:
 
     @property
     def condition(self) -> float:
-        """κ_max/κ_min; where the smallest is rounding, with n ε κ_max in its place."""
+        """κ_max/κ_min, where κ_min is replaced by n ε κ_max if it is below rounding."""
         values = self.eigenvalues
         floor = len(values) * np.finfo(float).eps * values[0]
         return float(values[0] / max(values[-1], floor)) if values[0] > 0 else float("inf")
 
     def effective_dimension(self, damping: float = DAMPING) -> float:
-        """Σ κ_i/(κ_i + γ), γ = damping · κ_max: how many directions the kernel has above γ."""
+        """Σ κ_i/(κ_i + γ), γ = damping · κ_max: the number of directions in which the kernel exceeds γ."""
         values = self.eigenvalues
         return float(np.sum(values / (values + damping * values[0]))) if values[0] > 0 else 0.0
 
@@ -73,13 +73,13 @@ class Kernel:
         return left
 
     def remaining(self, iterations: int = ITERATIONS) -> float:
-        """The share of ‖r‖² in what is left of r."""
+        """The share of ‖r‖² that n steps of gradient descent leave."""
         size, left = float(self.residual @ self.residual), self.left(iterations)
         return float(left @ left) / size if size > 0 else 0.0
 
     @property
     def stiffest(self) -> np.ndarray:
-        """Jᵀv_1/‖Jᵀv_1‖: the direction of the parameters along which the loss curves most; 0 where nothing moves r."""
+        """Jᵀv_1/‖Jᵀv_1‖: the parameter direction in which the loss curves most; 0 if no parameter changes r."""
         direction = self.jacobian.T @ self._eigen[1][:, 0]
         length = np.linalg.norm(direction)
         return np.asarray(direction / length if length > 0 else direction)
@@ -97,9 +97,9 @@ class Kernel:
 def tangent_kernels(
     loss: PhysicsLoss, theta: Float[Array, " p"], names: tuple[str, ...], points: int = POINTS
 ) -> dict[str, Kernel]:
-    """The kernel of the whole `loss` and of each of its terms, at the first `points` points of each.
+    """The kernel of the whole `loss` and of each of its terms, at the first `points` points of each term.
 
-    Rows are weighted, √(w/n) r, as if those points were all there are.
+    Rows are weighted, √(w/n) r, with n the number of points used.
     """
     found = {}
     for name, term, weight in zip(names, loss.terms, loss.row_weights(), strict=True):

@@ -4,8 +4,8 @@ For a probe v, ‖v‖ = 1, m Lanczos steps give a tridiagonal matrix T. Its eig
 τ_k² of the first entries of its eigenvectors are weights of a quadrature for the spectral density that v sees; the
 mean over random probes is the spectral density of A. The extreme nodes are the extreme eigenvalues, to many digits.
 
-The iteration is matfree's, with full re-orthogonalisation: without it, rounding brings copies of converged eigenvalues,
-and a density with copies is wrong. T is solved by LAPACK's solver for symmetric tridiagonal matrices.
+The iteration is matfree's, with full re-orthogonalisation: without it, rounding creates copies of converged
+eigenvalues, and the density is wrong. LAPACK's solver for symmetric tridiagonal matrices diagonalises T.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from scipy.linalg import eigh_tridiagonal
 from ..errors import SafeNetError
 from .curvature import in_batches
 
-PROBES, STEPS = 100, 200  # the paper's
+PROBES, STEPS = 100, 200  # as in the paper
 
 
 def lanczos_quadrature(
     A: Any, probes: int = PROBES, steps: int = STEPS, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights, each (probes, steps), of a symmetric A: a pytree with a `size` that multiplies vectors.
+    """Nodes and weights, each (probes, steps), for a symmetric A: a pytree with a `size`, called as A(v).
 
-    Where a Krylov space ends early (a matrix of low rank), the nodes beyond have weight zero.
+    If a Krylov space ends early (a matrix of low rank), the nodes beyond its end have weight zero.
     """
     if probes < 1 or steps < 1:
         raise SafeNetError(f"{probes} probes of {steps} steps are too few", "give at least one of each")
@@ -41,7 +41,7 @@ def lanczos_quadrature(
     for j, (alpha, beta) in enumerate(zip(np.asarray(diagonals), np.asarray(neighbours), strict=True)):
         nodes[j], vectors = eigh_tridiagonal(alpha, beta)
         weights[j] = vectors[0] ** 2
-    # What follows a breakdown is coupled to the probe by rounding alone, and a weight is a square.
+    # After a breakdown, nodes are coupled to the probe only by rounding; weights are squares, hence ε^1.5.
     weights[weights < np.finfo(float).eps ** 1.5] = 0.0
     return nodes, weights / weights.sum(axis=1, keepdims=True)
 

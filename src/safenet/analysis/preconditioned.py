@@ -1,10 +1,10 @@
-"""Wᵀ A W with W Wᵀ = H: the curvature that an optimiser sees which multiplies the gradient by H.
+"""Wᵀ A W with W Wᵀ = H: the curvature seen by an optimiser that multiplies the gradient by H.
 
-L-BFGS      H of its pairs. In the span of an orthonormal Q of all s and y it is a small matrix N = QᵀHQ, outside it
-            is γ:  W = √γ (I − QQᵀ) + Q N^½ Qᵀ
+L-BFGS      H from its pairs. Q is an orthonormal basis of the span of all s and y. Within the span H is a small matrix
+            N = QᵀHQ, outside it is γ:  W = √γ (I − QQᵀ) + Q N^½ Qᵀ
 Levenberg   H = (JᵀJ + μD)⁻¹ = (L Lᵀ)⁻¹,  W = L⁻ᵀ
 
-The spectrum of WᵀAW is that of HA: a condition near 1 means that one step with this H goes to the minimum.
+The spectrum of WᵀAW is that of HA: a condition number near 1 means that one step with this H reaches the minimum.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .curvature import Curvature, curvature
 
 
 class QuasiNewton(eqx.Module):
-    """W of an L-BFGS state: symmetric."""
+    """W of an L-BFGS state, which is symmetric."""
 
     Q: Float[Array, "p k"]
     root: Float[Array, "k k"]
@@ -75,7 +75,7 @@ def _each(W: QuasiNewton | Damped, rows: Float[Array, "n p"]) -> Float[Array, "n
 
 
 def lbfgs_state(loss: PhysicsLoss, theta: Float[Array, " p"], steps: int = 100) -> LBFGSState:
-    """L-BFGS from θ, for `steps` steps at most: the state has its pairs and the θ that it has come to."""
+    """Run L-BFGS from θ for at most `steps` steps: the state holds its pairs and the θ that it reached."""
     phase = LBFGS(steps)
     state = phase.start(loss, theta)
     while int(state.status) == Status.RUNNING:
@@ -88,7 +88,7 @@ def quasi_newton_half(state: LBFGSState) -> QuasiNewton:
     """W of the pairs of an L-BFGS state."""
     pairs = jnp.concatenate([state.S, state.Y]).T.astype(jnp.float64)
     lengths = jnp.linalg.norm(pairs, axis=0)
-    # Slots that were never written are zero; QR makes arbitrary orthonormal columns of them, on which H is γ.
+    # Unused slots are zero; QR turns them into arbitrary orthonormal columns, on which H is γ.
     Q, _ = jnp.linalg.qr(pairs / jnp.where(lengths > 0, lengths, 1))
 
     def times(v: Float[Array, " p"]) -> Float[Array, " p"]:
@@ -102,7 +102,7 @@ def quasi_newton_half(state: LBFGSState) -> QuasiNewton:
 
 @eqx.filter_jit
 def damped_half(loss: PhysicsLoss, theta: Float[Array, " p"], damping: float) -> Damped:
-    """W of Levenberg–Marquardt at θ: D = diag(JᵀJ), floored as the optimiser's."""
+    """W of Levenberg–Marquardt at θ: D = diag(JᵀJ) with the optimiser's floor."""
     gram = loss.normal_equations(theta)[0]
     diagonal = jnp.diagonal(gram)
     D = jnp.maximum(diagonal, SCALE_FLOOR * jnp.max(diagonal))
@@ -112,7 +112,7 @@ def damped_half(loss: PhysicsLoss, theta: Float[Array, " p"], damping: float) ->
 def seen_by_lbfgs(
     loss: PhysicsLoss, theta: Float[Array, " p"], operator: str = "hessian", steps: int = 100
 ) -> tuple[Preconditioned, dict[str, Any]]:
-    """What L-BFGS sees after `steps` steps from θ, there; and how far it has come."""
+    """The curvature that L-BFGS sees where `steps` steps from θ have led it; and the facts of that run."""
     state = lbfgs_state(loss, theta, steps)
     facts = {"steps": int(state.iteration), "pairs": int(state.stored), "loss": float(state.total)}
     return Preconditioned(curvature(loss, state.theta, operator), quasi_newton_half(state)), facts
@@ -121,5 +121,5 @@ def seen_by_lbfgs(
 def seen_by_levenberg(
     loss: PhysicsLoss, theta: Float[Array, " p"], operator: str = "hessian", damping: float = 1e-2
 ) -> Preconditioned:
-    """What Levenberg–Marquardt with damping μ sees at θ."""
+    """The curvature that Levenberg–Marquardt with damping μ sees at θ."""
     return Preconditioned(curvature(loss, theta, operator), damped_half(loss, theta, damping))

@@ -1,7 +1,7 @@
-"""solution → spectra, kernels, Gram matrices, and what they say: the one door to this folder.
+"""solution → spectra, kernels, Gram matrices and a diagnosis: the entry point of this folder.
 
-sn.spectrum(solution)                                   of a trained network
-sn.spectrum(problem, method="pinn", adam=3000)          of a method's network after so many iterations of Adam
+sn.spectrum(solution)                                   for a trained network
+sn.spectrum(problem, method="pinn", adam=3000)          for a method's network after 3000 iterations of Adam
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OPTIMISERS = ("lbfgs", "levenberg")
-ADAM = 100_000  # iterations of the schedule that is cut short to those asked for
-# A product of a vector with the Hessian of 6.8k parameters at 1000 points takes a tenth of a second on two cores.
-# On a CPU, unless asked otherwise, this many points, probes of steps, and parameters for all eigenvalues:
+ADAM = 100_000  # iterations of Adam in the schedule, which is scaled to the number asked for
+# A Hessian-vector product with 6.8k parameters at 1000 points takes a tenth of a second on two cores. The defaults on
+# a CPU: points (interior, per condition), (probes, steps), and the most parameters for which all eigenvalues are found.
 CPU_POINTS, CPU_QUADRATURE, CPU_DENSE = (500, 50), (4, 30), 1000
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was measured at one θ. `spectra` has `loss` first, then the terms asked for, then what optimisers see."""
+    """Measurements at one θ. `spectra` has `loss` first, then the terms asked for, then what optimisers see."""
 
     problem: str
     method: str
@@ -153,10 +153,12 @@ def spectrum(
 ) -> Analysis:
     """The spectrum of the loss at a solution's parameters, its tangent kernels, and a diagnosis.
 
-    `operator`: hessian (default) or gauss-newton. `terms`: also of each term. `optimiser`: also what lbfgs or levenberg
-    sees. `dense`: all eigenvalues (at most 10,000 parameters), or Lanczos quadrature with `probes` (100) of `steps`
-    (200). On a CPU the defaults are smaller; the result says what was used. For a problem: of the network of `method`
-    (with `options` as in `solve`) after `adam` iterations. `say` is called with each line of progress.
+    `operator` is hessian (default) or gauss-newton (default where the two agree). `terms` adds the spectrum of each
+    term, `optimiser` (lbfgs or levenberg) the one that this optimiser sees. `dense` chooses all eigenvalues (at most
+    10,000 parameters; the default as far as they go) or Lanczos quadrature with `probes` (100) of `steps` (200). On a
+    CPU the defaults are smaller; the result says what was used. If the subject is a problem, the network of `method`
+    (with `options` as in `solve`) is analysed after `adam` iterations of Adam. `say` is called with each line of
+    progress.
 
     Examples:
         >>> analysis = sn.spectrum(decay, method="pinn", width=4, depth=1, points=20, condition_points=1)
@@ -177,7 +179,7 @@ def spectrum(
     loss, theta, what, notes = loss_of(subject, drawn)
     size = int(theta.shape[0])
     linear = subject.problem.linear and getattr(subject.field, "subject", "") == LinearForm.subject
-    # A loss that is quadratic in θ has no other Hessian, and JᵀJ costs less.
+    # If the loss is quadratic in θ, JᵀJ is its Hessian and costs less.
     chosen = operator or ("gauss-newton" if linear else "hessian")
     default = CPU_QUADRATURE if on_cpu else (PROBES, STEPS)
     quadrature = (default[0] if probes is None else probes, default[1] if steps is None else steps)
@@ -242,7 +244,7 @@ def spectrum(
 
 
 def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Array, " p"], str, list[str]]:
-    """The loss that a solution's plan means, at its parameters, in float64; what that is, and what to know about it."""
+    """The loss defined by a solution's plan and its parameters, in float64; what the parameters are, and notes."""
     network, plan = solution.field, _training(solution)
     if in_parts := getattr(network, "in_parts", ""):
         a_network, one_form = _instead(solution)
@@ -267,7 +269,7 @@ def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Arra
 def _instead(solution: Solution) -> tuple[str, str]:
     """How to analyse a network of the same problem, and how to solve it by one linear form.
 
-    Commands name the problem as they can: by its name in the library, or by the file in the folder of the run.
+    Commands refer to the problem by its name in the library or by the file in the run's folder; else Python is shown.
     """
     problem = solution.problem
     if problem.name in library.names() and library.problem(problem.name) == problem:
@@ -291,20 +293,20 @@ def _loss(solution: Solution, network: Any, points: Points) -> tuple[PhysicsLoss
 
 
 def _training(solution: Solution) -> Plan:
-    """The plan of a training; for one series, which has none, the usual points and weights."""
+    """The plan of a training; a series has none and gets the usual points and weights."""
     plan = solution.plan
     return plan if isinstance(plan, Plan) else Plan(interior=4_000, condition=400, sampler="sobol")
 
 
 def _carried_out(solution: Solution) -> Plan:
-    """The plan of the candidate that was chosen: its weight of the equations is among those of the grid."""
+    """The plan of the chosen candidate, with the learning rate and weight of the equations that it had."""
     plan = _training(solution)
     candidates = zip(plan.settled, solution.result.candidates, strict=False)
     return next((settled for settled, facts in candidates if facts["chosen"]), plan)
 
 
 def _starved(kernels: Mapping[str, Kernel], equations: Sequence[str], trained: bool) -> float:
-    """The share of the conditions in what is left of the loss; before training, in what gradient descent will leave."""
+    """The conditions' share of the remaining loss; before training, of the loss that gradient descent would leave."""
     squares = (kernels["loss"].residual if trained else kernels["loss"].left()) ** 2
     rows = sum(len(kernels[name].residual) for name in equations)
     return float(squares[rows:].sum() / squares.sum()) if squares.sum() > 0 else 0.0
@@ -321,7 +323,7 @@ def _points(plan: Plan, interior: int | None, condition: int | None, on_cpu: boo
 def _network(
     problem: Problem, method: str, adam: int, seed: int, say: Callable[[str], None], options: dict[str, Any]
 ) -> Solution:
-    """The network of a method as it starts, or after `adam` iterations of the paper's Adam."""
+    """A method's initial network, or the network after `adam` iterations of the paper's Adam."""
     if adam < 0:
         raise SafeNetError(f"{adam} iterations of Adam are too few", "give 0 for the untrained network")
     plan = Train(method, "paper-4", seed=seed, scale=max(adam, 1) / ADAM, **options).plan(problem)

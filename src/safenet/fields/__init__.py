@@ -1,1 +1,1 @@
-"""Functions with exact derivatives: series, cells, modes, and the protocol that networks follow, too."""
+"""Functions with exact derivatives: series, cells, modes, and the protocol that networks also follow."""

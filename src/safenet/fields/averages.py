@@ -1,6 +1,6 @@
-"""u(x, t) ≈ means over equal cells at some times, linear between centres and times: what finite volumes leave.
+"""u(x, t) ≈ cell means at some times, interpolated linearly in space and time: the result of finite volumes.
 
-Linear interpolation has no value beyond those it joins, so that no jump is overshot. Derivatives are differences
+Linear interpolation stays between the values it joins, so it does not overshoot a jump. Derivatives are differences
 over a cell.
 """
 
@@ -17,15 +17,15 @@ from .field import Orders
 
 
 class Averages(Tree):
-    """`values` (times, fields, cells of each axis …) at `times`; nan behind the last of them.
+    """`values` (times, fields, cells of each axis …) at `times`; nan after the last of them.
 
-    `error` is what the solver found out about itself, in the mean of |u − u_h|: of each field, then of all. `weak` says
-    that the residual at points means nothing at a jump: a solve is judged by this error.
+    `error` is the solver's own estimate, by the mean of |u − u_h|: for each field, then for all together. `weak` marks
+    that residuals at points mean nothing at a jump; a solve is judged by this error instead.
     """
 
     weak: ClassVar[bool] = True
 
-    values: Any  # arrays, also JAX's
+    values: Any  # NumPy or JAX arrays
     times: Any
     error: Any
     lower: tuple[float, ...] = static()

@@ -74,7 +74,7 @@ class AxisBasis:
             return self._derivatives(x, order, xp)[order]
         period = self.length if self.kind == "periodic" else 2 * self.length
         omega = 2 * math.pi / period * self.frequencies
-        # Measured from the face, the phase is small where sin must vanish: within a rounding of zero there.
+        # The phase is measured from the face: where sin must vanish it is small, and sin is zero up to rounding.
         phase = omega * (x - self.lower)[..., None]
         cosine, sine = phase[..., : len(self.cosines)], phase[..., len(self.cosines) :]
         # d/dz turns cos → −sin → −cos → sin, and sin → cos → −sin → −cos.
@@ -83,7 +83,7 @@ class AxisBasis:
         return xp.concatenate([signs[0] * first, signs[1] * second], axis=-1) * omega**order
 
     def tables(self, x: np.ndarray, orders: Iterable[int]) -> dict[int, np.ndarray]:
-        """{order: ∂^order φ at x}, (points, size): one row for all where x is the same at all of them."""
+        """{order: ∂^order φ at x}, (points, size); if x is the same at all points, one row is broadcast."""
         if len(x) and (x == x[0]).all():
             return {k: np.broadcast_to(self(x[:1], k), (len(x), self.size)) for k in orders}
         if self.kind == "chebyshev":
@@ -91,7 +91,7 @@ class AxisBasis:
             return {k: derivatives[k] for k in orders}
         if self.kind != "periodic" or self.parity:
             return {k: self(x, k) for k in orders}
-        # Derivatives of all orders are made of the same cosines and sines: those of k = pm + q as e^{ipmθ} e^{iqθ}.
+        # All orders share the same cosines and sines; those of k = pm + q come from e^{ipmθ} e^{iqθ}.
         m = math.isqrt(self.modes) + 1
         phase = 2j * math.pi / self.length * np.arange(m) * (x - self.lower)[:, None]
         waves = np.exp(m * phase)[:, :, None] * np.exp(phase)[:, None, :]
@@ -112,7 +112,7 @@ class AxisBasis:
         return self.kind == "periodic" and not self.parity
 
     def differentiated(self, coefficients: np.ndarray, order: int) -> np.ndarray:
-        """Of ∂^order Σ_k a_k φ_k, along the first axis of the coefficients: (a cos + b sin)′ = ω (b cos − a sin)."""
+        """The coefficients of ∂^order Σ_k a_k φ_k, along their first axis: (a cos + b sin)′ = ω (b cos − a sin)."""
         count = len(self.cosines)
         omega = (2 * math.pi / self.length * self.sines).reshape(-1, *[1] * (coefficients.ndim - 1))
         for _ in range(order):
@@ -132,7 +132,7 @@ class AxisBasis:
             below: Any = None if lower_order is None else 2.0 * m * xp.stack(lower_order)
             for k in range(1, self.modes):
                 following = twice * rows[k]
-                following -= rows[k - 1]  # in place where arrays can: a table has hundreds of such lines
+                following -= rows[k - 1]  # in place for NumPy arrays: a table has hundreds of such rows
                 if below is not None:
                     following += below[k]
                 rows.append(following)
@@ -144,7 +144,7 @@ class AxisBasis:
     def nodes(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Quadrature nodes and weights (summing to 1) that suit the basis: equispaced, or Gauss–Legendre.
 
-        Where all functions share a parity, half of the axis says everything.
+        If all functions share a parity, nodes on half of the axis suffice.
         """
         if self.parity:
             nodes, weights = replace(self, parity=0).nodes(2 * count)
@@ -156,7 +156,7 @@ class AxisBasis:
         return self.lower + self.length * (z + 1) / 2, w / 2
 
     def tail(self, coefficients: np.ndarray, axis: int) -> float:
-        """Share of ‖coefficients‖ in the highest quarter of the modes: small when the axis is resolved."""
+        """The share of ‖coefficients‖ in the highest quarter of the modes: small if the axis is resolved."""
         energy = np.sum(np.moveaxis(coefficients, axis, 0).reshape(self.size, -1) ** 2, axis=1)
         highest = self.frequencies > self.modes - max(1, (self.modes + 1) // 4)
         return float(np.sqrt(energy[highest].sum() / max(energy.sum(), 1e-300)))
@@ -164,7 +164,7 @@ class AxisBasis:
 
 @cache
 def gauss_legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes on [−1, 1] and weights, once for each count: a solve asks for hundreds of them."""
+    """Nodes on [−1, 1] and weights; cached, because a solve asks for them hundreds of times."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     nodes.flags.writeable = weights.flags.writeable = False
     return nodes, weights

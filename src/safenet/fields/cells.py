@@ -18,8 +18,8 @@ from .basis import AxisBasis
 from .field import Orders
 from .series import contract
 
-MIDPOINTS = 4  # along every axis of a face: where the jumps between two cells are summed up
-CLOSE = 1e-9  # of a cell: two places this near are one
+MIDPOINTS = 4  # along every axis of a face, at which the jump between two cells is integrated
+CLOSE = 1e-9  # relative to a cell: places nearer than this are the same
 Cell = tuple[tuple[float, float], ...]  # lower and upper end along each axis
 
 
@@ -34,7 +34,7 @@ def shared_faces(cells: Sequence[Cell], axis: int) -> Iterator[tuple[int, int, C
     """(a, b, face) for every two cells that meet across `axis`, a below b; the face is a box flat along the axis."""
     box = np.asarray(cells)
     low, length = box[:, axis, 0].min(), box[:, axis, 1].max() - box[:, axis, 0].min()
-    ticks = np.rint((box[:, axis] - low) / length * 2**40).astype(np.int64)  # places without their rounding
+    ticks = np.rint((box[:, axis] - low) / length * 2**40).astype(np.int64)  # integers, free of rounding
     starts: dict[int, list[int]] = {}
     for index, tick in enumerate(ticks[:, 0].tolist()):
         starts.setdefault(tick, []).append(index)
@@ -56,15 +56,15 @@ def _overlap(cell: Cell, other: Cell, axis: int) -> Cell | None:
     return tuple(face)
 
 
-MANY = 400  # cells: in a grid of so many, one is looked up
+MANY = 400  # cells: in a grid of at least so many, the cell of a point is looked up in a table
 
 
 class CellForm(Tree):
-    """Coefficients (cells, fields, degrees + 1 …); where no cell is, outside the domain, the value is nan."""
+    """Coefficients (cells, fields, degree + 1 of each axis …); outside all cells the value is nan."""
 
     in_parts: ClassVar[str] = "cells with a polynomial in each"
 
-    coefficients: Any  # an array, also JAX's
+    coefficients: Any  # a NumPy or JAX array
     cells: tuple[Cell, ...] = static()
     degrees: tuple[int, ...] = static()
 
@@ -87,7 +87,7 @@ class CellForm(Tree):
         return jnp.where(jnp.any(inside), value, jnp.nan)
 
     def locate(self, points: np.ndarray) -> np.ndarray:
-        """The index of a cell that holds each point, −1 for none; a rounding outside still counts as inside."""
+        """The index of a cell that contains each point, −1 for none; outside by a rounding error counts as inside."""
         which = np.full(len(points), -1)
         if (grid := _grid(self.cells)) is not None:
             ticks, table = grid
@@ -120,7 +120,7 @@ class CellForm(Tree):
         return found
 
     def in_cell(self, index: int, points: np.ndarray, order: Orders) -> np.ndarray:
-        """∂^order of the polynomials of one cell, (n, fields), wherever the points are."""
+        """∂^order of the polynomials of one cell, (n, fields), also at points outside the cell."""
         # Fields last, so that one contraction serves them all.
         coefficients = np.moveaxis(np.asarray(self.coefficients)[index], 0, -1)
         bases = cell_bases(self.cells[index], self.degrees)
@@ -129,7 +129,7 @@ class CellForm(Tree):
     def jump_integrals(
         self, problem: Problem, axis: int, orders: int, points: np.ndarray
     ) -> np.ndarray | None:
-        """By midpoints: `MIDPOINTS` along every axis of a face."""
+        """By the midpoint rule, with `MIDPOINTS` points along every axis of a face."""
         totals = np.zeros((orders, len(problem.unknowns)))
         share = (np.arange(MIDPOINTS) + 0.5) / MIDPOINTS
         for a, b, face in shared_faces(self.cells, axis):
@@ -155,7 +155,7 @@ class CellForm(Tree):
 
 @lru_cache(maxsize=8)
 def _grid(cells: tuple[Cell, ...]) -> tuple[list[np.ndarray], np.ndarray] | None:
-    """The ticks along every axis, and the cell between each, where many cells are all those of a grid."""
+    """The ticks along every axis and the cells between them, if there are many cells and they form a full grid."""
     box = np.array(cells)
     ticks = [np.unique(box[:, i]) for i in range(box.shape[1])]
     shape = tuple(len(line) - 1 for line in ticks)
@@ -167,7 +167,7 @@ def _grid(cells: tuple[Cell, ...]) -> tuple[list[np.ndarray], np.ndarray] | None
 
 
 class ElementForm(CellForm):
-    """The same, continuous from cell to cell; `error` is its solver's estimate for each field, then for all."""
+    """A cell form that is continuous across cells; `error` is its solver's estimate for each field, then for all."""
 
     error: Any
 
@@ -183,21 +183,21 @@ def element_skeleton(fields: int, spec: dict[str, Any]) -> ElementForm:
 def cell_skeleton(fields: int, spec: dict[str, Any]) -> CellForm:
     """A cell form of the structure `spec` describes, all coefficients zero."""
     cells = tuple(tuple((float(low), float(high)) for low, high in cell) for cell in spec["cells"])
-    # An earlier version had the same degree along every axis.
+    # Files of an earlier version have one degree for all axes.
     degrees = tuple(spec["degrees"]) if "degrees" in spec else (spec["degree"],) * len(cells[0])
     shape = (len(cells), fields, *(degree + 1 for degree in degrees))
     return CellForm(np.zeros(shape), cells, degrees)
 
 
 def interpolation(degree: int) -> tuple[AxisBasis, np.ndarray, np.ndarray]:
-    """The Chebyshev polynomials on [−1, 1], as many nodes, and the map from values there to coefficients."""
+    """Chebyshev polynomials on [−1, 1], equally many nodes, and the matrix from values there to coefficients."""
     unit = AxisBasis("chebyshev", degree, -1.0, 1.0)
     nodes = np.cos(np.pi * (np.arange(unit.size) + 0.5) / unit.size)
     return unit, nodes, np.linalg.inv(unit(nodes))
 
 
 def restricted(form: CellForm, cells: Sequence[Cell]) -> CellForm:
-    """The same function on smaller cells: each is a part of one of the form's, where it is a polynomial."""
+    """The same function on smaller cells, each within one of the form's cells, where it is a polynomial."""
     units, nodes, inverses = zip(*map(interpolation, form.degrees), strict=True)
     middles = np.array([[(low + high) / 2 for low, high in cell] for cell in cells])
     parents = form.locate(middles)

@@ -5,9 +5,9 @@ parent, so that u and u_x are computed on the way to u_xx and shared by everythi
 
 On a batch a jet is {α: ∂^α h}, arrays of (width, points), and goes through a network by the rules of calculus: linear
 maps act on each ∂^α h alone, products follow Leibniz and compositions Faà di Bruno. A derivative that is not in the
-dict is zero, and one that is the same at all points may have a single column. The gradient of what comes out then
-passes every ∂^α h once, where that of nested forward mode passes the lower ones again on the way to each higher one.
-Derivatives of which only Σ c_α ∂^α u is wanted go together, as one `Operator`.
+dict is zero, and one that is the same at all points may have a single column. The gradient of the result then passes
+every ∂^α h once, whereas that of nested forward mode passes the lower ones again on the way to each higher one.
+Where only Σ c_α ∂^α u is needed, the derivatives are propagated together, as one `Operator`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Jets = dict[Orders, Any]
 SINGLE = (
     lax.DotAlgorithmPreset.TF32_TF32_F32_X3
 )  # how tensor cores multiply float32 (benchmarks/loop/gpu_ways.py)
-NARROW = 8  # rows or columns that are rather summed than multiplied by an accelerator's matrix unit
-# Points come to an accelerator in multiples of this: where a sum over them does not divide, XLA copies what it sums.
+NARROW = 8  # with at most so many rows or columns, sums are faster than an accelerator's matrix unit
+# On an accelerator the number of points is padded to a multiple of this; else XLA copies what it sums over the points.
 ALIGNED = 256
 
 
@@ -67,7 +67,7 @@ def batch_jets(
 
 
 def _aligned(x: Float[Array, "axes points"]) -> Float[Array, "axes more"]:
-    """The points, and on an accelerator, where there are many, copies of the last up to a multiple of ALIGNED."""
+    """The points; many points on an accelerator are padded with copies of the last to a multiple of ALIGNED."""
     missing = -x.shape[1] % ALIGNED
     if jax.default_backend() == "cpu" or x.shape[1] < 16 * ALIGNED:
         return x
@@ -75,7 +75,7 @@ def _aligned(x: Float[Array, "axes points"]) -> Float[Array, "axes more"]:
 
 
 def propagated(field: PointFunction, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
-    """{α: ∂^α f} as jets on a batch, for `orders` that hold all below each of them: by `.propagate`, else nested."""
+    """{α: ∂^α f} as jets on a batch, by `.propagate` or else nested; `orders` must include all below each of them."""
     if knows(field, "propagate"):
         return by_rule(field, "propagate", (x,), orders)
     found = jax.vmap(point_jets(field, expanded(orders)), in_axes=1, out_axes=1)(x)
@@ -101,7 +101,7 @@ def _batched(
 
 
 def knows(thing: Any, rule: str) -> bool:
-    """Whether `rule` was written for the `__call__` that `thing` has: a subclass may have changed that one alone."""
+    """Whether `rule` belongs to the `__call__` that `thing` uses: a subclass may have overridden `__call__` alone."""
     for cls in type(thing).__mro__:
         if rule in vars(cls) or "__call__" in vars(cls):
             return rule in vars(cls)
@@ -147,11 +147,11 @@ def _descend(
 
 
 class Operator(tuple[int, ...]):
-    """L = Σ_α c_α ∂^α with numbers c_α and 1 ≤ |α| ≤ 2: one jet, where its parts would be one each.
+    """L = Σ_α c_α ∂^α with numbers c_α and 1 ≤ |α| ≤ 2: propagated as one jet instead of one for each part.
 
     L(f g) = f Lg + g Lf + Σ c_ij (f_i g_j + f_j g_i) and L σ(h) = σ′(h) Lh + σ″(h) Σ c_ij h_i h_j need no second
-    derivative beside L, as has been done for the Laplacian (Li et al., 2023). It stands among multi-indices, behind
-    them, and is equal to nothing but itself.
+    derivative besides L; Li et al. (2023) use this for the Laplacian. An Operator stands in lists of multi-indices,
+    after them, and is equal only to itself.
     """
 
     parts: dict[Orders, Any]
@@ -182,8 +182,8 @@ class Operator(tuple[int, ...]):
 def by_rule(thing: Any, rule: str, arguments: Sequence[Any], orders: Sequence[Orders]) -> Jets:
     """thing.rule(*arguments, orders).
 
-    Every Operator is asked for in its parts, and put together again, unless the class that has the rule says that it
-    knows about them: by the rule's name in its `operators`.
+    Each Operator is expanded into its parts and assembled again afterwards, unless the class that defines the rule
+    can handle an Operator itself: then the rule's name is in its `operators`.
     """
     home = next(cls for cls in type(thing).__mro__ if rule in vars(cls))
     if rule in vars(home).get("operators", ()) or not any(isinstance(alpha, Operator) for alpha in orders):
@@ -195,7 +195,7 @@ def by_rule(thing: Any, rule: str, arguments: Sequence[Any], orders: Sequence[Or
 
 
 def expanded(orders: Sequence[Orders]) -> tuple[Orders, ...]:
-    """The same with the parts of an Operator in its place, and all below each of them."""
+    """The orders with each Operator replaced by its parts, and everything below those."""
     plain, operators = _parted(orders)
     return below([*plain, *(alpha for L in operators for alpha in L.parts)]) if operators else tuple(orders)
 
@@ -215,7 +215,7 @@ def collected(found: Jets, alpha: Orders) -> Any:
 
 
 def below(orders: Sequence[Orders]) -> tuple[Orders, ...]:
-    """All β ≤ some α, the lowest first: what products and compositions need for the ∂^α, and for an Operator."""
+    """All β ≤ some α, lowest first: what products and compositions need to form every ∂^α and Operator."""
     plain, operators = _parted(orders)
     plain += [alpha for L in operators for alpha in (L.zero, *(e for _, *pair in L.pairs for e in pair))]
     found = {beta for alpha in plain for beta in itertools.product(*(range(n + 1) for n in alpha))}
@@ -278,11 +278,11 @@ def composed(slope: Callable[[int], Any], inner: Jets, orders: Sequence[Orders])
 
 
 def linear(weight: Float[Array, "rows width"], inner: Jets) -> Jets:
-    """∂^α (W h) = W ∂^α h, a product each.
+    """∂^α (W h) = W ∂^α h, one product for each α.
 
-    Put side by side here, they would be copied first; XLA does that for a GPU within the product, where it pays. A
-    narrow W is a sum on an accelerator, which XLA computes together with what stands around it: the jets of the last
-    layer and of few features are then never written to memory.
+    Joining all ∂^α h into one matrix here would copy them; on a GPU, XLA joins the products itself where that pays. On
+    an accelerator a narrow W is applied as a sum, which XLA fuses with the operations around it: the jets of the last
+    layer, or of few features, are then never written to memory.
     """
     if jax.default_backend() != "cpu" and min(weight.shape) <= NARROW:
         return _summed(weight, inner)
@@ -290,9 +290,9 @@ def linear(weight: Float[Array, "rows width"], inner: Jets) -> Jets:
 
 
 def _summed(weight: Float[Array, "rows width"], inner: Jets) -> Jets:
-    """Σ_k W_k h_k over few columns; else a sum over h for each of the few rows.
+    """Σ_k W_k h_k if W has few columns; else one sum over h for each of its few rows.
 
-    W is spread over the points once for all ∂^α h, so that its gradient is one sum over points and not one for each.
+    W is broadcast over the points once for all ∂^α h, so that its gradient is one sum over points, not one for each α.
     """
     few = weight.T if weight.shape[1] <= NARROW else weight
 
@@ -312,7 +312,7 @@ def _summed(weight: Float[Array, "rows width"], inner: Jets) -> Jets:
 
 
 def matmul(a: Float[Array, "m k"], b: Float[Array, "k n"]) -> Float[Array, "m n"]:
-    """A B: of float32 by three products in TF32 where there is that, on tensor cores and to float32's accuracy.
+    """A B; float32 as three TF32 products if the device has TF32: on tensor cores, with float32's accuracy.
 
     Measured on an H200 for five seeds of a 4 × 50 network: 2.5 ms an iteration instead of 3.5, and gradients to 7e-7.
     """
@@ -322,13 +322,13 @@ def matmul(a: Float[Array, "m k"], b: Float[Array, "k n"]) -> Float[Array, "m n"
 
 @cache
 def _has_tf32() -> bool:
-    """NVIDIA's since Ampere; other makers' capabilities are no numbers."""
+    """NVIDIA GPUs since Ampere have it; the capabilities of other vendors are not numbers."""
     capability = getattr(jax.devices()[0], "compute_capability", "")
     return capability.replace(".", "").isdigit() and float(capability) >= 8
 
 
 def elementwise(function: Callable[[Any], Any], at: Any) -> Callable[[int], Any]:
-    """k ↦ f^(k)(at) of a function that acts entry by entry, by nested forward mode."""
+    """k ↦ f^(k)(at) for a function f that acts entry by entry, by nested forward mode."""
 
     def slope(k: int) -> Any:
         derivative = function
@@ -344,7 +344,7 @@ def _differentiated(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def whole(value: Any, like: Any, count: int) -> Any:
-    """∂^α h for each of `count` points: zero where it is None, spread where it is the same at all of them."""
+    """∂^α h for each of `count` points: zero if it is None, broadcast if it is the same at all of them."""
     return jnp.broadcast_to(jnp.zeros_like(like) if value is None else value, (like.shape[0], count))
 
 

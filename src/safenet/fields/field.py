@@ -1,7 +1,7 @@
 """u(x) with its derivatives: what a solver builds, and what is measured, drawn and saved.
 
-A network needs no more than to be called: its derivatives follow from its layers (`derivatives`), and its method says
-how to build it again. The fields of direct solvers know both in closed form.
+A network only has to be callable: its derivatives follow from its layers (`derivatives`), and its method says how to
+rebuild it. The fields of direct solvers have derivatives in closed form and describe themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..problem.jets import Orders as Orders
 
 @runtime_checkable
 class Field(Protocol):
-    """A function from a point to the unknowns that knows its derivatives and how to be built again."""
+    """A function from a point to the unknowns that knows its derivatives and how to be rebuilt."""
 
     def __call__(self, point: Any) -> Any: ...
 
@@ -25,7 +25,7 @@ class Field(Protocol):
         """{α: ∂^α u} at many points, each (points, unknowns)."""
 
     def spec(self) -> dict[str, Any]:
-        """What is needed beside its arrays to build it again: see `saved`."""
+        """What is needed besides its arrays to rebuild it; see `saved`."""
 
     @property
     def parameters(self) -> int: ...
@@ -38,15 +38,15 @@ class InPieces(Field, Protocol):
     def jump_integrals(
         self, problem: Problem, axis: int, orders: int, points: np.ndarray
     ) -> np.ndarray | None:
-        """∫ |[∂^k u]| dS over all faces across an axis, (k below `orders`, unknowns); None if it has none there.
+        """∫ |[∂^k u]| dS over all faces across an axis, (k below `orders`, unknowns); None if it has no such faces.
 
         `points` are scattered over the domain.
         """
 
 
 def jets(field: Any, points: Any, orders: Sequence[Orders]) -> Mapping[Orders, Any]:
-    """{α: ∂^α f} at many points, each (points, fields); a field that knows its derivatives in closed form (`.jets`) is
-    asked itself, any other is differentiated by JAX."""
+    """{α: ∂^α f} at many points, each (points, fields): by the field's own closed form (`.jets`) if it has one, else by
+    JAX."""
     closed = getattr(field, "jets", None)
     if closed is None:
         from .derivatives import differentiated

@@ -1,7 +1,7 @@
 """u = u_p + Σ (a_n + s_n) φ_n, s = F w, w ~ N(0, I): a Gaussian field whose every sample solves the equations.
 
-The mean is a sum of modes like any other. The covariance of the coefficients is F Fᵀ, so that the variance of u, and of
-any derivative of it, is the square of a row: |φ(x) F|².
+The mean is a sum of modes like any other. The covariance of the coefficients is F Fᵀ, so the variance of u, and of any
+derivative of it, is the squared norm of a row: |φ(x) F|².
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .modes import BLOCK, ModalForm, Waves, modal_skeleton
 
 
 class GaussianForm(Tree):
-    """The posterior of a solution: mean, and standard deviation by `std`.
+    """The posterior of a solution: called, it gives the mean; `std` gives the standard deviation.
 
-    `error` is the root mean square of the standard deviation over that of the mean, of each field, then of all.
+    `error` is the root mean square of the standard deviation over that of the mean, for each field, then for all.
     """
 
     mean: ModalForm
     modes: ModalForm  # φ_n, each with coefficient one
     twofold: tuple[
         Any, ...
-    ]  # of each part: which modes have an imaginary part, too, with a coefficient of its own
+    ]  # for each part: which modes also have an imaginary part with a coefficient of its own
     factor: Any  # F, (coefficients, samples)
     error: Any
 

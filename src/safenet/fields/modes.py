@@ -1,7 +1,7 @@
 """u_f(x) = Re Σ_n Σ_j c_nfj z^j/j! Π_i g_fi(κ_ni z_i), z = x − anchor: a sum of exact solutions of the equations.
 
 g is e^{κz} along an axis, or sin kz or cos kz for κ = ik. A derivative is a sum of the same kind with other
-coefficients: ∂ multiplies by κ, turns sines and cosines into each other and lowers the powers.
+coefficients: ∂ multiplies by κ, turns sines and cosines into each other, and lowers the powers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def wave_factor(name: str, kappa: Any, z: Any, xp: Any) -> Any:
 
 
 def wave_factors(row: Sequence[str], kappa: Any, z: Any, xp: Any) -> Any:
-    """Π_i g_i(κ_i z_i) of every mode, κ and z (modes, axes), the factors g as `row` names them."""
+    """Π_i g_i(κ_i z_i) of every mode; κ and z are (modes, axes), and `row` names the factors g_i."""
     factors = [wave_factor(name, kappa[:, i], z[:, i], xp) for i, name in enumerate(row)]
     return math.prod(factor.astype(kappa.dtype) for factor in factors)
 
@@ -44,7 +44,7 @@ class Waves(Tree):
     along: int = static()
 
     def derivative(self, order: Orders) -> Waves:
-        """∂^order: of e^{κz} the power κ^n, of sin kz and cos kz also each other, of z^j/j! by Leibniz' rule."""
+        """∂^order: multiplies by κ^n, turns sin kz and cos kz into each other, and acts on z^j/j! by Leibniz' rule."""
         kappa = np.asarray(self.exponents)
         c = np.array(self.coefficients)
         factors = [list(row) for row in self.factors]
@@ -74,7 +74,7 @@ class Waves(Tree):
         return jnp.stack([jnp.sum(mode.real) for mode in modes])
 
     def at(self, points: np.ndarray, coefficients: Sequence[np.ndarray]) -> np.ndarray:
-        """(sets of coefficients, points, fields), in blocks whose tables fit in memory."""
+        """Values (sets of coefficients, points, fields), in blocks whose tables stay in the cache."""
         size, ticked = max(1, BLOCK // max(1, len(self.exponents))), [_ticks(line) for line in points.T]
         values, distinct = np.empty((len(coefficients), len(points), len(self.factors))), self._distinct()
         every = np.stack(coefficients, axis=-1)
@@ -106,7 +106,7 @@ class Waves(Tree):
         field: int,
         distinct: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
     ) -> list[_Factor]:
-        """g(κz) of every axis, at its ticks and for its different κ: the products of few are many."""
+        """g(κz) along every axis at its ticks, for its distinct κ: few factors make many products."""
         found = []
         for factor, (ticks, which), (kappa, anchor, own) in zip(
             self.factors[field], ticked, distinct, strict=True
@@ -118,7 +118,7 @@ class Waves(Tree):
 
     def _products(self, factors: list[_Factor], block: slice) -> tuple[np.ndarray, np.ndarray]:
         """Π_i g_i(κ_i z_i) of every mode at the points of a block, and the z of its powers."""
-        # Real factors first: one that is complex makes the product complex, which costs twice.
+        # Real factors first: from the first complex factor on, the product is complex and costs twice as much.
         tables = sorted((factor.at(block) for factor in factors), key=np.iscomplexobj)
         along = factors[self.along]
         z = along.coordinates(block)[:, None] - np.asarray(self.anchors)[:, self.along]
@@ -127,11 +127,11 @@ class Waves(Tree):
 
 @dataclass(frozen=True)
 class _Factor:
-    """g(κz) along an axis, (ticks, different κ), with the tick of each point and the κ of each mode."""
+    """g(κz) along an axis, (ticks, distinct κ), with the tick of each point and the κ of each mode."""
 
     values: np.ndarray
     ticks: np.ndarray
-    which: np.ndarray | None  # None where every point has a tick of its own
+    which: np.ndarray | None  # None if every point has its own tick
     own: np.ndarray
 
     def at(self, block: slice) -> np.ndarray:
@@ -145,18 +145,18 @@ class _Factor:
 
 
 def _ticks(x: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """The different coordinates, and which of them each point has: on faces and grids they repeat."""
+    """The distinct coordinates (ticks), and the tick of each point: on faces and grids coordinates repeat."""
     ticks, which = np.unique(x, return_inverse=True)
     return (ticks, which) if len(ticks) < len(x) else (x, None)
 
 
 def _plain(numbers: np.ndarray) -> np.ndarray:
-    """Complex numbers without imaginary parts as real ones: their products cost a third."""
+    """The numbers as real ones if no imaginary part is left: products then cost a third."""
     return numbers if numbers.imag.any() else numbers.real
 
 
 def _distinct(kappa: np.ndarray, anchor: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The different (κ, anchor) along an axis, and which of them each mode has: products of few waves are many."""
+    """The distinct (κ, anchor) along an axis, and which one each mode has: few waves make many products."""
     pairs = np.stack([kappa.real, kappa.imag, anchor], axis=1)
     few, own = np.unique(pairs, axis=0, return_inverse=True)
     return few[:, 0] + 1j * few[:, 1], few[:, 2], own
@@ -178,7 +178,7 @@ class ModalForm(Tree):
         points = np.asarray(points, dtype=float)
         found = {order: np.zeros((len(points), len(self.parts[0].factors))) for order in orders}
         for part in self.parts:
-            # Derivatives that turn no sine into a cosine, as all even ones, differ in their coefficients only.
+            # Derivatives that turn no sine into a cosine (all even ones) differ only in their coefficients.
             alike: dict[Factors, list[tuple[Orders, Waves]]] = {}
             for order in orders:
                 one = part.derivative(order)
@@ -198,7 +198,7 @@ class ModalForm(Tree):
 
     @property
     def parameters(self) -> int:
-        """The modes, each with one coefficient."""
+        """The number of modes: each has one coefficient."""
         return sum(len(part.exponents) for part in self.parts)
 
 

@@ -1,7 +1,7 @@
 """u(x, t) = Σ_k Σ_m a_km^(p) φ_k(x) T_m(t) for t in piece p: series in space, polynomials in many pieces of time.
 
-All pieces have the same functions, so that a thousand of them are one array. Without space it is what an integrator
-of ordinary differential equations leaves.
+All pieces use the same functions, so a thousand of them are one array. Without space axes it is the result of an
+integrator of ordinary differential equations.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from .basis import AxisBasis
 from .field import Orders, volume
 from .series import BLOCK, SCATTERED, Bases, asked, contract, contractions
 
-NUMBERS, LEAST = 2**17, 64  # numbers in the table of a block of points, and points in a block
+NUMBERS, LEAST = 2**17, 64  # at most so many numbers in a block's table, at least so many points
 
 
 class TimePieces(Tree):
-    """Coefficients (pieces, functions of each space axis …, degree + 1) of each field; beyond the last break nan.
+    """Coefficients (pieces, functions of each space axis …, degree + 1) of each field; nan beyond the last break.
 
-    `error` is what the solver found out about itself: the relative error of each field, then of all; nan if unknown.
+    `error` is the solver's own estimate: the relative error of each field, then of all together; nan if unknown.
     """
 
-    coefficients: tuple[Any, ...]  # arrays, also JAX's
+    coefficients: tuple[Any, ...]  # NumPy or JAX arrays
     breaks: Any
     error: Any
     space: Bases = static()
@@ -63,7 +63,7 @@ class TimePieces(Tree):
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
         points, breaks = np.asarray(points, dtype=float), np.asarray(self.breaks)
         found = {order: np.empty((len(points), len(self.space))) for order in orders}
-        # By time: a block meets few pieces, and its tables stay in the cache.
+        # Sorted by time, a block of points meets few pieces, and its tables stay in the cache.
         sorted_ = np.argsort(points[:, -1], kind="stable")
         widest = max((basis.size for bases in self.space for basis in bases), default=1)
         size = min(BLOCK, max(LEAST, NUMBERS // widest))
@@ -95,7 +95,7 @@ class TimePieces(Tree):
         times: dict[int, np.ndarray],
         of: dict[tuple[int, AxisBasis], dict[int, np.ndarray]],
     ) -> dict[Orders, np.ndarray]:
-        """One field at points in the pieces `which`, in order; what derivatives share is contracted once."""
+        """One field at points sorted by their pieces `which`; contractions that derivatives share are done once."""
         own, bases = np.asarray(self.coefficients[f]), self.space[f]
         if not bases:
             return {order: np.einsum("pk,pk->p", own[which], times[order[-1]]) for order in orders}
@@ -110,7 +110,7 @@ class TimePieces(Tree):
     def jump_integrals(
         self, problem: Problem, axis: int, orders: int, points: np.ndarray
     ) -> np.ndarray | None:
-        """At every break in time, by the mean over some of the points."""
+        """The jumps at every break in time, averaged over some of the points."""
         if axis != problem.time:
             return None
         ends = [self._unit(np.array([-1.0, 1.0]), k) for k in range(orders)]
@@ -145,7 +145,7 @@ def pieces_skeleton(spec: dict[str, Any]) -> TimePieces:
 def hermite(ends: np.ndarray, halves: np.ndarray) -> np.ndarray:
     """Chebyshev coefficients of the polynomials with given derivatives 0, 1, …, m at both ends of each piece.
 
-    `ends` is (breaks, fields, m + 1), `halves` half of each piece's length; the result (pieces, fields, 2m + 2).
+    `ends` is (breaks, fields, m + 1), `halves` half of each piece's length; the result is (pieces, fields, 2m + 2).
     """
     known = ends.shape[-1]
     unit = AxisBasis("chebyshev", 2 * known - 1, -1.0, 1.0)

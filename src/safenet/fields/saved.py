@@ -1,4 +1,4 @@
-"""spec ↔ field: the kinds of field that are built again from numbers and names alone."""
+"""spec ↔ field: the kinds of field that can be rebuilt from numbers and names alone."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ KINDS: dict[str, Callable[[Problem, Spec], Any]] = {
     "unknown": lambda problem, spec: Unknown(len(problem.unknowns)),
 }
 
-MOST = 1_000_000  # no number of a small saved field is larger
+MOST = 1_000_000  # a number in a spec may be this large, however few numbers are saved
 
 
 def check_size(spec: Any, saved: int) -> None:
-    """Before placeholders are made: a `spec` describes no more than the `saved` numbers that will fill it."""
+    """Raise, before placeholders are made, if a `spec` describes more than the `saved` numbers that will fill it."""
     deep = [n for name, n in _numbers(spec) if name == "depth"]
     wide = [n for name, n in _numbers(spec) if name == "width"]
     layers = sum(depth * width**2 for depth, width in zip(deep, wide, strict=False))
     series = max((math.prod(modes) for modes in _modes(spec)), default=0)
     largest = max((n for _, n in _numbers(spec)), default=0)
-    # A parity keeps every second mode, along three axes one in eight.
+    # A parity keeps every second mode: along three axes, one in eight.
     if largest > max(saved, MOST) or max(deep, default=0) > 1000 or max(layers, series) > 16 * saved + MOST:
         raise SafeNetError("it describes a larger field than its arrays hold")
 
 
 def _numbers(spec: Any, name: str = "") -> Iterator[tuple[str, int]]:
-    """(key, whole number), at any depth."""
+    """(key, |n|) of every whole number n, at any depth."""
     if type(spec) is int:
         yield name, abs(spec)
     elif isinstance(spec, dict):
@@ -82,7 +82,7 @@ def _numbers(spec: Any, name: str = "") -> Iterator[tuple[str, int]]:
 
 
 def _modes(spec: Any) -> Iterator[list[int]]:
-    """The modes along the axes of every product of series."""
+    """For every product of series, the number of modes along each axis."""
     if isinstance(spec, list) and spec and all(isinstance(each, dict) and "modes" in each for each in spec):
         yield [int(each["modes"]) + 1 for each in spec]
     elif isinstance(spec, (dict, list)):
@@ -91,12 +91,12 @@ def _modes(spec: Any) -> Iterator[list[int]]:
 
 
 def check_map(problem: Problem, field: Any) -> None:
-    """A field gives the unknowns at a point: a damaged file may have made something else."""
+    """Raise unless the field maps a point to the unknowns: a damaged file may have produced something else."""
     middle = np.array([[(axis.lo + axis.hi) / 2 for axis in problem.axes]])
     value = (0,) * len(problem.axes)
     if hasattr(field, "jets") and hasattr(field, "spec"):
         shape = np.shape(jets(field, middle, [value])[value])[1:]
-    else:  # a network, which would be compiled
+    else:  # a network: its shape is found without compiling it
         import equinox as eqx
         import jax
 

@@ -27,7 +27,7 @@ class LinearForm(Tree):
 
     subject: ClassVar[str] = "the coefficients of the series, in which the field is linear"
 
-    coefficients: tuple[Any, ...]  # arrays, also JAX's
+    coefficients: tuple[Any, ...]  # NumPy or JAX arrays
     bases: Bases = static()
 
     def __call__(self, point: Any) -> Any:
@@ -42,7 +42,7 @@ class LinearForm(Tree):
         return jnp.stack(values)
 
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
-        """Closed form: the trigonometry once per axis, every derivative a contraction of the same tables."""
+        """In closed form: trigonometry once per axis; every derivative contracts the same tables."""
         points = np.asarray(points, dtype=float)
         found = {order: np.empty((len(points), len(self.bases))) for order in orders}
         # Points in blocks: the tables of a block must fit in cache, whatever the number of points.
@@ -56,7 +56,7 @@ class LinearForm(Tree):
         return found
 
     def tails(self) -> list[float]:
-        """Per axis, the share of the coefficients in the highest modes; the largest over the fields."""
+        """For each axis, the share of the coefficients in the highest modes, the largest over the fields."""
         fields = zip(self.coefficients, self.bases, strict=True)
         shares = [[basis.tail(np.asarray(a), i) for i, basis in enumerate(bases)] for a, bases in fields]
         return [max(axis) for axis in zip(*shares, strict=True)]
@@ -70,7 +70,7 @@ class LinearForm(Tree):
 
 
 def asked(basis: AxisBasis, axis: int, orders: Sequence[Orders]) -> set[int]:
-    """The derivatives of an axis whose tables `contractions` wants."""
+    """The orders of derivatives along an axis for which `contractions` needs tables."""
     return {0 if axis == 0 and basis.closed else order[axis] for order in orders}
 
 
@@ -88,10 +88,10 @@ def contractions(
     tables: Sequence[Mapping[int, np.ndarray]],
     orders: Sequence[Orders],
 ) -> dict[Orders, np.ndarray]:
-    """{α: Σ_k a_k Π_i ∂^{α_i} φ_{k_i}} at every point; what derivatives share is contracted once.
+    """{α: Σ_k a_k Π_i ∂^{α_i} φ_{k_i}} at every point; contractions that derivatives share are done once.
 
-    Axes along which all points agree come first, without the points. Of a first axis whose derivatives are sums of the
-    same functions there is one large table, of the values, and derivatives of the coefficients, which are fewer.
+    Axes along which all points agree are contracted first, for all points at once. If the first axis is closed under
+    differentiation, one large table of values serves all orders: the coefficients, which are fewer, are differentiated.
     """
     agreed = [next(iter(one.values())).strides[0] == 0 for one in tables]
     axes = sorted(range(len(tables)), key=lambda i: not agreed[i])
@@ -154,7 +154,7 @@ class Piecewise(Tree):
     def jump_integrals(
         self, problem: Problem, axis: int, orders: int, points: np.ndarray
     ) -> np.ndarray | None:
-        """At every break in time, by the mean over some of the points."""
+        """The jumps at every break in time, averaged over some of the points."""
         if axis != problem.time:
             return None
         space = points[:SCATTERED, :-1]
@@ -179,7 +179,7 @@ class Piecewise(Tree):
 
 
 def appended(before: Piecewise | None, piece: LinearForm, span: tuple[float, float]) -> Piecewise:
-    """`before` and a further piece behind it, from span[0] to span[1]."""
+    """`before` with a further piece after it, from span[0] to span[1]."""
     if before is None:
         return Piecewise((piece,), span)
     return Piecewise((*before.pieces, piece), (*before.breaks, span[1]))

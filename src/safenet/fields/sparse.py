@@ -1,4 +1,4 @@
-"""u(x) = Σ_k c_k T_k₁(x₁) T_k₂(x₂) …: of all products of Chebyshev polynomials only those in a list.
+"""u(x) = Σ_k c_k T_k₁(x₁) T_k₂(x₂) …: a sum over only those products of Chebyshev polynomials that are in a list.
 
 In many dimensions a full grid of products is out of reach, and most of them are not needed.
 """
@@ -18,7 +18,7 @@ BLOCK = 2_000_000  # numbers in a table of points × products
 
 
 class SparseSeries(Tree):
-    """`indices` (products, axes), `coefficients` (products, fields); `error` is the solver's, nan if unknown."""
+    """`indices` (products, axes), `coefficients` (products, fields); `error` is the solver's own estimate."""
 
     coefficients: Any
     indices: Any

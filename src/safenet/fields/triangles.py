@@ -1,7 +1,7 @@
 """u(x, t) = Σ_k φ_k(x) u_k(t): quadratic (or linear) on triangles or tetrahedra with bent sides, cubic between times.
 
-φ are the six (ten) functions of a triangle (tetrahedron) in the coordinates ξ of a straight one; x(ξ) is made of the
-same functions.
+φ are the six (ten) quadratic functions of a triangle (tetrahedron) in the coordinates ξ of a straight one; the map x(ξ)
+uses the same functions.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import scipy
 from ..trees import Tree
 from .field import Orders
 
-NEAR = {2: 12, 3: 40}  # dimension → cells that are looked at for each point, the nearest first
-NEWTON = 6  # steps to the coordinates in a bent triangle
-# Between which corners the middles lie, in their order.
+NEAR = {2: 12, 3: 40}  # dimension → how many of the nearest cells are searched for each point
+NEWTON = 6  # the most steps to find ξ in a bent cell
+# The two corners of each mid-side node, in the order of these nodes.
 MIDDLES = {1: ((0, 1),), 2: ((0, 1), (1, 2), (2, 0)), 3: ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))}
 
 
 def local_nodes(dimension: int) -> np.ndarray:
-    """ξ of the corners and of the middles of the straight cell."""
+    """ξ of the corners and mid-side nodes of the straight cell."""
     corners = np.vstack([np.zeros(dimension), np.eye(dimension)])
     return np.vstack([corners, *((corners[i] + corners[j]) / 2 for i, j in MIDDLES[dimension])])
 
 
 def quadratic(xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """φ (n, k) and ∂φ (n, k, d) at ξ: λ(2λ − 1) at corners, 4λμ in the middles of sides."""
+    """φ (n, k) and ∂φ (n, k, d) at ξ: λ(2λ − 1) for corners, 4λμ for mid-side nodes."""
     l, d = linear(xi)
     corners, pairs = range(l.shape[1]), MIDDLES[xi.shape[1]]
     values = [l[:, i] * (2 * l[:, i] - 1) for i in corners] + [4 * l[:, i] * l[:, j] for i, j in pairs]
@@ -52,23 +52,23 @@ def mapped(corners: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 class Triangles(Tree):
-    """`values`: of each field (times, nodes), or (times, vertices) for a linear one; beyond the last time nan.
+    """`values` of each field: (times, nodes), or (times, vertices) if it is linear; nan beyond the last time.
 
-    `error` is what the solver found out about itself: the relative error of each field, then of all; nan if unknown.
+    `error` is the solver's own estimate: the relative error of each field, then of all together; nan if unknown.
     """
 
-    rough: ClassVar[bool] = True  # residuals are those of second derivatives, far above the error of values
+    rough: ClassVar[bool] = True  # residuals measure second derivatives, which are far worse than values
 
     values: tuple[Any, ...]
     times: Any
-    nodes: Any  # (nodes, 2), of tetrahedra (nodes, 3)
-    cells: Any  # (cells, 6), of tetrahedra (cells, 10)
+    nodes: Any  # (nodes, 2), for tetrahedra (nodes, 3)
+    cells: Any  # (cells, 6), for tetrahedra (cells, 10)
     error: Any
 
     @property
     def balanced(self) -> bool:
-        """Whether equations are measured by balances over boxes: quadratic functions have no good second derivatives,
-        and at a corner those of the solution may be infinite. A pressure has no balance of its own."""
+        """Whether equations are measured by balances over boxes: quadratic functions have poor second derivatives, and
+        at a corner those of the solution may be infinite. Not with a pressure, which has no balance of its own."""
         return all(np.shape(own)[1] == len(self.nodes) for own in self.values)
 
     @property
@@ -80,7 +80,7 @@ class Triangles(Tree):
         return self.jets(np.asarray(point)[None, :], [order])[order][0]
 
     def jets(self, points: Any, orders: Sequence[Orders]) -> dict[Orders, Any]:
-        """First derivatives are those of the functions, second ones those of slopes that are means at the nodes."""
+        """First derivatives are those of the functions; second ones are those of slopes averaged at the nodes."""
         points = np.asarray(points, dtype=float)
         d = int(np.shape(self.nodes)[1])
         where, xi = located(np.asarray(self.nodes), np.asarray(self.cells), points[:, :d])
@@ -119,9 +119,9 @@ class Triangles(Tree):
         return np.asarray(np.einsum("ptk,pt,pk->p", local, weights, shape))
 
     def _in_time(self, t: np.ndarray, rate: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which times, and the weights of Lagrange's polynomial through the four nearest: (points, 4).
+        """The four nearest times, and the weights of Lagrange's polynomial through them, both (points, 4).
 
-        None reaches over a jump, a time that is there twice: at it the first counts, behind it the second."""
+        No polynomial crosses a jump, a time stored twice: the first entry holds up to the jump, the second after it."""
         times = np.asarray(self.times)
         begins = np.flatnonzero(np.diff(times, prepend=-np.inf) <= 0)
         stretches = np.array([0, *begins, len(times)])
@@ -171,7 +171,7 @@ def lagrange(nodes: np.ndarray, t: np.ndarray, rate: int) -> np.ndarray:
 
 
 def located(nodes: np.ndarray, cells: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The cell of each point and ξ in it; of points between a chord and its arc the nearest cell."""
+    """The cell of each point and ξ in it; points between a chord and its arc get the nearest cell."""
     d = nodes.shape[1]
     corners = nodes[cells[:, : d + 1]]
     near = min(NEAR[d], len(cells))
@@ -205,7 +205,7 @@ def _coordinates(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def recovery(nodes: np.ndarray, cells: np.ndarray, axis: int, size: int) -> scipy.sparse.csr_matrix:
-    """The slopes along an axis at the nodes, the mean over the triangles around each: (size, size)."""
+    """Values → slopes along an axis at the nodes, averaged over the cells around each: (size, size)."""
     d = nodes.shape[1]
     few = d + 1 if size < len(nodes) else cells.shape[1]
     functions, local = (linear if size < len(nodes) else quadratic), local_nodes(d)

@@ -1,4 +1,4 @@
-"""u = nan: what is known where a solver was given up before it had anything."""
+"""u = nan: the field of a solver that was stopped before it had a solution."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .field import Orders
 
 
 class Unknown(Tree):
-    """No value anywhere, of so many fields."""
+    """`fields` unknowns without a value anywhere."""
 
     kind: ClassVar[str] = "unknown"
     in_parts: ClassVar[str] = "nothing: the solve was given up before there was a solution"

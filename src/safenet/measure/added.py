@@ -1,8 +1,8 @@
 """u + e with e in polynomials on cells: the correction of a network, or of any field that has no cells of its own.
 
-On a box one grid of cells, on a region of the plane a few. They are split where the residual is, level by level, until
-e stays what it is: near a corner that turns inwards a network is smooth and its error is not. On a box only a network's
-are, and only where the grid leaves most of the residual: around a source that is narrower than its cells.
+A box is covered by one grid of cells, a plane region by a few cells. Cells are split where the residual is large, level
+by level, until e no longer changes: near a re-entrant corner a network is smooth and its error is not. On a box this is
+done only for a network, and only if the grid leaves most of the residual, as around a source narrower than its cells.
 """
 
 from __future__ import annotations
@@ -43,15 +43,16 @@ from .thresholds import (
     UNSEEN,
 )
 
-TWICE = 2.0  # times as long as a level takes the next, at least
+TWICE = 2.0  # a level takes at least this many times as long as the one before
 BLOCK = 2048  # points at which a network is differentiated at a time
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """u + e, the time from which on it counts, and what the problem makes of rounding: d, and ‖J v‖ for the direction
-    of the solution that the equations and conditions see least. On a region `missed` is ‖J e + r‖, which may be J of
-    anything up to ‖J e + r‖/‖J v‖; `changed` is the share of e that came last; `cut`: the time ended it."""
+    """`field` is u + e, which counts from the time `since` on; `noise` is d, to which the problem amplifies rounding;
+    `seen` is ‖J v‖ for the direction v that the equations and conditions see least. On a region `missed` is ‖J e + r‖:
+    a multiple of v up to ‖J e + r‖/‖J v‖ may be missing from e. `changed` is the share of e that the last level added;
+    `cut` says that time ran out."""
 
     field: Any
     since: float | None = None
@@ -64,7 +65,7 @@ class Corrected:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A network with all its derivatives that a problem needs, at BLOCK points at a time: one compiled program."""
+    """A network with all derivatives that a problem needs, for BLOCK points at a time: one compiled program."""
 
     field: Any
     orders: tuple[Orders, ...]
@@ -83,7 +84,7 @@ class Blocks:
 
 
 def _base(problem: Problem, field: Any) -> Any:
-    """The field, as the rows on cells ask for it."""
+    """The field in the form in which the rows on cells use it."""
     if hasattr(field, "jets"):
         return field
     relations = *problem.equations, *problem.conditions
@@ -91,7 +92,7 @@ def _base(problem: Problem, field: Any) -> Any:
 
 
 def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
-    """On a box."""
+    """The correction on a box."""
     count, degree = UNIFORM[len(problem.axes)]
     ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
     cells: list[Cell] = list(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
@@ -103,7 +104,7 @@ def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
     if base is not field and before > ROUNDING and held_out(problem, found.field).worst > ROUGH * before:
         found = _levels(problem, field, base, (rows, step), clock)
     if time_obstacle(problem) is None:
-        # All at once, least squares would rather miss the start by a little than follow what grows from it.
+        # Over all times at once, least squares would miss the start a little rather than follow what grows from it.
         noise = _grown(problem, cells, base, clock)
     seen = _seen(problem, cells, degree, base, shaking.seen, clock)
     return replace(found, noise=noise, seen=seen)
@@ -112,8 +113,8 @@ def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
 def _levels(
     problem: Problem, field: Any, base: Any, first: tuple[CellRows, CellForm], clock: Budget
 ) -> Corrected:
-    """From a grid on: e is what the last level made of it, and `changed` by how much. None is begun late: what there is
-    counts as well, and is marked as `cut`."""
+    """Levels of cells, from a grid on: e is that of the last level, which changed it by `changed`. No level is begun if
+    too little time is left for it: the e found so far is returned and marked as `cut`."""
     (rows, e), points = first, interior_points(problem)
     own, before = values(field, points), held_out(problem, field).worst
     known, changed, ahead = values(e, points), 1.0, 0.0
@@ -136,7 +137,7 @@ def _levels(
 
 
 def on_a_region(problem: Problem, field: Any, clock: Budget) -> Corrected:
-    """On a region of the plane, in time too: levels of cells, each a Newton step from the e of the one before."""
+    """The correction on a plane region, also in time: levels of cells, each a Newton step from the previous e."""
     count, degree = PLANE[len(problem.axes)]
     cells = first = even_cells(problem, count)
     base, points = _base(problem, field), interior_points(problem)
@@ -164,7 +165,7 @@ def on_a_region(problem: Problem, field: Any, clock: Budget) -> Corrected:
 def _seen(
     problem: Problem, cells: Sequence[Cell], degree: int, base: Any, seen: float, clock: Budget
 ) -> float:
-    """‖J v‖, 0 where a higher degree lessens it: then the polynomials were what was seen, and v itself is free."""
+    """‖J v‖, or 0 if a higher degree lowers it: then only v's polynomial error was seen, and v itself is free."""
     if len(problem.axes) != 2 or not UNSEEN < seen < SUSPECT:
         return seen
     clock.insist()
@@ -173,7 +174,7 @@ def _seen(
 
 
 def _grown(problem: Problem, cells: Sequence[Cell], base: Any, clock: Budget) -> CellForm:
-    """What rounding grows to in the course of time: in slabs so short that their rows see where they begin."""
+    """What rounding grows to over time, in slabs so short that their rows resolve the values at their start."""
     degrees = (GROWN_DEGREE[len(problem.axes)],) * len(problem.axes)
     for _ in range(REFINED[min(len(problem.axes), 2)]):
         shape = (len(cells), len(problem.unknowns), *(degree + 1 for degree in degrees))

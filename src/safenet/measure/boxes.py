@@ -1,7 +1,7 @@
 """∫ c u_t dV = ∫ g dV + ∮ a u_n dS over boxes in the domain: what is conserved, with first derivatives only.
 
-Of quadratic tetrahedra second derivatives at points are wrong by half where values have three digits; what flows
-through the sides of any box, wherever the cells are, has two or three digits, too, if the solution is right.
+With quadratic tetrahedra, second derivatives at points are wrong by half where values have three correct digits; the
+flux through the sides of any box, wherever the cells are, also has two or three if the solution is right.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .points import coordinates, inside
 from .thresholds import SMOOTH
 
 BOXES = 64
-DRAWN = 8  # times as many are drawn
-NARROW = 0.05  # of the domain: what is nearer to the boundary than such a box is left to the conditions
-NODES = 5  # of Gauss along each axis of a box
+DRAWN = 8  # times as many are drawn, of which the wide ones are used
+NARROW = 0.05  # half of a box, of the domain: nearer to the boundary only the conditions are measured
+NODES = 5  # Gauss points along each axis of a box
 SEED = 20_233
 
 
 def box_balances(problem: Problem, field: Any) -> tuple[float, ...]:
-    """For each equation what is missing in the balances of boxes, relative to what they are made of: what each axis
-    brings, as u_xx does at a point, and what is made inside."""
+    """For each equation the imbalance of boxes (RMS), relative to the largest part of a balance: the net flux along an
+    axis, which corresponds to u_xx at a point, or the source inside."""
     weak = weak_form(problem)
     middles, half = _boxes(problem, weak.space)
     x, w = np.polynomial.legendre.leggauss(NODES)
@@ -42,14 +42,14 @@ def box_balances(problem: Problem, field: Any) -> tuple[float, ...]:
             points = np.repeat(middles, len(unit), axis=0)
             points[:, : weak.space] += (half[:, None, None] * unit).reshape(-1, weak.space)
             flows = _through(problem, weak, field, points, axis, end)
-            # By its volume a balance is a mean: boxes of all sizes count alike.
+            # Divided by its volume a balance is a mean, so that boxes of all sizes count alike.
             scale = half ** -float(axis is not None)
             through = np.stack([scale * (flow.reshape(len(half), -1) @ share) for flow in flows], axis=1)
             parts += through
             gross += np.abs(through)
         missing += parts
         sizes = np.maximum(sizes, np.abs(parts))
-    # Of u = z what each axis brings is zero, up to rounding: then what flows through single sides counts.
+    # For u = z the net flux along each axis is zero up to rounding; then the flux through single sides is the scale.
     sizes = np.maximum(sizes, SMOOTH * gross)
     sizes = np.maximum(sizes, sizes.mean(axis=0))
     return tuple(np.sqrt(np.mean((missing / np.maximum(sizes, 1e-300)) ** 2, axis=0)).tolist())
@@ -60,7 +60,7 @@ def _products(columns: list[np.ndarray]) -> np.ndarray:
 
 
 def _boxes(problem: Problem, space: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scattered middles, and half the widths of cubes that fit around them; no narrow ones, but the widest of all."""
+    """Scattered centres, and half the widths of the cubes that fit around them; of the narrow ones only the widest."""
     random = np.random.default_rng(SEED)
     middles = inside(problem, range(len(problem.axes)), DRAWN * BOXES, lambda *shape: random.random(shape))
     if problem.region is not None:
@@ -76,7 +76,7 @@ def _boxes(problem: Problem, space: int) -> tuple[np.ndarray, np.ndarray]:
 def _through(
     problem: Problem, weak: Weak, field: Any, points: np.ndarray, axis: int | None, end: int
 ) -> list[np.ndarray]:
-    """a u_n at points of a side across `axis`; inside g − c u_t."""
+    """a u_n at points of a side across `axis`; g − c u_t at points inside (`axis` None)."""
     d, time = weak.space, problem.time is not None
     orders = [along(i, d) for i in (None, *range(d))]
     found = jets(field, points, [(*order, 0)[: len(problem.axes)] for order in orders])

@@ -1,7 +1,7 @@
-"""(expr₁, expr₂, …)(symbols) as one Python function: what an integrator asks for thousands of times.
+"""(expr₁, expr₂, …)(symbols) as one Python function, for integrators that evaluate it thousands of times.
 
-`evaluate` walks the tree at every call; here it is walked once and written as a list of assignments, each shared part
-once. The text holds numbered variables, operators and names of this module: nothing that a user wrote.
+`evaluate` walks the tree at every call; here it is walked once and written as a list of assignments, in which a shared
+part occurs once. The text consists of numbered variables, operators and names of this module: nothing a user wrote.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..problem.evaluate import COMPOSED, UNARY, constant
 from ..problem.language.tabulated import Tabulated
 from ..problem.language.where import Where
 
-LONGEST_POWER = 64  # an integer power below this is a product: exact for negative bases
+LONGEST_POWER = 64  # an integer power up to this is a product: exact for negative bases
 
 
 def compiled(
@@ -27,7 +27,7 @@ def compiled(
 ) -> Callable[..., tuple[Any, ...]]:
     """A function of the symbols' values that returns all expressions: for arrays of `xp`, or for Python floats.
 
-    `scalar`: floats, which is faster for few numbers. Of floats, what has no value is nan and nothing is raised.
+    `scalar`: for floats, which is faster for few numbers; what has no value is then nan, and nothing is raised.
     """
     lines: list[str] = []
     known: dict[sp.Basic, str] = {symbol: f"x{i}" for i, symbol in enumerate(symbols)}
@@ -53,8 +53,8 @@ def _looked_up(node: Tabulated, scalar: bool, xp: ModuleType) -> Callable[..., A
 def _written(
     node: sp.Basic, known: dict[sp.Basic, str], lines: list[str], tables: dict[str, Tabulated]
 ) -> str:
-    """The name of a node's value, with the assignments that it needs appended to `lines`, and functions by numbers to
-    `tables`."""
+    """The name of a node's value; the assignments that it needs are appended to `lines`, and tabulated functions added
+    to `tables`."""
     if node in known:
         return known[node]
     if isinstance(node, Tabulated):
@@ -107,7 +107,7 @@ def _power(node: sp.Pow, parts: list[str]) -> str:
 
 
 def _safe(function: Callable[..., float], like: Callable[..., Any] | None = None) -> Callable[..., float]:
-    """nan where a function of floats has no value, and infinity where it is too large: as NumPy has it in `like`."""
+    """The function, but nan where it has no value; where it overflows, the value that NumPy's `like` has (∞)."""
 
     def computed(*values: float) -> float:
         try:

@@ -1,8 +1,8 @@
-"""Σ_{k>K} |c_k|²: what a sum of waves leaves out beyond its shortest one, if its amplitudes fall on as they do.
+"""Σ_{k>K} |c_k|²: what a sum of waves omits beyond its shortest wave, if its amplitudes keep decaying as they do.
 
-With |c_k|² ~ k^{−q−1} the energies E(a, b) between a and b are (a^{−q} − b^{−q})/q: those of the highest two quarters
-of the wave numbers tell q, and with it E(K, ∞). A kink that waves carry along is no polynomial of any cell, and the
-correction of an estimate does not see it.
+With |c_k|² ~ k^{−q−1} the energy between wave numbers a and b is E(a, b) = (a^{−q} − b^{−q})/q: the energies of the two
+highest quarters determine q, and with it E(K, ∞). A kink that waves carry along is not a polynomial on any cell, so
+the correction of an estimate does not see it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ..problem.facts.agreement import clashes
 from ..problem.facts.structure import axis_kinds, breaks
 from .relative import relative
 
-STEEPEST = 200.0  # of q: beyond, nothing is left out
-FEWEST = 16  # waves: the quarters of fewer tell nothing
+STEEPEST = 200.0  # for a larger q nothing is omitted
+FEWEST = 16  # with fewer waves the quarters tell nothing
 
 
 def cut_off(problem: Problem, field: Any, points: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """‖what is left out‖/‖u‖ at points where u is `own`, of each field and of all.
+    """‖omitted part‖/‖u‖ for u = `own` at the points, for each field and for all together.
 
-    For data that are not smooth, in boxes whose waves are those of the data's own series.
+    Zero unless the data are not smooth and the waves, in a box, are those of the data's own series.
     """
     left = np.zeros_like(own)
     general = any("general" in kinds[:-1] for kinds in axis_kinds(problem).values())
@@ -37,7 +37,7 @@ def cut_off(problem: Problem, field: Any, points: np.ndarray, own: np.ndarray) -
 
 
 def _beyond(part: Waves, points: np.ndarray, field: int) -> float:
-    """The root mean square of what one family leaves out, along the axis where that is most."""
+    """The root mean square of what one family of waves omits, along the axis on which that is most."""
     energies = np.mean(part.table(points, field).real ** 2, axis=0)
     found = 0.0
     for kappa in np.asarray(part.exponents).T:
@@ -61,7 +61,7 @@ def _rest(below: float, high: float) -> float:
         return float(np.log(0.5**-q - 0.75**-q) - np.log(0.75**-q - 1) - np.log(max(below, 1e-300) / high))
 
     if excess(1.0) >= 0:
-        q = 1.0  # that of a jump: what falls more slowly has no end
+        q = 1.0  # the decay at a jump: slower decay is treated like it
     elif excess(STEEPEST) <= 0:
         return 0.0
     else:

@@ -1,7 +1,7 @@
 """δ = min_j |c_m/c_j|^{1/(m−j)} for c_m u^(m) + … + c_0 u = g: how thin a layer at an end of a line may be.
 
-An equation of convection, ε u″ − x u′ = 0, lets a layer sit at either end. Where e^{−1/ε} decides which end has it, a
-solution that was found with cells at one of them does not know.
+An equation with convection, such as ε u″ − x u′ = 0, allows a layer at either end. If a quantity of size e^{−1/ε}
+decides which end has it, a solution on cells that are small at one end only cannot show the other possibility.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..problem import Problem
 from ..problem.evaluate import evaluate
 from .heldout import jets_at
 
-THIN = 0.1  # of the line: a wider layer is seen by any cells
+THIN = 0.1  # relative to the line: any cells resolve a wider layer
 DEEPEST = 24  # halvings
 
 
 def with_layers(problem: Problem, form: CellForm) -> CellForm | None:
-    """The same function on cells that become smaller towards both ends, down to its layers; None if it has none."""
+    """The same function on cells that shrink towards both ends, down to possible layers; None if there are none."""
     if len(problem.axes) > 1 or problem.time is not None:
         return None
     (axis,) = problem.axes

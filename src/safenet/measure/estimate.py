@@ -1,9 +1,9 @@
-"""e = −F′(u)⁻¹ F(u): how far a solution is from the one it stands for, without knowing that one.
+"""e = −F′(u)⁻¹ F(u): the error of a solution, estimated without knowing the exact one.
 
-One Gauss–Newton step in a richer space than the solution's. For polynomials on cells that is the same cells with a
-degree two higher, which sees what the solution's own rows could not; for slabs on a grid, four nodes more along every
-axis; for any other field, polynomials on cells (`added`). What is rougher than the richer space is not seen, an
-estimate is no bound; but then u + e has about the residual that u has, and that is seen.
+This is one Gauss–Newton step in a richer space than the solution's. For polynomials on cells that is the same cells
+with a degree two higher, which sees what the solution's own rows could not; for slabs on a grid, four more nodes along
+every axis; for any other field, polynomials on cells (`added`). An estimate is not a bound: an error rougher than the
+richer space is not seen. But then u + e has about the same residual as u, and that is seen.
 """
 
 from __future__ import annotations
@@ -65,21 +65,21 @@ from .thresholds import (
 
 @dataclass(frozen=True)
 class Estimate:
-    """‖e‖/‖u‖ over the domain, `error` of all unknowns together and `fields` of each by itself; and `left`, the
-    held-out residual of u + e over that of u.
+    """‖e‖/‖u‖ over the domain: `error` for all unknowns together, `fields` for each by itself; and `left`, the held-out
+    residual of u + e over that of u.
 
-    An unknown that is zero everywhere has its error relative to the largest. All count from the time `since` on,
-    where the data clash and u jumps at the start.
+    The error of an unknown that is zero everywhere is relative to the largest unknown. If the data clash, so that u
+    jumps at the start, everything is measured from the time `since` on.
     """
 
     error: float
     left: float
     since: float | None = None
     fields: tuple[float, ...] = ()
-    noise: float = 0.0  # of the error: what rounding has been amplified to
-    seen: float = 1.0  # ‖J v‖ of the direction v that the linearised equations and conditions see least
-    lost: str = ""  # why the error is not known after all; it is nan then
-    cut: bool = False  # there was no time to look more closely
+    noise: float = 0.0  # the part of the error due to amplified rounding
+    seen: float = 1.0  # ‖J v‖ for the direction v that the linearised equations and conditions see least
+    lost: str = ""  # why the error is not known; it is nan then
+    cut: bool = False  # time ran out before a closer look
 
 
 NO_SLOPE = (
@@ -89,7 +89,7 @@ NO_SLOPE = (
 
 
 def _stepped_over(residual: float) -> Estimate:
-    """All that was tried is smoother than what is left of the residual."""
+    """No estimate: every correction that was tried is smoother than the remaining residual."""
     text = (
         f"most of the residual of {residual:.1e} is too narrow or too rough for any correction: the error may be far "
         "larger than that, and is not estimated"
@@ -98,7 +98,7 @@ def _stepped_over(residual: float) -> Estimate:
 
 
 def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None) -> float | None:
-    """‖e‖/‖u‖ over the domain, all unknowns together; None where there is no way to tell."""
+    """‖e‖/‖u‖ over the domain, all unknowns together; None if it cannot be estimated."""
     found = estimated(problem, field, monitor)
     return None if found is None or found.lost else found.error
 
@@ -110,10 +110,9 @@ def estimated(
     clock: Budget | None = None,
     residual: float | None = None,
 ) -> Estimate | None:
-    """e = −F′(u)⁻¹ F(u), how large it is and how much of the residual it explains; None if there is no way to tell.
+    """The size of e = −F′(u)⁻¹ F(u), and how much of the residual it explains; None if it cannot be estimated.
 
-    `residual` is the held-out one, where it has been measured already. Raises SpentError when the time of the `clock`
-    is over.
+    `residual` is the held-out residual, if it has been measured already. Raises SpentError when the `clock` runs out.
     """
     clock = clock or Budget()
     if missed := stepped_over(problem, field):
@@ -134,37 +133,37 @@ def estimated(
     *each, error = np.hypot(relative(e, own), cut_off(problem, field, points, own)).tolist()
     counted = None if since is None else (since, problem.axes[-1].hi)
     measured = held_out(problem, field, span=counted)
-    # Beside a solution that has grown far beyond its data, what they are missed by counts as it is.
+    # If a solution has grown far beyond its data, its error is at least the share by which it misses them.
     data = _missed(problem, field, measured.worst)
     error = error if data is None or data.times < DWARFED else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
         return Estimate(np.nan, 1.0, lost=NO_SLOPE, cut=corrected.cut)
     before, after = measured.worst, held_out(problem, better, span=counted).worst
     if before < ROUNDING:
-        error = max(error, *measured.conditions, 0.0)  # at rounding, what the data are missed by travels on
+        error = max(error, *measured.conditions, 0.0)  # near rounding, errors of the data are carried on
     left = max(after / before, corrected.changed) if before > ROUNDING and np.isfinite(before) else 0.0
     if corrected.seen < HARDLY:
         left = max(left, _hidden(corrected, e))
-    # A pulse that was stepped over, or a jump: most of a large residual is not explained, and e says nothing.
+    # A pulse that was stepped over, or a jump: e leaves most of a large residual unexplained and means nothing.
     blind = left > ROUGH and before > BLIND and error < BLIND * before
     if blind:
         return replace(_stepped_over(before), cut=corrected.cut)
     noise, fields = _noise(corrected, points, own), tuple(each)
     if error < MOVED_BELOW:
         noise = max(noise, _moved(field, points, own))
-    # The error has both parts; of an unknown by itself the rounding is known together with the others'.
+    # The error includes rounding; for a single unknown, only the rounding of all together is known.
     fields = tuple(max(each, min(noise, 1.0)) for each in fields) if noise > error else fields
     return Estimate(max(error, noise), left, since, fields, noise, corrected.seen, cut=corrected.cut)
 
 
 def _hidden(corrected: Corrected, e: np.ndarray) -> float:
-    """‖J e + r‖/(‖J v‖ ‖e‖): what may be missing of e, if it is all in the direction that is hardly seen."""
+    """‖J e + r‖/(‖J v‖ ‖e‖): what e may lack, if all of it lies in the direction v that is hardly seen."""
     size = float(np.sqrt(np.mean(np.sum(e**2, axis=1))))
     return corrected.missed / max(corrected.seen * size, TINY)
 
 
 def _noise(corrected: Corrected, points: np.ndarray, own: np.ndarray) -> float:
-    """What rounding becomes, relative to u."""
+    """What rounding is amplified to, relative to u."""
     if corrected.noise is None:
         return 0.0
     with np.errstate(all="ignore"):
@@ -173,7 +172,7 @@ def _noise(corrected: Corrected, points: np.ndarray, own: np.ndarray) -> float:
 
 
 def _moved(field: Any, points: np.ndarray, own: np.ndarray) -> float:
-    """‖ε |x| ∂u‖/‖u‖: what rounding the coordinates of a point moves, in something narrow far from zero."""
+    """‖ε |x| ∂u‖/‖u‖: the effect of rounding coordinates, on something narrow far from zero."""
     axes = points.shape[1]
     orders = [along(i, axes) for i in range(axes)]
     slopes = jets(field, points, orders)
@@ -184,9 +183,9 @@ def _moved(field: Any, points: np.ndarray, own: np.ndarray) -> float:
 
 
 def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | None:
-    """What a solver found out about its own error, from a tighter run: a field carries it.
+    """The estimate by a solver's own tighter run, which the field carries as `error`; None if it carries none.
 
-    Two runs that are both wrong do not tell: what rounding grows to is followed besides.
+    Two runs may both be wrong: therefore the growth of rounding is followed, too.
     """
     found = getattr(field, "error", None)
     if found is None or not np.isfinite(found).all():
@@ -195,7 +194,7 @@ def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | N
     points = interior_points(problem)
     own = values(field, points)
     residual = held_out(problem, field).worst if residual is None else residual
-    # Of elements the residual is the error of second derivatives, two orders of the mesh above that of values.
+    # For elements the residual is the error of second derivatives, two powers of the mesh size above that of values.
     rough = getattr(field, "rough", False)
     if residual > BLIND and together < BLIND * residual and not rough:
         return _stepped_over(residual)
@@ -219,7 +218,7 @@ def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | N
 
 @singledispatch
 def correction(field: Any, problem: Problem, clock: Budget) -> Corrected | None:
-    """u + e in a space richer than the field's; a kind of field that knows a better one registers it here."""
+    """u + e in a space richer than the field's; a kind of field that has a better one registers it here."""
     if problem.region is None and len(problem.axes) in UNIFORM:
         return on_a_grid(problem, field, clock)
     return on_a_region(problem, field, clock) if problem.plane is not None else None
@@ -239,9 +238,9 @@ def _(field: Piecewise, problem: Problem, clock: Budget) -> Corrected | None:
 
 
 def _settled(problem: Problem) -> float | None:
-    """The time from which on a march counts where the data clash, or break: at a jump its residual never falls.
+    """The time from which on a march is measured if its data clash or break: at a jump its residual never falls.
 
-    A march that came to its end has seen the jump become smooth.
+    In a march that came to its end the jump has become smooth.
     """
     axis = problem.axes[-1]
     torn = clashes(problem) or breaks(problem)[:-1] != breaks(problem, conditions=False)[:-1]
@@ -249,10 +248,10 @@ def _settled(problem: Problem) -> float | None:
 
 
 def _missed(problem: Problem, field: Any, residual: float) -> Dwarfed | None:
-    """The data of a linear problem that a solution is farthest beyond, and by how much it misses them.
+    """The data of a linear problem to which the solution is closest in size, and by how much it misses them.
 
-    Where nothing grows along an axis, u/times is what the data would make without a resonance, and a residual of
-    whatever kind, also a jump between cells, is relative to u: they are missed by residual · times.
+    If nothing grows along any axis, u/times is what the data would produce without a resonance. A residual of any
+    kind, also a jump between cells, is relative to u: the data are missed by residual · times.
     """
     data = dwarfed(problem, field) if problem.linear else None
     axes = range(len(problem.axes))
@@ -269,9 +268,10 @@ def missed_data(problem: Problem, field: Any, residual: float) -> Dwarfed | None
 
 
 def adrift(problem: Problem, field: Any) -> bool:
-    """Whether u(x) may be moved along x: F′(u) u′ = 0 where x is not in the equations, and B′(u) u′ is next to nothing.
+    """Whether u(x) can be moved along x: F′(u) u′ = 0 if x is not in the equations, and B′(u) u′ is next to nothing.
 
-    A layer inside that no condition is near: they say where it is by e^(−distance/width), which no residual shows.
+    This is an interior layer far from all conditions: they fix its position only by e^(−distance/width), which no
+    residual shows.
     """
     axis, *others = problem.axes
     relations = *problem.equations, *problem.conditions
@@ -285,7 +285,7 @@ def adrift(problem: Problem, field: Any) -> bool:
     points = interior_points(problem)
     steepest = np.abs(values(field, points, (1,))).max()
     if steepest * axis.length <= DRIFT * np.abs(values(field, points)).max():
-        return False  # a constant has no place
+        return False  # a constant has no position
     for condition in problem.conditions:
         known, pull, size = jets_at(problem, field, condition, points[:1]), 0.0, 0.0
         for symbol, jet in condition.jets.items():
@@ -305,12 +305,12 @@ def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
     e, d = (CellForm(part, form.cells, degrees) for part in (shaking.step, shaking.noise))
     missed, seen = 0.0 if problem.plane is None else shaking.left, shaking.seen
     if graded := with_layers(problem, form):
-        # Cells that fit this solution may have no room for the layers of another.
+        # Cells that fit this solution may be too large for the layers of another.
         other = chained(problem, graded.cells, graded.degrees, np.asarray(graded.coefficients), clock)
         if other.seen < FALLS * seen:
             seen, d = other.seen, CellForm(other.noise, graded.cells, graded.degrees)
     if problem.region is not None and UNSEEN_ON_SHAPES < seen < SUSPECT_ON_SHAPES:
-        # An eigenfunction is hardly a polynomial: the more it is one, the less is seen of it.
+        # An eigenfunction is not a polynomial: the better polynomials represent it, the less the rows see of it.
         more = [(0, 0), (0, 0), *[(0, FINER)] * len(degrees)]
         finer = chained(problem, form.cells, [d + FINER for d in degrees], np.pad(start, more), clock)
         seen = 0.0 if finer.seen < FALLS * seen else seen
@@ -318,13 +318,13 @@ def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
 
 
 def _on_grids(problem: Problem, field: Piecewise) -> bool:
-    """Whether its slabs are those of a grid, all the way to the end."""
+    """Whether its slabs are those of a grid and reach the end of time."""
     finished = field.breaks[-1] >= problem.axes[-1].hi
     return finished and (time_obstacle(problem) or tensor_obstacle(problem)) is None
 
 
 def _on_its_grid(problem: Problem, field: Piecewise, clock: Budget) -> Corrected:
-    """Where that is cheap, once more from a start that is a little off: what becomes of it is linear in it."""
+    """Slab by slab; where that is cheap, once more from a slightly perturbed start, whose effect is linear in it."""
     start = beginning(problem)
     shaken = _off(start, len(problem.axes) == 1) if field.parameters < SHAKEN_BELOW else None
     pieces, moves = [], []
@@ -355,7 +355,7 @@ def _on_its_grid(problem: Problem, field: Piecewise, clock: Budget) -> Corrected
 
 
 def _off(start: Start, ordinary: bool) -> Start:
-    """The same start, off by OFF: of its values, and for ordinary equations of one."""
+    """The start perturbed by OFF relative to its values, for ordinary equations to its values plus one."""
     rng = np.random.default_rng(0)
 
     def off(field: int, k: int, nodes: Sequence[np.ndarray]) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""c(x)·∂^α u with |c| = ∞ at a point inside: what no solver can sum up, found before any tries.
+"""c(x)·∂^α u with |c| = ∞ at a point inside: no solver can handle it, so it is found before any tries.
 
-Every part of a relation that holds no unknown is looked at on scattered points, and from those where a denominator is
-smallest its zero is tracked down. At the ends of the domain a part may be singular (u_r/r at r = 0): no solver looks
-there.
+Every part of a relation without unknowns is evaluated at scattered points, and zeros of its denominators are searched
+for from the points where they are smallest. At the ends of the domain a part may be singular (u_r/r at r = 0): no
+solver evaluates it there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .heldout import interior_points, scattered
 from .points import coordinates, on_condition
 from .thresholds import ASIDE, GROWTH, INSIDE, POINTS, POLE
 
-STARTS, ROUNDS = 16, 120  # several zeros, of which some are on the boundary; some fifty halvings
+STARTS, ROUNDS = 16, 120  # enough for several zeros, some of them on the boundary; some fifty halvings
 # f → g where f has a pole at every zero of g.
 BELOW = {
     sp.tan: sp.cos,
@@ -57,7 +57,7 @@ def _check(problem: Problem, relation: Relation, points: np.ndarray, label: str)
 
 
 def _known(node: sp.Basic, jets: set[sp.Symbol]) -> Iterator[sp.Expr]:
-    """The largest parts of an expression that hold no unknown: in a sum, all that one and the same factor has."""
+    """The largest parts of an expression without unknowns; in a sum, parts with the same factor are added up."""
     factors: dict[sp.Expr, sp.Expr] = {}
     for term in _terms(node, jets):
         own, rest = term.as_independent(*jets, as_Add=False)
@@ -69,7 +69,7 @@ def _known(node: sp.Basic, jets: set[sp.Symbol]) -> Iterator[sp.Expr]:
 
 
 def _terms(node: sp.Basic, jets: set[sp.Symbol]) -> Iterator[sp.Expr]:
-    """Of a sum, and of a product with sums of unknowns; (x − c)(u_x + u/(x − c)) has no pole."""
+    """The terms of a sum, also of a product with sums of unknowns: (x − c)(u_x + u/(x − c)) has no pole."""
     sums = [part for part in node.args if part.is_Add and part.free_symbols & jets] if node.is_Mul else []
     if node.is_Add:
         for term in node.args:
@@ -112,7 +112,7 @@ def _singular(problem: Problem, part: sp.Expr, points: np.ndarray, free: bool) -
 
 
 def _denominators(part: sp.Expr) -> Iterator[sp.Expr]:
-    """What may vanish below a fraction bar, whether it is drawn or hidden in a tangent."""
+    """Denominators that may vanish, whether written as a fraction or hidden in a tangent."""
     below = {power.base for power in part.atoms(sp.Pow) if power.exp.could_extract_minus_sign()}
     below |= {BELOW[type(node)](node.args[0]) for node in part.atoms(*BELOW)}
     for expression in sorted(below, key=str):
@@ -123,10 +123,10 @@ def _denominators(part: sp.Expr) -> Iterator[sp.Expr]:
 def _lowest(
     problem: Problem, size: Callable[[np.ndarray], np.ndarray], points: np.ndarray, across: np.ndarray
 ) -> np.ndarray:
-    """The places inside where |d| is least, by compass search from where it is smallest on the points.
+    """The places inside where |d| is least, by compass search from the points where it is smallest.
 
-    Each goes to its best neighbour along an axis or, where it is the best itself, looks half as far: down to rounding,
-    through a change of sign x − c, in a kink |x − c| and in a well (x − c)² alike.
+    Each place moves to its best neighbour along an axis or, if none is better, halves its reach, down to rounding. This
+    finds a change of sign x − c, a kink |x − c| and a well (x − c)² alike.
     """
     low, high = np.transpose([axis.bounds for axis in problem.axes])
     margin = INSIDE * (high - low)

@@ -1,4 +1,4 @@
-"""∮ c u_n + ∫ (w·∇u + e u − g) = 0 over boxes that no solver has seen: a balance, which jumps of c do not disturb."""
+"""∮ c u_n + ∫ (w·∇u + e u − g) = 0 over boxes that no solver has seen: a balance that jumps of c do not disturb."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .points import coordinates
 from .relative import ratio
 
 BOXES, GAUSS, SEED = 16, 4, 20_231
-LEAST = 24  # segments of a side, where nothing breaks it into more
+LEAST = 24  # segments of a side, to which breaks add more
 
 
 def imbalance(problem: Problem, field: Any) -> float:
-    """What the balances of a plane problem lack, relative to what flows: the root of the mean square of both."""
+    """The imbalance of a plane problem relative to what flows, both as root mean squares."""
     c, w, e = weak(problem)
     source = problem.value(problem.equations[0].source)
     rng, lacks, flows = np.random.default_rng(SEED), [], []
@@ -50,7 +50,7 @@ def imbalance(problem: Problem, field: Any) -> float:
 
 
 def _segments(low: float, high: float, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss points and weights in every segment between the ends and what breaks."""
+    """Gauss points and weights in every segment between the ends and the breaks."""
     inner = cuts[(cuts > low) & (cuts < high)]
     line = np.unique(np.concatenate([np.linspace(low, high, LEAST + 1), inner]))
     nodes, weights = np.polynomial.legendre.leggauss(GAUSS)

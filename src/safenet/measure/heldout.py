@@ -28,7 +28,7 @@ from .thresholds import ALIKE, CLOSE, POINTS, SMOOTH, TRIVIAL
 from .weak import balances
 
 SEED = 20_231  # apart from every training seed: these points are never trained on
-EVEN = 4  # axes up to which multiples of irrational numbers fill the cube evenly
+EVEN = 4  # up to so many axes, multiples of irrational numbers fill the cube evenly
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class HeldOut:
         return float("inf") if not np.isfinite(values).all() else max(values)
 
     def better(self, other: HeldOut) -> bool:
-        """By the worst part; where the worst are alike, within a factor of ALIKE, by the mean order of all parts.
+        """Compare the worst parts or, if these are within a factor of ALIKE, the mean order of magnitude of all parts.
 
-        Where data jump, as in a corner where initial and boundary values disagree, no solution that is continuous has a
-        small worst part, and what tells two of them apart is the rest.
+        Where data jump, as in a corner where initial and boundary values disagree, no continuous solution has a small
+        worst part, and only the other parts tell two solutions apart.
         """
         if not other.worst / ALIKE < self.worst < ALIKE * other.worst:
             return self.worst < other.worst
@@ -65,8 +65,9 @@ def held_out(
 ) -> HeldOut:
     """Measure `field` on `count` scattered points of the box (its time axis cut to `span` where given).
 
-    With a span that does not start at the beginning, initial conditions are not measured. Of a field with jumps, whose
-    derivatives mean nothing there, and of tetrahedra, whose second ones are poor, balances over boxes are measured.
+    If the span does not begin at the initial time, initial conditions are not measured. For a field with jumps, whose
+    derivatives mean nothing there, and for triangles and tetrahedra, whose second derivatives are poor, balances over
+    boxes are measured instead of equations at points.
     """
     if getattr(field, "weak", False):
         return HeldOut(*balances(problem, field))
@@ -106,7 +107,7 @@ def held_out(
 
 @dataclass(frozen=True)
 class _Seen:
-    """A field with the derivatives at some points that all relations ask for, computed together."""
+    """A field with all derivatives that the relations need at some points, computed together."""
 
     field: Any
     points: np.ndarray
@@ -124,12 +125,12 @@ class _Seen:
 
 
 def field_sizes(problem: Problem, field: Any, points: np.ndarray) -> np.ndarray:
-    """The size of each field, which equations, conditions and jumps are measured by."""
+    """The root mean square of each field, the scale of equations, conditions and jumps."""
     return np.asarray(np.sqrt(np.mean(np.square(values(field, points)), axis=0)))
 
 
 def _scales(problem: Problem, field: Any, points: np.ndarray) -> dict[Orders, np.ndarray]:
-    """The size over the points of each derivative that a condition contains, of all fields."""
+    """For each derivative in a condition, its root mean square over the points, of every field."""
     orders = list({jet.orders for condition in problem.conditions for jet in condition.jets.values()})
     found = jets(field, points, orders) if orders else {}
     return {order: np.array([_rms(one) for one in np.asarray(found[order]).T]) for order in orders}
@@ -137,7 +138,7 @@ def _scales(problem: Problem, field: Any, points: np.ndarray) -> dict[Orders, np
 
 @dataclass(frozen=True)
 class Dwarfed:
-    """A relation B u = g whose data a solution is `times` as large as, and misses by the share `missed` of ‖g‖."""
+    """A relation B u = g: a solution is `times` as large as g and misses it by the share `missed` of ‖g‖."""
 
     relation: Relation
     times: float
@@ -145,10 +146,10 @@ class Dwarfed:
 
 
 def dwarfed(problem: Problem, field: Any) -> Dwarfed | None:
-    """B u = g with the least ‖terms of B u‖ / ‖g‖: what a solution has to meet, however it dwarfs all of its data.
+    """B u = g with the least ‖terms of B u‖ / ‖g‖: a solution must meet it even if it dwarfs all of its data.
 
-    Residuals that are small beside a large u say nothing about that. A solution that has grown from its data meets
-    them; one that is large because there is none (an eigenvalue is hit, time runs backwards) does not.
+    Residuals that are small compared with a large u do not show that. A solution that has grown from its data meets
+    them; one that is large because no solution exists (an eigenvalue is hit, time runs backwards) does not.
     """
     points = interior_points(problem)
     fields, found = field_sizes(problem, field, points), []
@@ -167,7 +168,7 @@ def dwarfed(problem: Problem, field: Any) -> Dwarfed | None:
 
 
 def interior_points(problem: Problem, count: int = POINTS) -> np.ndarray:
-    """At least `count` scattered points of the domain, and some in what is too narrow for them, (n, axes): a copy."""
+    """At least `count` scattered points of the domain, and some in features too narrow for them; a copy, (n, axes)."""
     return np.concatenate([_interior_points(problem, count), _features(problem)])
 
 
@@ -195,7 +196,7 @@ def driven(problem: Problem) -> float:
 
 
 def scattered(points: int, columns: int) -> np.ndarray:
-    """2^m points of the unit cube: x_n = s + nα modulo 1, α_j = φ^−j, φ^(d+1) = φ + 1; Sobol's if it has many axes."""
+    """2^m points of the unit cube: x_n = s + nα modulo 1, α_j = φ^−j, φ^(d+1) = φ + 1; Sobol points for many axes."""
     random, count = np.random.default_rng(SEED), 2 ** int(np.ceil(np.log2(points)))
     if columns <= EVEN:
         phi = max(np.roots([1.0, *[0.0] * (columns - 1), -1.0, -1.0]).real) if columns else 1.0
@@ -209,8 +210,8 @@ def jumps(
 ) -> float:
     """max over fields, axes and k of ∫ |[∂^k u]| dS / ∫ |∂^(k+1) u| dV, k below the order of u along the axis.
 
-    A function in pieces has two kinds of derivative: those inside, which the equations see, and jumps between them,
-    which they do not. As measures the two compare, however finely the pieces divide the jumps among them.
+    The derivative of a piecewise function has two parts: the one inside the pieces, which the equations see, and the
+    jumps between them, which they do not. As measures the two can be compared, however many pieces share the jumps.
     """
     if not isinstance(field, InPieces):
         return 0.0
@@ -239,7 +240,7 @@ def relative_residual(
     fields: np.ndarray,
     scales: dict[Orders, np.ndarray] | None = None,
 ) -> float:
-    """The measure of one relation at the points; of a condition against the `scales` of its jets, too."""
+    """The relative residual of one relation at the points; for a condition, also relative to `scales` of its jets."""
     values = jets_at(problem, field, relation, points)
     # A residual that is not finite is a finding, not a warning: np.max keeps the nan that max() would drop.
     with np.errstate(all="ignore"):
@@ -247,14 +248,14 @@ def relative_residual(
         terms = [evaluate(term, values, np) for term in summands]
         if scales is not None:
             sizes = [scales[jet.orders][problem.unknowns.index(jet.field)] for jet in relation.jets.values()]
-            # Of slopes that are zero all along only noise is left: they count relative to those of a field that varies.
+            # Slopes that are zero throughout are noise: they count relative to those of a field that varies.
             all_alike = np.full_like(fields, fields.max())
             least = max(
                 TRIVIAL * _expected(problem, relation, values, all_alike),
                 SMOOTH * _expected(problem, relation, values, fields),
             )
             scale = float(np.max([*sizes, *(_rms(term) for term in terms), least]))
-            # Beside a corner slopes may be infinite: of elements, which meet them in the mean, the mean counts.
+            # Near a corner slopes may be infinite; elements meet them in the mean, so the mean counts.
             left = np.mean(np.abs(sum(terms))) if getattr(field, "balanced", False) else _rms(sum(terms))
             return float(left) / scale if scale != 0 else 0.0
         least = SMOOTH * _expected(problem, relation, values, fields)
@@ -293,8 +294,8 @@ def _expected(
 ) -> float:
     """max_α |∂F/∂u_α|·‖u‖/L^|α|, the size a term has when its field, of size `fields`, varies over the domain.
 
-    What holds trivially (the momentum across a straight channel, v = 0 where v is 0 everywhere) is all rounding, and
-    rounding relative to rounding would say that nothing is solved.
+    In a relation that holds trivially (the momentum across a straight channel, v = 0 where v is 0 everywhere) all terms
+    are rounding, and rounding relative to rounding would suggest that nothing is solved.
     """
     lengths = np.array([axis.length for axis in problem.axes])
     found = []
@@ -313,9 +314,9 @@ def largest(terms: Sequence[Any]) -> np.ndarray:
 def local_size(sizes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """max(m, m̄) with m the size of the terms at a point and m̄ its mean over the points.
 
-    At a front the terms of an equation are many times larger than elsewhere, and so is what is left of them.
+    At a front the terms of an equation are many times larger than elsewhere, and so is its residual.
     """
-    # The mean, not the median: where most of the box is empty the median is, too, and would count emptiness as size.
+    # The mean, not the median: if u is zero in most of the box, so is the median, and it gives no scale.
     return np.asarray(np.maximum(sizes, max(float(np.average(sizes, weights=weights)), 1e-300)))
 
 
@@ -324,7 +325,7 @@ def _rms(values: Any) -> float:
 
 
 def grid(problem: Problem, shape: Sequence[int]) -> list[np.ndarray]:
-    """Coordinates of a uniform grid over the box, flattened, one array per axis; only those in the region."""
+    """Coordinates of a uniform grid over the box, flattened, one array per axis; only points in the region."""
     ticks = [np.linspace(a.lo, a.hi, n) for a, n in zip(problem.axes, shape, strict=True)]
     points = np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1)
     return list(points[problem.contains(points, CLOSE * problem.axes[0].length)].T)

@@ -1,4 +1,4 @@
-"""r_i = (model − value)/σ at the measured points: how well a solution fits its data, and which it does not fit."""
+"""r_i = (model − value)/σ at the measured points: how well a solution fits its data, and which data it does not fit."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def misfit(problem: Problem, field: Any) -> list[np.ndarray]:
 
 
 def scales(problem: Problem) -> list[float]:
-    """The size of each measured expression, which stands for σ where that is not known."""
+    """The root mean square of each measured expression, used for σ where σ is not known."""
     return [float(np.sqrt(np.mean(m.values**2))) or 1.0 for m in problem.measured]
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Of one measured expression: `rms` of model − value, and `chi`, the root of the mean of (model − value)²/σ², None
-    where σ is not known."""
+    """The fit of one measured expression: `rms` of model − value, and `chi`, the root mean square of (model − value)/σ,
+    None if σ is not known."""
 
     name: str
     count: int
@@ -62,7 +62,7 @@ def complaints(problem: Problem, field: Any, solved: float) -> list[str]:
     for measured, gap in zip(problem.measured, misfit(problem, field), strict=True):
         units = _units(measured, gap)
         noise = _noise(gap) if measured.sigma is None else measured.sigma
-        beyond = np.maximum(noise, _noise(gap))  # wild values draw the fit, and then all are beyond σ
+        beyond = np.maximum(noise, _noise(gap))  # outliers pull the fit, and then all values are beyond σ
         said += units or _nothing(problem, measured, gap) or _systematic(problem, measured, gap, solved)[1]
         said += (
             []
@@ -74,7 +74,7 @@ def complaints(problem: Problem, field: Any, solved: float) -> list[str]:
 
 
 def unfitted(problem: Problem, field: Any, solved: float) -> bool:
-    """Whether some of the data are in other units, explained no better than by their mean, or not by the model."""
+    """Whether some data are in other units, fitted no better than by their mean, or not explained by the model."""
     pairs = zip(problem.measured, misfit(problem, field), strict=True)
     return any(
         _units(measured, gap)
@@ -85,13 +85,13 @@ def unfitted(problem: Problem, field: Any, solved: float) -> bool:
 
 
 def _noise(gap: np.ndarray) -> np.ndarray:
-    """σ from the residuals, by their median: a few wild values do not count."""
+    """σ from the median of the residuals, which a few outliers do not change."""
     spread = NORMAL * float(np.median(np.abs(gap)))
     return np.full(gap.shape, max(spread, 1e-300))
 
 
 def _units(measured: Measured, gap: np.ndarray) -> list[str]:
-    """Where the model explains less than half of the values, and is of quite another size."""
+    """A complaint if the model explains less than half of the values and is of a very different size."""
     model = measured.values + gap
     noise = 0.0 if measured.sigma is None else float(np.sum(measured.sigma**2))
     if float(gap @ gap) < max(float(measured.values @ measured.values) / 2, 2 * noise):
@@ -109,7 +109,7 @@ def _units(measured: Measured, gap: np.ndarray) -> list[str]:
 
 
 def _nothing(problem: Problem, measured: Measured, gap: np.ndarray) -> list[str]:
-    """Σ gap² > Σ (value − mean)² beyond chance: the right model leaves the noise alone, which is less than both."""
+    """A complaint if Σ gap² > Σ (value − mean)² beyond chance: the right model leaves only noise, which is less."""
     scatter = float(np.var(measured.values))
     count = len(gap)
     if scatter == 0 or float(gap @ gap) / scatter <= scipy.stats.chi2.isf(UNLIKELY, count):
@@ -131,13 +131,13 @@ def _why(problem: Problem) -> str:
 def _systematic(
     problem: Problem, measured: Measured, gap: np.ndarray, solved: float
 ) -> tuple[float, list[str]]:
-    """ρ, the correlation of what is missed at neighbouring points, and a word on it; 0 where chance explains it.
+    """ρ, the correlation of residuals at neighbouring points, and a complaint about it; 0 if chance explains it.
 
-    Noise knows no neighbours: over m pairs the correlation of noise has the standard deviation 1/√m.
+    Noise is independent at neighbouring points: over m pairs its correlation has the standard deviation 1/√m.
     """
     size = float(np.sqrt(np.mean(measured.values**2)))
     if len(gap) <= NEIGHBOURS or float(np.sqrt(np.mean(gap**2))) <= max(ROUNDED, solved) * size:
-        return 0.0, []  # what is left is the solver's own error
+        return 0.0, []  # the remaining residual is the solver's own error
     lengths = [axis.length for axis in problem.axes]
     _, near = scipy.spatial.cKDTree(measured.points / lengths).query(
         measured.points / lengths, NEIGHBOURS + 1
@@ -148,7 +148,7 @@ def _systematic(
     r = gap / (1.0 if measured.sigma is None else measured.sigma)
     r = np.clip(
         r, *(np.array([-FAR, FAR]) * max(float(_noise(r)[0]), 1e-300))
-    )  # wild values are named elsewhere
+    )  # outliers have their own complaint
     rho = min(float(np.mean(r[pairs[:, 0]] * r[pairs[:, 1]]) / np.mean(r**2)), 1.0)
     if rho * np.sqrt(len(pairs)) < scipy.stats.norm.isf(UNLIKELY):
         return 0.0, []
@@ -177,9 +177,9 @@ def _outliers(problem: Problem, measured: Measured, gap: np.ndarray, noise: np.n
 
 
 def _beyond_chance(problem: Problem, measured: Measured, gap: np.ndarray) -> list[str]:
-    """χ² beyond what chance allows: the model, or σ, is wrong; or far below it: σ is.
+    """A complaint if χ² is beyond what chance allows (the model or σ is wrong), or far below it (σ is wrong).
 
-    As many values as are sought are met exactly, which says nothing of σ.
+    If there are no more values than unknown numbers, they are met exactly, which says nothing about σ.
     """
     sought = sum(max(1, getattr(number, "size", 1)) for number in problem.unknown.values())
     if measured.sigma is None or len(gap) <= sought:

@@ -40,8 +40,8 @@ def _sobol(count: int, axes: int, random: np.random.Generator) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Points:
-    """`interior` (n, axes), and for each condition (m, axes), where only its free axes are meant; on a named piece
-    the components of the outward normal follow as further columns."""
+    """`interior` (n, axes), and for each condition (m, axes), where only its free axes count; on a named piece the
+    components of the outward normal follow as further columns."""
 
     interior: np.ndarray
     conditions: tuple[np.ndarray, ...]
@@ -51,7 +51,7 @@ def sample(problem: Problem, interior: int, condition: int, sampler: str, seed: 
     """`interior` points in the domain and `condition` on each condition's place (one where all axes are fixed)."""
     if sampler not in SAMPLERS:
         raise SafeNetError(f"there is no sampler {sampler!r}", nearest(sampler, SAMPLERS))
-    # A stream per place: more points inside do not move those on the faces.
+    # One random stream per place: more points inside do not move those on the faces.
     streams = [np.random.default_rng([seed, i]) for i in range(1 + len(problem.conditions))]
     draws = [_draw(SAMPLERS[sampler], stream) for stream in streams]
     every = tuple(range(len(problem.axes)))
@@ -69,7 +69,7 @@ def _draw(sampler: Sampler, random: np.random.Generator) -> Draw:
 
 
 def coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
-    """The columns of points by the symbols of the axes and, on a piece, of its normals."""
+    """{symbol: column of the points}, for the axes and, on a named piece, for its normals."""
     names = [*(axis.symbol for axis in problem.axes), *map(coordinate, problem.normals)]
     return dict(zip(names, points.T, strict=False))
 
@@ -93,7 +93,7 @@ def inside(problem: Problem, free: Sequence[int], count: int, draw: Draw) -> np.
 
 
 def on_condition(problem: Problem, place: Condition, count: int, draw: Draw) -> np.ndarray:
-    """Points of a condition, with the normals beside them on a named piece."""
+    """Points of a condition; on a named piece, the normals follow as further columns."""
     if not place.piece:
         return inside(problem, place.free, count, draw)
     region = problem.region

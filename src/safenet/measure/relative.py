@@ -1,10 +1,10 @@
-"""‖v − u‖/‖u‖ over points, (points, fields): of each field by itself, then of all together."""
+"""‖v − u‖/‖u‖ over points, (points, fields): for each field by itself, then for all together."""
 
 from __future__ import annotations
 
 import numpy as np
 
-TINY = 1e-300  # a quotient by zero is large and no error
+TINY = 1e-300  # the least denominator: a quotient by zero is large, and nothing is raised
 
 
 def ratio(part: np.ndarray | list[float], whole: np.ndarray | list[float]) -> float:
@@ -13,13 +13,13 @@ def ratio(part: np.ndarray | list[float], whole: np.ndarray | list[float]) -> fl
 
 
 def relative(difference: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """‖difference‖/‖values‖ of each field, then of all; a field that is zero everywhere is measured by the largest."""
+    """‖difference‖/‖values‖ of each field, then of all; a field that is zero everywhere is scaled by the largest."""
     return shares(
         np.linalg.norm(difference, axis=0), np.linalg.norm(values, axis=0), ratio(difference, values)
     )
 
 
 def shares(parts: np.ndarray, wholes: np.ndarray, together: float) -> np.ndarray:
-    """The quotients of each field's numbers, with that of all behind them."""
+    """parts/wholes for each field, followed by the quotient of all fields `together`."""
     scale = np.where(wholes > 0, wholes, max(float(wholes.max()), TINY))
     return np.array([*(parts / scale), together])

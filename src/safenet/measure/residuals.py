@@ -16,14 +16,14 @@ from ..problem import Problem, Relation
 from ..problem.evaluate import constant, evaluate
 from ..problem.jets import Jet, Place, coordinate
 
-Free = Mapping[sp.Symbol, Any] | None  # unknown numbers, where they are not at their current values
+Free = Mapping[sp.Symbol, Any] | None  # values of unknown numbers, where these are not the current ones
 
 
 class PointResidual(eqx.Module):
     """A relation's residual for a field at a point (or at the several places of a condition).
 
-    Its numbers are arrays, all else is the program: losses whose structures are equal share theirs, and those of
-    several seeds, or of several values of the problem's parameters, can be stacked. Unknown numbers are symbols of the
+    Its numbers are arrays, all else is the compiled program: losses of equal structure share one program, and losses
+    for several seeds, or several values of the problem's parameters, can be stacked. Unknown numbers are symbols of the
     expression: they have their current values, unless a call gives others as `free`.
     """
 
@@ -35,7 +35,7 @@ class PointResidual(eqx.Module):
     coordinates: tuple[sp.Symbol, ...] = eqx.field(static=True)
     axes: int = eqx.field(static=True)
     unknowns: tuple[str, ...] = eqx.field(static=True)
-    # c_α of the operator L with residual = L u + rest, where that spares derivatives; else none.
+    # c_α of the operator L with residual = L u + rest, if that saves derivatives; else empty.
     principal: tuple[tuple[Orders, sp.Expr], ...] = eqx.field(static=True)
     rest: sp.Expr = eqx.field(static=True)
 
@@ -47,7 +47,7 @@ class PointResidual(eqx.Module):
             (place, tuple((i, float(problem.value(at))) for i, at in enumerate(place) if at is not None))
             for place in dict.fromkeys(jet.place for jet in relation.jets.values())
         )
-        # Behind the coordinates of a point: the normal on a piece of the boundary, or a measured value.
+        # After the coordinates of a point: the normal on a piece of the boundary, or a measured value.
         beside = problem.normals if getattr(relation, "piece", "") else getattr(relation, "columns", ())
         self.coordinates = (*(axis.symbol for axis in problem.axes), *map(coordinate, beside))
         self.axes = len(problem.axes)
@@ -59,7 +59,7 @@ class PointResidual(eqx.Module):
         return self.value(point, found, free)
 
     def _split(self) -> tuple[tuple[tuple[Orders, sp.Expr], ...], sp.Expr]:
-        """(c_α, rest): all derivatives with numbers for coefficients, of one unknown and at one place."""
+        """(c_α, rest): L takes the derivatives with numbers as coefficients, of one unknown and at one place."""
         if len(self.unknowns) > 1 or len(self.places) != 1:
             return (), self.expression
         slopes = {s: self.expression.diff(s) for s, jet in self.jets if 1 <= sum(jet.orders) <= 2}
@@ -73,15 +73,15 @@ class PointResidual(eqx.Module):
         return (principal, rest) if spared else ((), self.expression)
 
     def orders_in(self, expression: sp.Expr) -> list[Orders]:
-        """The derivatives that occur in a part of it."""
+        """The derivatives that occur in a part of the residual."""
         return [jet.orders for symbol, jet in self.jets if symbol in expression.free_symbols]
 
     def orders(self, place: Place) -> list[Orders]:
-        """The derivatives that are asked for at one of its places."""
+        """The derivatives that are needed at one of its places."""
         return [jet.orders for _, jet in self.jets if jet.place == place]
 
     def at(self, place: Place, point: Float[Array, "*points columns"]) -> Float[Array, "*points axes"]:
-        """The point moved there."""
+        """The point moved to the place."""
         at = point[..., : self.axes]
         for axis, number in dict(self.places)[place]:
             at = at.at[..., axis].set(number)
@@ -108,7 +108,7 @@ class PointResidual(eqx.Module):
         return jnp.broadcast_to(residual, point.shape[:-1])
 
     def _values(self, dtype: Any, free: Free) -> dict[sp.Symbol, Any]:
-        """The numbers that parameters make."""
+        """The values of the numbers, known and unknown."""
         own = dict(zip(self.symbols, (number.astype(dtype) for number in self.numbers), strict=True))
         return own | dict(free or {})
 
@@ -124,10 +124,10 @@ class PointResidual(eqx.Module):
 
 
 def opened(problem: Problem, expression: sp.Expr) -> tuple[sp.Expr, dict[sp.Symbol, float]]:
-    """nu*u_xx − 2*beta**2*u  →  a u_xx + b u with a = ν, b = −2β²: a symbol for each number that parameters make.
+    """nu*u_xx − 2*beta**2*u  →  a u_xx + b u with a = ν, b = −2β²: a symbol for each number made of parameters.
 
-    What a parameter decides about the program stays in the expression: a zero, which takes its term away, and an
-    exponent, for which a whole number is multiplication and any other a logarithm.
+    Where a parameter decides about the program, its value stays in the expression: a zero, which removes its term, and
+    an exponent, because a whole number means multiplication and any other a logarithm.
     """
     numbers: dict[sp.Expr, sp.Symbol] = {}
     parameters = problem.known.keys()
@@ -140,7 +140,7 @@ def opened(problem: Problem, expression: sp.Expr) -> tuple[sp.Expr, dict[sp.Symb
         if not node.free_symbols & varying:
             if problem.value(node) == 0:
                 return sp.Integer(0)
-            # No name that a user can spell.
+            # A name that no user can write.
             return numbers.setdefault(node, coordinate(f"#{len(numbers)}"))
         if isinstance(node, (sp.Add, sp.Mul)):
             number, rest = node.as_independent(*varying, as_Add=node.is_Add)
@@ -162,8 +162,8 @@ def together(
 ) -> list[Float[Array, " _"]]:
     """Each residual at its points, with all derivatives of the field in one batch.
 
-    Every place then has the derivatives that any of them needs: so those should be put together that need much the
-    same, as equations do, or conditions. Where two are given the same array of points, it is taken once.
+    Every place then gets the derivatives that any of the residuals needs, so only those that need similar ones should
+    be put together: all equations, or all conditions. An array of points given to several of them is used once.
     """
     if len(residuals) == 1 and residuals[0].principal:
         return [residuals[0].at_once(field, points[0], free)]

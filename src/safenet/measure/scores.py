@@ -15,20 +15,20 @@ from ..run.notebook import table
 from .heldout import HeldOut, grid, held_out, interior_points
 
 GRIDS = {1: (1001,), 2: (257, 101), 3: (101, 101, 21)}  # the evaluation grids of the protocol
-PLANE = (401, 201)  # and for a steady problem in the plane
-ALONG, MOST_GRIDDED = 9, 5  # with more axes: points along each, and the most axes of a grid
-SCATTERED = 4096  # points of a domain with more
+PLANE = (401, 201)  # the grid of a steady problem in the plane
+ALONG, MOST_GRIDDED = 9, 5  # with more axes: points along each axis, and the most axes of a grid
+SCATTERED = 4096  # points of a domain with more axes than that
 BLOCK = 32_768  # points evaluated at once
 
 
 @dataclass(frozen=True)
 class Errors:
-    """‖u − u*‖/‖u*‖ over the evaluation grid: `fields` each by itself, `l2re` pooled, `mean` their mean.
+    """‖u − u*‖/‖u*‖ over the evaluation grid: `fields` for each field, `l2re` pooled, `mean` their mean.
 
     Pooled, all fields are one vector, and a field that is large in its units outweighs the others; in the mean, each
-    field counts the same. Of one field the three agree. Where u* = 0, the error is the root mean square of u.
-    `max_error` is the largest error at a point. All of them are None (`fields` empty) without a reference;
-    `floor` is the reference's own accuracy. `held_out` is known always.
+    field counts the same. For a single field the three agree. Where u* = 0, the error is the root mean square of u.
+    `max_error` is the largest error at a point. Without a reference all of them are None (`fields` empty). `floor` is
+    the reference's own accuracy. `held_out` is always known.
     """
 
     l2re: float | None
@@ -56,7 +56,7 @@ class Errors:
 
     @property
     def l2re_text(self) -> str:
-        """The errors in words, as `l2re_text` says them."""
+        """The errors in words; see the function `l2re_text`."""
         return l2re_text(errors_json(self, len(self.fields)), self.floor)
 
 
@@ -85,7 +85,7 @@ def reference_values(problem: Problem, orders: Orders = ()) -> tuple[np.ndarray,
     """The points of the protocol's grid and ∂^orders of the reference there, (n, fields), where it has a value."""
     axes = len(problem.axes)
     shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (ALONG,) * axes
-    # A grid of many axes has too many points: scattered ones then.
+    # A grid over many axes would have too many points: scattered points are used instead.
     points = grid(problem, shape) if axes <= MOST_GRIDDED else list(interior_points(problem, SCATTERED).T)
     coordinates = dict(zip(problem.axis_names, points, strict=True))
     found = exact_values(problem, coordinates, orders) if any(orders) else problem.reference(**coordinates)
@@ -102,11 +102,11 @@ def relative_error(values: np.ndarray, truth: np.ndarray) -> float:
     return float(np.linalg.norm(values - truth) / (size if size > 0 else np.sqrt(truth.size)))
 
 
-POOLED, MEAN = "pooled", "mean"  # the keys of what is known of all fields together
+POOLED, MEAN = "pooled", "mean"  # the keys of the errors of all fields together
 
 
 def field_key(name: str) -> str:
-    """The key of an unknown's error in result.json: its name, unless that means all of them together."""
+    """The key of an unknown's error in result.json: its name, unless that is one of these two keys."""
     return f"{name} (unknown)" if name in (POOLED, MEAN) else name
 
 
@@ -129,9 +129,9 @@ def errors_json(measured: Errors, unknowns: int) -> Any:
 
 
 def l2re_text(l2re: float | Mapping[str, float | None] | None, floor: float | None) -> str:
-    """«2.30e-05», or «pooled 2.30e-05, mean 4.10e-05, p 1.20e-05, v 7.00e-05», of l2re as result.json states it.
+    """«2.30e-05», or «pooled 2.30e-05, mean 4.10e-05, p 1.20e-05, v 7.00e-05», for l2re as result.json states it.
 
-    Below the reference's own accuracy the digits are those of the reference: «≤ 1.0e-05» is all that is known.
+    Below the reference's own accuracy the digits are those of the reference: only «≤ 1.0e-05» is known.
     """
     reason = "the reference's own accuracy"
     if not isinstance(l2re, Mapping):

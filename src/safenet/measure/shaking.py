@@ -1,6 +1,6 @@
-"""d = −J⁺ δ with δ a rounding in every row: what the problem itself makes of rounding, and what its rows hardly see.
+"""d = −J⁺ δ with a rounding error δ in every row: how the problem amplifies rounding, and what its rows hardly see.
 
-In time slab after slab, each behind what the one before was shaken by.
+In time this is done slab by slab; each starts from the perturbation of the one before.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .thresholds import ROWS_BEYOND
 
 @dataclass(frozen=True)
 class Shaking:
-    """e = −J⁺ r, d = −J⁺ δ with δ of the size of a rounding in every row, ‖J v‖ for the v that is seen least, and what
-    is `left`, ‖J e + r‖."""
+    """`step` e = −J⁺ r, `noise` d = −J⁺ δ with δ of the size of rounding in every row, `seen` ‖J v‖ for the v that the
+    rows see least, and `left` ‖J e + r‖."""
 
     step: np.ndarray
     noise: np.ndarray
@@ -41,7 +41,7 @@ def chained(
     clock: Budget,
     base: Any = None,
 ) -> Shaking:
-    """Slab after slab, each behind the one before and what that was shaken by; all at once where time is no axis."""
+    """Slab after slab, each continuing the one before and its perturbation; all cells at once if there are no slabs."""
     steps, noise, seen, left = np.zeros_like(start), np.zeros_like(start), 1.0, 0.0
     before: Any = None
     shaken: Any = None
@@ -63,9 +63,9 @@ def _total(form: CellForm, base: Any) -> Any:
 
 
 def shaken_rows(rows: CellRows, own: np.ndarray, before: CellForm | None = None) -> Shaking:
-    """The step of Newton's method, and what it becomes where every row is wrong by a rounding.
+    """The step of Newton's method, and its perturbation by a rounding error in every row.
 
-    `before`: by how much the slab before was shaken.
+    `before` is the perturbation of the slab before.
     """
     with np.errstate(all="ignore"):
         jacobian, residual = rows.linearise(own)
@@ -81,7 +81,7 @@ def shaken_rows(rows: CellRows, own: np.ndarray, before: CellForm | None = None)
         noise, _ = factored.solve(shift)
         weak, image = factored.weakest()
         sigma = max(float(np.linalg.norm(image)), 1e-300)
-        # A ridge hides from a solve what the rows hardly see: that direction is shaken by itself.
+        # The ridge keeps a solve from seeing the direction that the rows hardly see: it is perturbed separately.
         noise = noise + weak * float(np.linalg.norm(rounding * image / sigma)) / sigma
     return Shaking(step, noise, sigma, left)
 
@@ -102,7 +102,7 @@ class Sum:
 
 
 def _slabs(problem: Problem, cells: Sequence[Cell]) -> list[tuple[tuple[float, float] | None, list[int]]]:
-    """The cells by slabs of time, where they fill one after another; else all of them at once."""
+    """The cells by slabs of time, if they fill one slab after another; else all of them at once."""
     spans = sorted({cell[-1] for cell in cells})
     tiled = all(a[1] == b[0] for a, b in itertools.pairwise(spans))
     if time_obstacle(problem) is not None or not tiled or len(spans) == 1:

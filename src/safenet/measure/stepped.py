@@ -1,8 +1,8 @@
-"""F(u) where a term of it is narrow in u: has the solution followed, or stepped over?
+"""F(u) where one of its terms is narrow in u: did the solution follow the term, or step over it?
 
-As in `narrow`, the ranges of a term by intervals are compared with its values at points, here over the ranges that the
-unknowns have in a solution. Where u has a value at which the term is narrow is found by bisection between points; there
-the equation has to be met, too. Of systems without space `orbits.hidden` looks at all of the solution.
+As in `narrow`, the range of a term by interval arithmetic is compared with its values at points, here over the ranges
+of the unknowns in a solution. Points where u has a value at which the term is narrow are found by bisection; the
+equation must be met there, too. For systems without space `orbits.hidden` checks the whole solution.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ..problem.relation import Axis
 from ..run.result import SOLVED_BELOW
 from .heldout import field_sizes, interior_points, jet_at, jets_at, relative_residual
 
-MOST_SYMBOLS = 3  # of a term
-SHARES = np.linspace(0.05, 0.95, 19)  # of a feature
-PLACES, SEGMENTS, HALVINGS = 4, 64, 60  # in all features, of pairs of points on both sides, of their distance
+MOST_SYMBOLS = 3  # in a term that is examined
+SHARES = np.linspace(0.05, 0.95, 19)  # places within a feature, as shares of its width
+PLACES, SEGMENTS, HALVINGS = 4, 64, 60  # values tried, pairs of points around one, halvings of a pair
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Unknowns and coordinates as the axes of a box."""
+    """A box whose axes are unknowns and coordinates."""
 
     axes: tuple[Axis, ...]
     region: None = None
@@ -59,7 +59,7 @@ def stepped_over(problem: Problem, field: Any) -> str:
 
 
 def _parts(problem: Problem, equation: Relation) -> Iterator[sp.Expr]:
-    """The factors of all terms that hold unknowns and are no polynomial of low degree."""
+    """The factors of all terms that contain unknowns and are not polynomials of low degree."""
     for term in sp.Add.make_args(sp.expand_mul(problem.value(equation.residual))):
         for factor in sp.Mul.make_args(term):
             free = factor.free_symbols
@@ -68,7 +68,7 @@ def _parts(problem: Problem, equation: Relation) -> Iterator[sp.Expr]:
 
 
 def _narrow(equation: Relation, part: sp.Expr, known: dict[sp.Symbol, Any]) -> Iterator[tuple[Jet, float]]:
-    """An unknown, or a derivative, and values of it at which a part is narrow."""
+    """Pairs of an unknown, or one of its derivatives, and a value of it at which a part is narrow."""
     symbols = sorted(part.free_symbols, key=str)
     ends = [(float(np.nanmin(known[s])), float(np.nanmax(known[s]))) for s in symbols]
     if not np.isfinite(ends).all() or any(low == high for low, high in ends):
@@ -95,7 +95,7 @@ def _narrow(equation: Relation, part: sp.Expr, known: dict[sp.Symbol, Any]) -> I
 
 
 def _where(problem: Problem, field: Any, jet: Jet, value: float, points: np.ndarray) -> np.ndarray:
-    """Points at which a jet has this value, between those at which it is above and below."""
+    """Points at which a jet has this value, by bisection between points where it is above and below."""
     others = np.roll(points, 1, axis=0)
     above = jet_at(problem, field, jet, points) > value
     apart = np.flatnonzero(above != np.roll(above, 1))[:SEGMENTS]

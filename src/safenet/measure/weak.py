@@ -1,6 +1,6 @@
 """∮ (u n_t + f·n) dS = ∫ s dV over boxes of space and time: what a solution with jumps satisfies.
 
-Residuals at points mean nothing there.
+At a jump, residuals at points mean nothing.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..problem.facts.conservation import Law, conservation
 from ..problem.jets import along
 from .points import coordinates
 
-BOXES = 24  # balances that are drawn up
+BOXES = 24  # over which balances are taken
 ALONG = {1: 400, 2: 40}  # axes of space → midpoints along each axis of a box's face
 SEED = 20_232
 
 
 def balances(problem: Problem, field: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """For each unknown that has a flux along all axes, the mean |balance| of boxes relative to the mean of its terms;
-    and for each initial condition the mean |u − g| relative to the mean of |u|."""
+    and for each initial condition the mean |u − g| relative to the mean of all |g|."""
     law, rng = conservation(problem), np.random.default_rng(SEED)
     low = np.array([axis.lo for axis in problem.axes])
     length = np.array([axis.length for axis in problem.axes])
@@ -42,7 +42,7 @@ def balances(problem: Problem, field: Any) -> tuple[tuple[float, ...], tuple[flo
 def _balance(
     problem: Problem, law: Law, field: Any, lower: np.ndarray, upper: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """∮ (u n_t + f·n) dS − ∫ s dV of each unknown, and the sum of the sizes of what it is made of."""
+    """∮ (u n_t + f·n) dS − ∫ s dV of each unknown, and the sum of the sizes of its parts."""
     axes = len(lower)
     total, size = np.zeros(len(problem.unknowns)), np.zeros(len(problem.unknowns))
     for axis, end in product(range(axes), (0, 1)):

@@ -1,7 +1,7 @@
 """u(x, t) = e^{−10t} H(x, t) + Σ_k r_k(√t) cos kπx   for   u_t = 10⁻⁴ u_xx + 5u − 5u³,  u(x, 0) = x² cos πx.
 
 Continued with period 2, the initial condition has a kink at the seam x = ±1: u_x jumps from −2 to 2.  Its
-cosine coefficients decay like k⁻² only, so no series of moderate length holds the first instants.  But the
+cosine coefficients decay like k⁻² only, so no series of moderate length resolves the first instants.  But the
 kink is where u = −1, and there 5u − 5u³ has the slope −10: to leading order the kink diffuses and decays
 like e^{−10t}.  H is the periodic heat flow of x² cos πx, known in closed form, kink included.  What is left
 is smooth enough for a short cosine series in x, and in time it is smooth in √t, the variable of diffusion:

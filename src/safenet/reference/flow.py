@@ -20,7 +20,7 @@ from safenet.reference.reference import Array, Reference
 
 DATA = Path(__file__).with_name("data")
 VISCOSITY = 1 / 100
-# κ of the outlet that the public data of the back-step have.
+# κ at the outlet in the public data of the back-step.
 BACKFLOW = 1.5
 # Coordinates computed in double precision miss the boundary by less than this; the smallest cells are 1e-6.
 ROUNDING = 1e-12
@@ -64,7 +64,7 @@ def lagrange(degree: int, xi: Array) -> Array:
 def locate(grid: Grid, x: Array, y: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The element (i, j) of each point, or (−1, −1) where there is no fluid.
 
-    A point that rounding has put just beyond a wall belongs to the element on the other side of it.
+    A point that rounding has moved just past a wall belongs to the element on the inner side of that wall.
     """
     i, j = np.full(x.shape, -1), np.full(x.shape, -1)
     for dx, dy in NUDGES:
@@ -120,7 +120,7 @@ def shipped(name: str) -> Flow:
 def evaluate(name: str, singular: tuple[tuple[float, float], ...], x: Array, y: Array) -> dict[str, Array]:
     """u, v and p, nan outside; p is nan at the singular corners too, where the true one has no finite value.
 
-    One such point would carry any score on a grid: there the mesh size decides, and not the flow.
+    One such point would dominate any score on a grid, and its value depends on the mesh size, not on the flow.
     """
     fields = values(shipped(name), x, y)
     for corner_x, corner_y in singular:
@@ -133,9 +133,9 @@ def backstep(kappa: float = 0.0) -> Reference:
 
     No slip on the walls; at the outlet x = 4: v = 0 and p = κ min(u, 0), for κ = 0 or 3/2.  The vortex behind
     the step is longer than the channel, and the flow comes back in through the upper quarter of the outlet.
-    κ = 0 lets it; κ = 3/2 holds it back, and is what the public data of this benchmark have.
+    κ = 0 allows this; κ = 3/2 suppresses it, as in the public data of this benchmark.
 
-    p = 0 alone, without v = 0, is no problem to solve: two conditions are needed at each point of a boundary.
+    p = 0 alone, without v = 0, is not well posed: two conditions are needed at each point of a boundary.
 
     Relative L2 errors, from `flow_solver`:  κ = 0: u 2e-6, v 6e-5, p 4e-5.  κ = 3/2: u 5e-6, v 7e-5, p 7e-5.
     At (2, 1) the velocity is like r^0.544 and the pressure like r^−0.456, so p at that very point is nan.
@@ -157,8 +157,8 @@ def cavity() -> Reference:
     """u·∇u + ∇p = Δu/100, div u = 0 on [0, 1]²; u = 4x(1 − x), v = 0 at y = 1, no slip elsewhere; p(0, 0) = 0.
 
     Relative L2 errors, from `flow_solver`: u 5e-7, v 7e-7, p 5e-6.  Near the lower corners the fluid is almost at
-    rest and p smooth, so that its value at a point means something.  At the upper ones the lid would stretch the
-    fluid and the wall does not: p is like log r, and nan at those two points.
+    rest and p is smooth, so that fixing it at a point makes sense.  At the upper corners the lid would stretch the
+    fluid, which the wall prevents: p grows like log r, and is nan at those two points.
     """
     return Reference(
         evaluate=partial(evaluate, "cavity", ((0.0, 1.0), (1.0, 1.0))),

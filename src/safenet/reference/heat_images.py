@@ -2,7 +2,7 @@
 
 u_t = κ u_xx on [0, 1] with u = 0 at both ends: the heat of g and of its mirror images, each n standing for one
 period 2 of the odd continuation.  A product of Gaussians is a Gaussian, so that P is a Gaussian times a difference
-of two error functions, which cut g off at the ends exactly where the statement does.
+of two error functions, which cut g off at the ends exactly as the problem does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def bump(x: Array, width: float | Array) -> Array:
 def spread(x: Array, variance: Array, width: float) -> Array:
     """P at the variance v = 2κt > 0 of the heat kernel:  (w/σ) e^{−(x−0.4)²/2σ²} · ½[erf((1−m)/√2τ) + erf(m/√2τ)].
 
-    σ² = w² + v; given where the heat has got to, x, it comes from around m = (w²x + 0.4v)/σ² to within τ = w√v/σ.
+    σ² = w² + v; the heat that has reached x comes from around m = (w²x + 0.4v)/σ², to within τ = w√v/σ.
     """
     sigma = np.sqrt(width**2 + variance)
     m = (width**2 * x + CENTRE * variance) / sigma**2

@@ -1,13 +1,13 @@
 """u = Re Σ_k a_k q_k(z⁴) + Σ_j [b₀ log|ζ_j| + Re Σ_k b_k ζ_j^{−k}]   with Δu = 0 in a square with four holes.
 
 The square is [−1/2, 1/2]², the holes are discs of radius 1/10 around (±0.3, ±0.3), and u is 1 on the square and
-0 on the circles.  ζ_j = (i^{−j} z − c)/(R e^{iπ/4}) is the place seen from the hole j.  The solution does not
+0 on the circles.  ζ_j = (i^{−j} z − c)/(R e^{iπ/4}) is the position relative to hole j.  The solution does not
 change under x → −x, y → −y or x ↔ y, which leaves the powers of z⁴, the same b for all holes, and real
-coefficients.  u − 1 continues across the sides of the square as an odd function, so that nothing happens at its
-corners, and the series converges geometrically.
+coefficients.  u − 1 continues across the sides of the square as an odd function, so its corners are not
+singular, and the series converges geometrically.
 
-Each term is harmonic, so that the error u − u* is harmonic too, and by the maximum principle nowhere larger than on
-the boundary, where it can be seen: a rigorous bound.
+Each term is harmonic, so the error u − u* is harmonic too and, by the maximum principle, nowhere larger than on the
+boundary, where it can be measured: a rigorous bound.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def orthogonal_recurrence(w: Complex, degree: int) -> list[tuple[Array, float]]:
     recurrence = []
     for _ in range(degree):
         new, h = w * q[-1], np.zeros(len(q))
-        # Twice: once leaves what rounding makes of the projections.
+        # Twice: one pass leaves the rounding errors of the projections.
         for _ in range(2):
             projection = np.real(q.conj() @ new) / w.size
             new, h = new - projection @ q, h + projection
@@ -87,7 +87,7 @@ def quarter_turn_invariant(z: Complex) -> Complex:
 
 @cache
 def fitted(polynomials: int = POLYNOMIALS, multipoles: int = MULTIPOLES) -> Series:
-    """Least squares on the boundary; as many terms as asked for."""
+    """Least squares on the boundary, with the given numbers of terms."""
     side, circle = boundary(POINTS)
     recurrence = orthogonal_recurrence(quarter_turn_invariant(side), polynomials)
     A = basis(np.concatenate([side, circle]), recurrence, multipoles)

@@ -1,4 +1,4 @@
-"""u*(x, t, …), known so well that an error measured against it is the error of the other side.
+"""u*(x, t, …), known so well that a difference from it is the error of the solution that is compared.
 
 A reference says three things: its values, a bound on its own relative L2 error, and how it was made.  The
 bound matters as much as the values, because nothing measured against a reference means anything below it.

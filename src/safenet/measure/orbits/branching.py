@@ -1,9 +1,9 @@
-"""Does a solution pass a place that others leave at any time? u′ = 3|u|^(2/3) from −1 comes to rest at 0, and stays
-as long as it likes.
+"""Does a solution come to rest where others leave at any time? u′ = 3|u|^(2/3) from −1 comes to rest at 0, and may stay
+there for any length of time.
 
-Rates have no finite slope where g is zero in g^p, 0 < p < 1. A solution that crosses such a place at a speed is unique.
-One that comes to rest there, g = g′ = 0, is one of many if g′/g rises without bound beside it: others leave. If it
-falls without bound, as for u′ = −√u, all come to rest together.
+Rates have no finite slope where g = 0 in g^p, 0 < p < 1. A solution that crosses such a place with a nonzero speed is
+unique. One that comes to rest there, g = g′ = 0, is one of many if g′/g rises without bound near it: others leave. If
+g′/g falls without bound, as for u′ = −√u, all come to rest together.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ...problem.facts.first_order import FirstOrder, first_order
 from ..compiled import compiled
 from .growth import orbit
 
-SAMPLES = 8  # of every piece of time
-AROUND, CLOSER = 33, 10  # points around the place where |g| is least, and how often they move closer
-AT_REST = 1e-2  # of its size is what g would move by in all the time
-BESIDE = np.array([1e-6, 1e-9, 1e-12])  # of its size
-STEEPER = 3.0  # times, from one of these distances to the next: |g|^(p − 1) rises by ten for p = 2/3
+SAMPLES = 8  # in every piece of time
+AROUND, CLOSER = 33, 10  # points around the least |g|, and how often they are drawn closer to it
+AT_REST = 1e-2  # of its size: at rest, g would move by less than this over all time
+BESIDE = np.array([1e-6, 1e-9, 1e-12])  # of its size: distances from the zero of g
+STEEPER = 3.0  # times steeper from one of these distances to the next: |g|^(p − 1) rises tenfold for p = 2/3
 
 
 def branching(problem: Problem, field: TimePieces) -> str:
@@ -43,7 +43,7 @@ def branching(problem: Problem, field: TimePieces) -> str:
 
 
 def _roots(system: FirstOrder) -> set[sp.Expr]:
-    """Every g of g^p, |g|^p and max(g, 0)^p that contains the solution."""
+    """Every g in a power g^p, |g|^p or max(g, 0)^p, 0 < p < 1, that contains the solution."""
     found: set[sp.Expr] = set()
     for power in set().union(*(rate.atoms(sp.Pow) for rate in system.rates)):
         base, exponent = power.args
@@ -76,7 +76,7 @@ def _left(system: FirstOrder, field: TimePieces, g: sp.Expr) -> float | None:
         return None
     way = np.array(ways)
     way = way / np.sum(way**2)
-    y = y - height * way  # right there
+    y = y - height * way  # where g = 0
     height, speed, *_ = at(time, y)
     resting = abs(speed[0]) * (ends[-1] - ends[0]) < AT_REST * size
     if not (resting and abs(height[0]) < BESIDE[-1] * size):

@@ -1,9 +1,9 @@
-"""d′ = (f(t, y + δ) − f(t, y)) d/δ + r: what becomes of a rounding, and of the defect r = y′ − f(t, y), in a system
-without space.
+"""d′ = (f(t, y + δ) − f(t, y)) d/δ + r: how a rounding error, and the defect r = y′ − f(t, y), grow in a system without
+space.
 
-In every piece of time a rounding of y and of its rate comes in, and what came in before grows as the system makes it
-grow. The slopes of f are those over a small distance δ, not at a point: √|u| at zero has none, and is not Lipschitz.
-The defect is what the pieces of a solution miss the equations by. Followed in the same way it is the error, whatever
+Every piece of time adds a rounding error of y and of its rate, and the system amplifies those added before. The slopes
+of f are taken over a small distance δ, not at a point: √|u| has none at zero, where it is not Lipschitz. The defect is
+the amount by which the pieces of a solution miss the equations. Followed in the same way it gives the error, whatever
 other runs say.
 """
 
@@ -25,22 +25,22 @@ from ..thresholds import OFF
 
 EPS = float(np.finfo(float).eps)
 STEEPEST = 700.0  # e^700 is the largest number there is
-PLACES = -1 / np.sqrt(3), 1 / np.sqrt(3)  # of a piece from −1 to 1, where its slopes are taken: Gauss's
-TIMES, PLACES_IN_SPACE = 64, 32  # at which a solution in space is looked at
-NODES = 6  # of Gauss's rule in every piece
-JOINED = 1e-10  # of the largest slope: pieces whose slopes differ by less where they meet are joined
+PLACES = -1 / np.sqrt(3), 1 / np.sqrt(3)  # Gauss points of a piece from −1 to 1, at which slopes are taken
+TIMES, PLACES_IN_SPACE = 64, 32  # at which a solution in space is sampled
+NODES = 6  # Gauss points in every piece
+JOINED = 1e-10  # of the largest slope: pieces whose slopes differ by less where they meet count as joined
 
 
 @dataclass(frozen=True)
 class Grown:
-    """‖d‖/‖u‖ over all time: of `rounding`, and of the defect in each field, then in all; infinite without a bound."""
+    """‖d‖/‖u‖ over all time: for `rounding`, and for the `defect` in each field, then in all; infinite if unbounded."""
 
     rounding: float
     defect: np.ndarray
 
 
 def followed(problem: Problem, field: TimePieces) -> Grown | None:
-    """What rounding and defect grow to; None for a problem that is no such system."""
+    """What rounding and defect grow to; None for a problem that is not a system without space."""
     try:
         system = first_order(problem)
     except SafeNetError:
@@ -54,8 +54,8 @@ def followed(problem: Problem, field: TimePieces) -> Grown | None:
         size = np.where(largest > 0, largest, largest.max() if largest.any() else 1.0)
         first, second = (states.slopes(middles + z * lengths / 2, z, OFF * size) for z in PLACES)
         powers = _powers(first, second, lengths)
-        # Of y, of its rate, and of the time at which the rate changes, as far as it does so by the clock: along an
-        # orbit that knows no clock it changes fast, too. What is zero all along is off by a rounding of 1.
+        # Rounding of y, of its rate, and of the time at which the rate changes explicitly with t: `jumps` excludes
+        # changes along the orbit, which may be fast, too. A solution that is zero throughout is rounded like 1.
         before = np.concatenate([middles[:1], middles[:-1]])
         jumps = np.abs(still - states.rates(before, y))
         rounding = np.abs(y) + lengths * np.abs(still) + np.abs(times[:-1]) * jumps
@@ -68,8 +68,8 @@ def followed(problem: Problem, field: TimePieces) -> Grown | None:
 def departed(problem: Problem, field: TimePieces) -> float:
     """max ε ‖u(s)‖ · ‖u_t(t)‖/‖u_t(s)‖ over s < t, relative to u: what rounding at the time s has grown to at t.
 
-    u_t solves the linearised equations if they know no clock: by what it grows, an error along it grows. A solution
-    that leaves a place of rest after a long time has let its errors grow, too.
+    If the equations do not contain t, u_t solves the linearised equations: an error along u_t grows as it does. A
+    solution that leaves a place of rest after a long time has let its errors grow, too.
     """
     t = problem.axes[-1]
     relations = *problem.equations, *problem.conditions
@@ -100,8 +100,8 @@ def departed(problem: Problem, field: TimePieces) -> float:
 def _powers(first: np.ndarray, second: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Ω with d → e^Ω d over each piece, by Magnus: h (J₁ + J₂)/2 + √3 h² [J₂, J₁]/12, of order four.
 
-    With one J of a piece's middle an orbit's neighbours would part exponentially at every turn. Beyond the radius where
-    the expansion converges, as in what is stiff, the mean is kept.
+    With J only at the middle of a piece, neighbouring orbits would separate exponentially at every turn. Where the
+    expansion does not converge, as in stiff systems, the mean alone is used.
     """
     h = lengths[:, None, None]
     mean = h * (first + second) / 2
@@ -127,7 +127,7 @@ def _parts(system: FirstOrder) -> list[tuple[int, int]]:
 
 
 class _States:
-    """u, u′, … of every field as the components of y, by pieces."""
+    """The components of y, which are u, u′, … of every field, piece by piece."""
 
     def __init__(self, system: FirstOrder, field: TimePieces) -> None:
         self._parts = _parts(system)
@@ -152,12 +152,12 @@ class _States:
         return np.stack([np.broadcast_to(one, times.shape) for one in self._rates(times, *y)])
 
     def missed(self, times: np.ndarray) -> np.ndarray:
-        """y at the end of a piece − y at its start − ∫ f; where the next piece begins elsewhere, that is the end."""
+        """y(end) − y(start) − ∫ f of every piece, where its end is the start of the next, even if the two differ."""
         begun, last = self.at(-1.0), self.at(1.0)
         ended = np.concatenate([begun[:, 1:], last[:, -1:]], axis=1)
         apart = np.abs(ended - last).max(axis=1) > JOINED * np.abs(last).max(axis=1)
         if any(apart[j] for j, (_, k) in enumerate(self._parts) if k):
-            # Slopes that do not join are those of the polynomials alone; the integrator has its own, which are better.
+            # Slopes that do not join are those of the polynomials alone; the integrator's own are better.
             return np.zeros_like(begun)
         z, weights = np.polynomial.legendre.leggauss(NODES)
         middles = times[:-1] + self._halves
@@ -176,7 +176,7 @@ def _grown(
     defect: np.ndarray,
     places: tuple[int, ...],
 ) -> Grown:
-    """The root of Σ h |d|² / Σ h |y|² over the ends of the pieces, of the fields alone."""
+    """√(Σ h |d|² / Σ h |y|²) over the ends of the pieces, for the fields without their derivatives."""
     pieces, count = y.shape
     powers = np.zeros((pieces, count + 1, count + 1))
     powers[:, :count, :count] = flow
@@ -184,7 +184,7 @@ def _grown(
     endless = Grown(np.inf, np.full(len(places) + 1, np.inf))
     if not np.isfinite(flow).all() or np.linalg.eigvals(powers[:, :count, :count]).real.max() > STEEPEST:
         return endless
-    powers[:, :, count] = np.nan_to_num(powers[:, :, count])  # what has no defect is told by its residual
+    powers[:, :, count] = np.nan_to_num(powers[:, :, count])  # if not finite, it shows in the residual
     # e^{hJ}, and φ(hJ) r in the last column: a defect decays within its own piece, too.
     steps = scipy.linalg.expm(powers)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=y.shape)

@@ -1,8 +1,8 @@
 """∫ |u′ − f(t, u)| dt where f is too narrow in u for the steps of an integrator: what they have stepped over.
 
-As in `narrow`, ranges by intervals are compared with the values at some points, here along the solution: a box is a
-part of a step and the range that the solution has in it. Where f may have values in between that no point shows, the
-part is halved, until points show all there is; there the solution is asked whether it has followed.
+As in `narrow`, ranges by interval arithmetic are compared with the values at some points, here along the solution: a
+box is a part of a step and the range of the solution in it. Where f may have values that no point shows, the part is
+halved until the points show all of them; there u′ is compared with f.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ...problem.facts.narrow import COMMON, FLAT, SEEN
 from ..compiled import compiled
 from .growth import orbit
 
-SHARE = np.array([0.0, 0.211, 0.493, 0.789, 1.0])  # of a part of a step: where it is looked at
-ROOM = 0.1  # of the range at these points, on both sides: between them a polynomial goes a little farther
-PARTS = 4096  # at a time: more cannot be settled
-NOT_YET = 8  # halvings before which even two parts may be a large share of the time
-TINY = 1e-12  # of all time: a jump, which the integrator has looked for
-SIMPLE = 8  # the degree up to which a polynomial has nothing narrow
+SHARE = np.array([0.0, 0.211, 0.493, 0.789, 1.0])  # of a part of a step: the points at which it is examined
+ROOM = 0.1  # of the range at these points, added on both sides: between them a polynomial overshoots
+PARTS = 4096  # the most at a time: with more, the search is given up
+NOT_YET = 8  # halvings up to which even a few parts may be a large share of the time
+TINY = 1e-12  # of all time: so short a part is a jump, which the integrator has searched for
+SIMPLE = 8  # a polynomial up to this degree has nothing narrow
 
 
 def hidden(problem: Problem, field: TimePieces) -> np.ndarray | None:
-    """What each unknown, and all, was not moved by, relative to its size; None for a problem that is no such system."""
+    """How far each unknown, then all, should have moved but did not, relative to its size; None for other problems."""
     try:
         system = first_order(problem)
     except SafeNetError:
@@ -43,7 +43,7 @@ def hidden(problem: Problem, field: TimePieces) -> np.ndarray | None:
 
 
 def _missed(system: FirstOrder, field: TimePieces, k: int) -> float:
-    """Of one component of y."""
+    """The same for one component of y, not relative to its size."""
     rate, state = system.rates[k], system.state
     if not rate.free_symbols & set(state) or _simple(system, k):
         return 0.0
@@ -52,7 +52,7 @@ def _missed(system: FirstOrder, field: TimePieces, k: int) -> float:
     whole, total, size, rounds = float(field.breaks[-1] - field.breaks[0]), 0.0, 0.0, 0
     while len(parts):
         if (rounds and len(parts) > PARTS) or (rounds > NOT_YET and np.diff(parts).sum() > COMMON * whole):
-            return 0.0  # terms that cancel all along: their ranges say nothing
+            return 0.0  # terms that cancel throughout: their ranges say nothing
         at = parts[:, [0]] + np.diff(parts) * SHARE
         y = orbit(system, field, at.ravel()).reshape(-1, *at.shape)
         with np.errstate(all="ignore"):
@@ -75,6 +75,6 @@ def _missed(system: FirstOrder, field: TimePieces, k: int) -> float:
 
 
 def _simple(system: FirstOrder, k: int) -> bool:
-    """A polynomial of low degree in y; what is narrow in t has been looked at."""
+    """Whether the rate is a polynomial of low degree in y; what is narrow in t has been examined before."""
     rate = system.rates[k]
     return bool(rate.is_polynomial(*system.state)) and rate.as_poly(*system.state).total_degree() <= SIMPLE

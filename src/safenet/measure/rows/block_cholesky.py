@@ -5,7 +5,7 @@ arithmetic on the panel P of the cell's neighbours,
 
     A_cc = L Lᵀ,      P ← A_nc L⁻ᵀ,      A_nn ← A_nn − P Pᵀ,
 
-so that it runs at the speed of a matrix product, which a solver for scattered entries does not reach.
+so it runs at the speed of a matrix product, which a sparse solver for scattered entries does not reach.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class BlockCholesky:
 
 
 def elimination(blocks: Blocks, count: int) -> tuple[list[int], list[list[int]]]:
-    """Cells by minimum degree, and the neighbours that each has left when its turn comes, in the order of theirs."""
+    """Cells by minimum degree, and the neighbours that each still has when it is eliminated, in the same order."""
     graph: list[set[int]] = [set() for _ in range(count)]
     for i, j in blocks:
         if i != j:

@@ -1,9 +1,9 @@
-"""Where the rows of a problem on cells stand: equations inside, conditions on the boundary, smoothness between.
+"""The rows of a problem on cells: equations inside, conditions on the boundary, smoothness between cells.
 
     F(u) = 0 in every cell      B(u) = g on the pieces      [∂_n^k u] = 0 between cells, k below the order in n
 
-Wherever two cells are looked at in the same places relative to themselves, which most are, the polynomials there are
-the same up to a factor: such cells make a group and are worked out together.
+If the points of two cells have the same places relative to their cells, as most do, the polynomials there are equal up
+to a factor: such cells form a group and are evaluated together.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ Terms = dict[sp.Symbol, Term]
 
 @dataclass(kw_only=True)
 class Group(Rows):
-    """The rows of one formula at the pieces that look alike: arrays run over (piece, point)."""
+    """The rows of one formula on pieces whose points have the same relative places: arrays are (piece, point)."""
 
     terms: Terms
     cells: np.ndarray
     designs: dict[sp.Symbol, np.ndarray]
     factors: dict[sp.Symbol, np.ndarray]
-    known: dict[sp.Symbol, np.ndarray]  # what the polynomials are added to
+    known: dict[sp.Symbol, np.ndarray]  # jets of the base, to which the polynomials are added
     size: int  # coefficients of one field in one cell
 
     def jets(self, coefficients: np.ndarray) -> Values:
@@ -83,7 +83,7 @@ class CellGroups:
     """All rows of a problem on `cells`, in groups.
 
     With a `span` the cells fill a slab of time, whose start is given by the initial conditions or by a `handover`.
-    With a `base`, a smooth network, the polynomials are what is added to it.
+    With a `base`, a smooth network, the polynomials are a correction that is added to it.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class CellGroups:
             yield self._group(formula, terms, group, places[key], known)
 
     def relative(self, cell: int, points: np.ndarray) -> np.ndarray:
-        """Where in a cell the points are, from −1 to 1 along each axis."""
+        """The places of points within a cell, from −1 to 1 along each axis."""
         low, high = self.box[cell].T
         return np.asarray((2 * points - low - high) / (high - low))
 
@@ -208,9 +208,10 @@ class CellGroups:
         return self._of(equation, pieces)
 
     def _scale(self, equation: Relation) -> float:
-        """From residual to error in u: (length/π)^order, as for a mode of the domain's size; in a slab its duration.
+        """From residual to error in u: (length/π)^order, as for a mode of the domain's size; in a slab, duration^order.
 
-        An equation with a factor so small or so large that conditions drown it, or drown in it, is divided by it.
+        If an equation's coefficients are so small or so large that conditions would drown it, or drown in it, it is
+        divided by their size.
         """
         time = None if self.span is None else self.problem.time
         rank = {
@@ -260,7 +261,7 @@ class CellGroups:
         return self._of(condition, pieces)
 
     def _on_faces(self, condition: Condition) -> Iterator[Piece]:
-        """Cells that touch the place of a condition; where it ties two places together, pairs that face each other."""
+        """Cells that touch the place of a condition; if it relates two places, pairs of cells that face each other."""
         axes = self.problem.axes
         measure = math.prod(self.lengths[i] for i in condition.free)
         fixed = [i for i in range(self.axes) if i not in condition.free]
@@ -349,7 +350,7 @@ class CellGroups:
         seams = []
         for a, b, face in shared_faces(self.cells, axis):
             points, weights = self._nodes(face, free, [face[axis][0]] * self.axes)
-            # A jump of the slope moves u along the whole axis: beside thinner cells it must not become cheap.
+            # A jump of the slope changes u along the whole axis, so it must not become cheap next to thinner cells.
             thickness = max(float(np.min(np.diff(self.box[[a, b], axis]))), THINNEST * self.lengths[axis])
             seams.append(((a, b), points, np.sqrt(weights / measure), thickness / STEEPNESS))
         here, there = sp.symbols("here there")
@@ -362,7 +363,7 @@ class CellGroups:
 
 
 def _known(base: Any, terms: Terms, pieces: list[Piece]) -> dict[sp.Symbol, Iterator[np.ndarray]]:
-    """The jets of the base in one piece after another, computed at the points of all of them at once."""
+    """The jets of the base, piece after piece, computed at the points of all pieces at once."""
     ends = np.cumsum([len(piece.weights) for piece in pieces])[:-1]
     found = {}
     for side in {term.side for term in terms.values()} if pieces else ():

@@ -1,6 +1,6 @@
 """r(a) and J = ∂r/∂a for polynomials on cells, and the sparse system that is solved for a Newton step.
 
-A row touches one cell or two, so JᵀJ is sparse in blocks and is factorised as such.
+A row involves one cell or two, so JᵀJ is block-sparse and is factorised block by block.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class CellRows(CellGroups):
             group.look(by_cell)
 
     def _weigh(self, coefficients: np.ndarray) -> None:
-        """Look anew; every point of a nonlinear equation counts relative to its own terms, measured over all cells."""
+        """Evaluate, and weight every point of a nonlinear equation relative to its own terms, over all cells."""
         self._look(coefficients)
         for group in self.groups:
             group.differentiate()
@@ -37,18 +37,18 @@ class CellRows(CellGroups):
 
     def linearise(self, coefficients: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """The Jacobian of every group, and the residual of all."""
-        with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
+        with np.errstate(all="ignore"):  # Newton itself checks for values that are not finite
             self._weigh(coefficients)
             residual = np.concatenate([group.residual().ravel() for group in self.groups])
             return [group.jacobian(self.width) for group in self.groups], residual
 
     def residual(self, coefficients: np.ndarray) -> np.ndarray:
-        """Weighted as the points last were."""
+        """The residual, with the points weighted as they last were."""
         self._look(coefficients)
         return np.concatenate([group.residual().ravel() for group in self.groups])
 
     def shares(self, coefficients: np.ndarray) -> np.ndarray:
-        """‖r‖² by cell, the points weighed anew: a seam's is halved between its two."""
+        """‖r‖² by cell, with the points weighted anew; that of a seam is divided between its two cells."""
         self._weigh(coefficients)
         share = np.zeros(len(self.cells))
         for group in self.groups:
@@ -81,7 +81,7 @@ class CellRows(CellGroups):
             return None
 
     def handed_more(self, more: Handover) -> np.ndarray:
-        """What the residual changes by if `more` is handed over besides: −w d at the slab's start, 0 elsewhere."""
+        """The change of the residual if `more` is handed over, too: −w d at the slab's start, 0 elsewhere."""
         begun = {id(own): other for own, other in zip(self.handed, self._continuation(more), strict=True)}
         parts = []
         for group in self.groups:
@@ -138,7 +138,7 @@ class CellRows(CellGroups):
         return np.concatenate(found)
 
     def mass(self) -> np.ndarray:
-        """∫ v v' of the polynomials of every cell over its part of the domain: (cells, size, size)."""
+        """∫ v v' of a cell's polynomials over its part of the domain, per volume of the box: (cells, size, size)."""
         unit = [AxisBasis("chebyshev", degree, -1.0, 1.0) for degree in self.degrees]
         found = np.empty((len(self.cells), self.size, self.size))
         for cell, (points, weights) in enumerate(self.nodes):
@@ -154,7 +154,7 @@ class CellRows(CellGroups):
 
 @dataclass(frozen=True)
 class Factored:
-    """(JᵀJ)⁻¹, with J = `jacobian` and D⁻¹ = `scale`, for as many right sides as are wanted."""
+    """(JᵀJ)⁻¹ for any number of right-hand sides; J = `jacobian`, D⁻¹ = `scale` with D the norms of its columns."""
 
     rows: CellRows
     jacobian: list[np.ndarray]
@@ -166,17 +166,17 @@ class Factored:
         many = residual.shape[1:]
         step, left = np.zeros((self.rows.unknowns, *many)), residual
         scale = self.scale.reshape(*self.scale.shape, *[1] * len(many))
-        for _ in range(2):  # the second wins back digits that squaring the condition lost
+        for _ in range(2):  # the second recovers digits that squaring the condition number lost
             against = self.rows.transposed(self.jacobian, left)
             step -= (scale * self.factor.solve(scale * against)).reshape(-1, *many)
             left = residual + self.rows.applied(self.jacobian, step)
         return step, float(np.linalg.norm(left))
 
     def weakest(self) -> tuple[np.ndarray, np.ndarray]:
-        """(a, J a) of the direction that the rows see least, of norm one: inverse iteration.
+        """(a, J a) for the direction a of norm one that the rows see least, by inverse iteration.
 
-        On a shape the norm is that of the function in the domain: cells that the boundary cuts have polynomials that
-        are large outside only, and no row sees them. Elsewhere it is ‖D a‖.
+        On a shape the norm is that of the function in the domain: cells cut by the boundary have polynomials that are
+        large only outside, where no row sees them. Elsewhere it is ‖D a‖.
         """
         mass = self.rows.mass() if self.rows.problem.region is not None else None
         y = np.random.default_rng(0).normal(size=self.scale.shape)
@@ -194,5 +194,5 @@ def _times(mass: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def _norm(mass: np.ndarray, a: np.ndarray) -> float:
-    """√(aᵀ M a): the root of the mean square of a function over the box of its domain."""
+    """√(aᵀ M a): the root mean square of a function over the box of its domain, with zero outside the domain."""
     return math.sqrt(max(float(np.sum(a * _times(mass, a))), 1e-300))

@@ -1,13 +1,13 @@
-"""F(u, u_t, ∂^α u) = 0 at the nodes of a tensor grid in a slab of time: a square system that is never written down.
+"""F(u, u_t, ∂^α u) = 0 at the nodes of a tensor grid in a slab of time: a square system that is never formed.
 
 Along an axis the values w at the inner nodes and the data g of the conditions on its faces fix the coefficients,
 
     a = E w + L g,   [E L] = [φ(nodes); B φ]⁻¹,
 
-and time is the axis whose data are the values at the slab's start, on the nodes of Radau. So ∂^α u at the nodes is a
-product of small matrices, one for each axis, and Newton's equation is solved by GMRES. Its preconditioner has the mean
-of every coefficient: D_t ⊗ 1 − Σ_i c_i ⊗ D_i is diagonal in the eigenvectors of each axis (fast diagonalisation), but
-for a small matrix over the fields.
+and time is an axis whose data are the values at the slab's start and whose nodes are Radau's. So ∂^α u at the nodes is
+a product of small matrices, one for each axis, and Newton's equation is solved by GMRES. Its preconditioner replaces
+every coefficient by its mean: D_t ⊗ 1 − Σ_i c_i ⊗ D_i is diagonal in the eigenvectors of each axis (fast
+diagonalisation), except for a small matrix over the fields.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .grid_lines import Line, Terms, along, each, radau
 from .grid_pressure import Schur, pressure
 from .relation import Formula
 
-# (field, time order, nodes of each space axis) -> values at the slab's start on their grid.
+# (field, time order, nodes of each space axis) → values at the slab's start on the grid of these nodes.
 Start = Callable[[int, int, Sequence[np.ndarray]], np.ndarray]
 
 
 def beginning(problem: Problem) -> Start:
-    """The initial values, as the conditions say them."""
+    """The initial values that the conditions give."""
 
     def start(field: int, k: int, nodes: Sequence[np.ndarray]) -> np.ndarray:
         condition, symbol = next(
@@ -56,7 +56,7 @@ def beginning(problem: Problem) -> Start:
 
 
 def continued(before: LinearForm, t: float) -> Start:
-    """The end of the slab before."""
+    """The values at the end of the slab before."""
 
     def start(field: int, k: int, nodes: Sequence[np.ndarray]) -> np.ndarray:
         *space, time = before.bases[field]
@@ -84,7 +84,7 @@ class TensorRows:
     ) -> None:
         self.problem, self.counts, self.span, self.products = problem, tuple(counts), span, 0
         self.forcing = FORCING
-        self.unfinished = False  # whether the last step leaves more than that
+        self.unfinished = False  # whether the last step left more of the residual than that
         fields = range(len(problem.unknowns))
         self.lines = [[self._line(f, axis, count) for axis, count in enumerate(counts)] for f in fields]
         t0, length = span[0], span[1] - span[0]
@@ -93,7 +93,7 @@ class TensorRows:
             AxisBasis("chebyshev", stages if problem.time_order(name) else stages - 1, *span)
             for name in problem.unknowns
         ]
-        # u_t = D u + d u₀ on polynomials through the start; u_tt by the same rule from u_t, as of a system.
+        # u_t = D u + d u₀ for polynomials through the start; u_tt follows from u_t by the same rule.
         whole = AxisBasis("chebyshev", stages, *span)
         slope = whole(self.times, 1) @ np.linalg.inv(whole(np.append(self.times, t0)))
         self.rate, self.rate_start = slope[:, :-1], slope[:, -1]
@@ -127,7 +127,7 @@ class TensorRows:
 
     @property
     def work(self) -> float:
-        """Multiplications so far: of every product with the Jacobian, and of its preconditioner's."""
+        """Multiplications so far, in products with the Jacobian and its preconditioner."""
         each_axis = self.unknowns * sum(self.shape[1:])
         return self.products * each_axis * (8 + len(self.jets) / len(self.problem.unknowns))
 
@@ -152,7 +152,7 @@ class TensorRows:
         return float(self.problem.value(place))
 
     def _lifted(self, field: int, times: np.ndarray, order: int = 0) -> np.ndarray:
-        """What the data on the faces add to the coefficients at these times, or to their rate of change."""
+        """What the data on the faces add to the coefficients at these times, or to their time derivative."""
         lines, problem = self.lines[field], self.problem
         total = np.zeros((*(line.basis.size for line in lines), len(times)))
         for axis in reversed(range(len(lines))):
@@ -162,7 +162,7 @@ class TensorRows:
             )
             if all(source == 0 for source in sources):
                 continue
-            # Before this axis: values, to be extended; behind it: coefficients, by as many nodes.
+            # Axes before this one: values, to be extended. Axes after it: coefficients, from as many nodes.
             whole = [line.whole() for line in lines]
             nodes = [line.nodes if i < axis else whole[i].nodes for i, line in enumerate(lines)]
             nodes[axis] = np.zeros(1)
@@ -199,7 +199,7 @@ class TensorRows:
         return np.asarray(tails)
 
     def guess(self) -> np.ndarray:
-        """u₀ at every node, and zero for what has no start."""
+        """u₀ at every node, and zero for fields without initial values."""
         values = np.zeros(self.shape)
         for f, started in enumerate(self.started):
             if started:
@@ -208,7 +208,7 @@ class TensorRows:
         return values.ravel()
 
     def at_nodes(self, form: LinearForm) -> np.ndarray:
-        """The values of a form on the same slab."""
+        """The values at the nodes of a form on the same slab."""
         fields = zip(form.coefficients, form.bases, self.lines, strict=True)
         return np.stack(
             [
@@ -221,7 +221,7 @@ class TensorRows:
         return [*(line.nodes for line in lines), self.times]
 
     def _coefficients(self, values: np.ndarray) -> list[np.ndarray]:
-        """In space; in time still the values at the nodes."""
+        """Coefficients in space; in time, still the values at the nodes."""
         fields = values.reshape(self.shape)
         return [
             each([line.extension for line in lines], fields[f]) + self.lifted[f]
@@ -252,7 +252,7 @@ class TensorRows:
         return self._preconditioned(self._residual(self._values(values)))
 
     def linearise(self, values: np.ndarray) -> tuple[Any, np.ndarray]:
-        """The Jacobian as a product, and the residual, both behind the preconditioner of this place."""
+        """The Jacobian as an operator, and the residual, both preconditioned with the coefficients at these values."""
         at = self._values(values)
         slopes = [
             {s: np.broadcast_to(slope, self.shape[1:]) for s, slope in formula.slopes_at(at).items()}
@@ -274,7 +274,7 @@ class TensorRows:
         return Product(product), self._preconditioned(self._residual(at))
 
     def _moved(self, jet: Jet, fields: np.ndarray) -> np.ndarray:
-        """∂^α at the nodes of a change of the values."""
+        """∂^α of a change of the values, at the nodes."""
         f = self.problem.unknowns.index(jet.field)
         matrices = [
             line.derivative(order) if order else None
@@ -284,7 +284,7 @@ class TensorRows:
         return each([*matrices, power], fields[f])
 
     def solve(self, jacobian: Any, residual: np.ndarray) -> tuple[np.ndarray, float]:
-        """δ of Newton's step. It promises no minimum: the next step is taken unless this one was small."""
+        """The Newton step δ, and 0 for the minimum: Newton then takes another step unless this one was small."""
         if self.separable:
             return -residual - (residual - jacobian @ residual), 0.0
         operator = scipy.sparse.linalg.LinearOperator(
@@ -299,7 +299,7 @@ class TensorRows:
         return step, 0.0
 
     def _owners(self) -> list[int]:
-        """For each equation the unknown in whose eigenvectors its rows are taken: whose derivatives it is about."""
+        """For each equation the unknown whose eigenvectors transform its rows: that of its highest derivatives."""
         unknowns = self.problem.unknowns
         if len(unknowns) == 1:
             return [0]
@@ -319,7 +319,7 @@ class TensorRows:
         return tuple(sorted((alpha[axis], c) for alpha, c in orders.items() if alpha[axis]))
 
     def _has_constant_coefficients(self) -> bool:
-        """Whether it is one equation Σ_i Σ_k c_ik ∂_i^k u = g with numbers c: the preconditioner is the inverse."""
+        """Whether it is one equation Σ_i Σ_k c_ik ∂_i^k u = g with numbers c: then the preconditioner is exact."""
         return len(self.equations) == 1 and all(
             slope.is_number and sum(map(bool, self.jets[symbol].orders)) <= 1
             for formula in self.equations
@@ -366,7 +366,7 @@ class TensorRows:
         return np.stack([each(self._vectors[f], mode).real for f, mode in enumerate(modes)]).ravel()
 
     def _inverted(self, rows: np.ndarray) -> np.ndarray:
-        """The same of all fields but a pressure, and of modes in time."""
+        """A⁻¹ of the rows: the same for all fields but a pressure, for modes in time."""
         owners = [owner for owner in self._owner if owner in self._carried]
         there = [each(self._inverses[owner], row) for owner, row in zip(owners, rows, strict=True)]
         modes = np.einsum("...fe,e...->f...", self._factor, np.stack(there))
@@ -387,7 +387,7 @@ class TensorRows:
         return LinearForm(tuple(tensors), tuple(bases))
 
     def _pin(self, field: int, coefficients: np.ndarray) -> np.ndarray:
-        """What the constant lacks at every time: the first function of every axis is 1."""
+        """What must be added to the constant at every time; the first function of every axis is 1."""
         condition = self.pins[field]
         ((symbol, jet),) = condition.jets.items()
         here = coefficients

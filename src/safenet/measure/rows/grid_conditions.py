@@ -63,7 +63,7 @@ def _face_obstacle(problem: Problem, axis: int) -> str | None:
 
 @fact
 def pins(problem: Problem) -> dict[int, Condition]:
-    """p(x₀, y₀, t) = g, by field: what fixes the constant of an unknown of which all else says only derivatives."""
+    """p(x₀, y₀, t) = g, by field: fixes the constant of an unknown of which all else contains only derivatives."""
     found: dict[int, Condition] = {}
     if len(problem.axes) < 3:
         return found  # on a line a point is a face
@@ -79,7 +79,7 @@ def pins(problem: Problem) -> dict[int, Condition]:
 
 
 def _floating(problem: Problem, name: str, given: Sequence[Condition] | None = None) -> bool:
-    """Whether all but `given` (its value at a point, by default) says only derivatives of an unknown: a pressure."""
+    """Whether all relations but `given` (by default its value at a point) contain only derivatives of an unknown."""
     if given is None:
         given = [c for f, c in pins(problem).items() if problem.unknowns[f] == name]
     rest = (relation for relation in (*problem.equations, *problem.conditions) if relation not in given)
@@ -87,16 +87,16 @@ def _floating(problem: Problem, name: str, given: Sequence[Condition] | None = N
 
 
 def periodic(problem: Problem, axis: int) -> bool:
-    """Whether all unknowns are, so that a Fourier series has nothing left to fix on the faces.
+    """Whether all unknowns are periodic, so that a Fourier series leaves nothing to fix on the faces.
 
-    A sine or cosine series promises as much, but only to data that keep the promise at the start: polynomials, with the
-    conditions beside them, do not mind.
+    A sine or cosine series would also meet the conditions, but it suits only initial data that meet them; polynomials,
+    with the conditions as extra rows, suit any.
     """
     return all(kinds[axis] == "periodic" for kinds in axis_kinds(problem).values())
 
 
 def on_faces(problem: Problem, axis: int, name: str | None = None) -> list[Condition]:
-    """The conditions on the two faces of an axis, all or an unknown's, that a basis does not fulfil by itself."""
+    """The conditions on the two faces of an axis, all or one unknown's, that the basis does not meet by itself."""
     if periodic(problem, axis):
         return []
     pinned = pins(problem).values()
@@ -105,13 +105,13 @@ def on_faces(problem: Problem, axis: int, name: str | None = None) -> list[Condi
 
 
 def field_of(condition: Condition) -> str:
-    """The one unknown that a condition is about; "" if there are several."""
+    """The unknown in a condition; "" if there are several."""
     names = {jet.field for jet in condition.jets.values()}
     return names.pop() if len(names) == 1 else ""
 
 
 def _simple(problem: Problem, condition: Condition, axis: int) -> bool:
-    """Σ_k c_k ∂^k u = g with numbers c_k and derivatives along one axis, of one unknown."""
+    """Whether it is Σ_k c_k ∂^k u = g with numbers c_k and derivatives of one unknown along one axis."""
     jets = condition.jets.values()
     numbers = (problem.value(condition.coefficient(symbol)) for symbol in condition.jets)
     return (

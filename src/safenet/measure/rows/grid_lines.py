@@ -1,4 +1,4 @@
-"""a = E w + L g along one axis, and products with a matrix along each of several: what a tensor grid is made of."""
+"""a = E w + L g along one axis, and products with a matrix along each axis: the parts of a tensor grid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Terms = tuple[tuple[int, float], ...]  # (k, c_k) of Σ c_k ∂^k along an axis
 class Line:
     """One field along one axis: its functions, the nodes, and a = E w + L g.
 
-    `boundary` has for each condition on the axis' faces its terms (coefficient, place, order).
+    `boundary` has, for each condition on the axis' faces, its terms (coefficient, place, order).
     """
 
     basis: AxisBasis
@@ -50,9 +50,9 @@ class Line:
 
     @property
     def dense(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes of Gauss–Legendre, twice as many as functions; and u there → w of the nearest u in L² with g = 0.
+        """Gauss–Legendre nodes, twice as many as functions; and u there → w of the nearest u in L² with g = 0.
 
-        The interpolant of data that disagree with the faces rings all the way inside; this one does at the faces only.
+        The interpolant of data that disagree with the faces rings everywhere inside; this one rings only at the faces.
         """
         return _dense(self)
 
@@ -61,18 +61,18 @@ class Line:
         return _table(self, order)
 
     def derivative(self, order: int) -> np.ndarray:
-        """Values at the nodes → ∂^order there, with nothing on the faces."""
+        """Values at the nodes → ∂^order there, with zero data on the faces."""
         return _derivative(self, order)
 
     def whole(self) -> Line:
-        """The same functions fixed by values alone, at as many nodes."""
+        """The same functions, determined by values alone, at as many nodes as functions."""
         return Line(self.basis, self.basis.size)
 
     def eigenvectors(self, terms: Terms) -> tuple[np.ndarray, np.ndarray]:
-        """Of Σ c_k ∂^k, and their inverse; of ∂ on a period, where it says all others.
+        """The eigenvectors of Σ c_k ∂^k, and their inverse; on a periodic axis those of ∂, which all derivatives share.
 
-        From one face to the other a first derivative has no eigenvectors to speak of: GMRES does without. Where it
-        makes those of the whole sum nearly dependent, they are those of the highest derivative.
+        Between two faces, a first derivative alone has no useful eigenvectors: GMRES does without them. Where it makes
+        those of the whole sum nearly dependent, those of the highest derivative are used.
         """
         order = max((k for k, _ in terms), default=0)
         if self.basis.kind == "periodic":
@@ -86,7 +86,7 @@ class Line:
         return _diagonal(self, terms)
 
 
-# The same lines serve slab after slab.
+# Cached: the same lines serve slab after slab.
 @lru_cache(maxsize=64)
 def _table(line: Line, order: int) -> np.ndarray:
     return np.asarray(line.basis(line.nodes, order))
@@ -135,7 +135,7 @@ def along(matrix: np.ndarray, array: np.ndarray, axis: int) -> np.ndarray:
 
 
 def each(matrices: Sequence[np.ndarray | None], array: np.ndarray) -> np.ndarray:
-    """A matrix for each axis from the first on; None leaves it as it is."""
+    """The array times a matrix along each axis, from the first on; None leaves an axis as it is."""
     for axis, matrix in enumerate(matrices):
         array = array if matrix is None else along(matrix, array, axis)
     return array

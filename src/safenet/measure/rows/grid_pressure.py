@@ -1,11 +1,11 @@
-"""[A B; C 0]⁻¹ (f, g) on a tensor grid: an unknown that its own equation does not contain, as a pressure in ∇·v = 0.
+"""[A B; C 0]⁻¹ (f, g) on a tensor grid, for an unknown that its own equation does not contain: a pressure and ∇·v = 0.
 
 Elimination of v = A⁻¹(f − B p) leaves S p = C A⁻¹ f − g with S = C A⁻¹ B. Without walls C and B commute with A = a − νΔ
 and S⁻¹ = A E⁻¹ with E = C B; between walls that is a good preconditioner (Cahouet & Chabard, 1988). E is a sum of
 products D_i G_i of one axis each, and so diagonal in their eigenvectors.
 
-p has no values on the faces: a polynomial two degrees below v's, at v's inner nodes. So it has no spurious modes
-(Bernardi & Maday, 1992), and of an odd number of nodes ∮ v·n = 0 is exactly the condition for a solution.
+p has no values on the faces: it is a polynomial two degrees below v's, on v's inner nodes. So it has no spurious modes
+(Bernardi & Maday, 1992), and with an odd number of nodes ∮ v·n = 0 is exactly the condition for a solution.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ...problem.jets import Jet
 from ..thresholds import DEGENERATE
 from .grid_lines import Line, each
 
-Means = list[dict[sp.Symbol, float]]  # of every equation: jet → the mean of its coefficient
+Means = list[dict[sp.Symbol, float]]  # for every equation: jet → the mean of its coefficient
 Modes = np.ndarray  # (fields, *space, modes in time)
 
 
 def pressure(problem: Problem, owner: Sequence[int], lines: Sequence[Sequence[Line]]) -> int | None:
-    """The field that is not in the equation it owns, where its nodes' polynomials are not those of the others."""
+    """The field that is not in the equation it owns, if its polynomials differ from those of the others."""
     for equation, f in zip(problem.equations, owner, strict=True):
         name = problem.unknowns[f]
         absent = all(jet.field != name for jet in equation.jets.values())
@@ -36,7 +36,7 @@ def pressure(problem: Problem, owner: Sequence[int], lines: Sequence[Sequence[Li
 
 
 class Schur:
-    """C, B and S⁻¹ of mean coefficients, for one `field`; `rates` are the eigenvalues of ∂_t in a slab."""
+    """C, B and S⁻¹ with mean coefficients, for one `field`; `rates` are the eigenvalues of ∂_t in a slab."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Schur:
         return values, vectors, sum(weight for weight, _ in pairs)
 
     def _own_terms(self, kind: Callable[[Jet], bool]) -> float:
-        """The mean over the carried fields of a coefficient in their own equations."""
+        """The mean, over the fields in C, of a coefficient in their own equations."""
         carried = sorted({f for _, f, _ in self.C})
         found = [
             sum(c for c, jet in self._terms(list(self.owner).index(f)) if self._of(jet) == f and kind(jet))
@@ -118,7 +118,7 @@ class Schur:
         )
 
     def solve(self, rows: Modes, invert: Callable[[Modes], Modes]) -> Modes:
-        """(v, p) of (f, g); `invert` is A⁻¹ of all rows but p's own, fields in their order."""
+        """(v, p) from (f, g); `invert` applies A⁻¹ to all rows but p's own, with the fields in order."""
         others = [e for e in range(len(rows)) if e != self.own]
         carried = [f for f in range(len(rows)) if f != self.field]
         first = dict(zip(carried, invert(rows[others]), strict=True))

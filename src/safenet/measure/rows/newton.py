@@ -6,7 +6,7 @@ a basis) a regularised QR,
 
     min ‖J D⁻¹ y + r‖² + ε² ‖y‖²,   D = column norms,
 
-with ε just above rounding, so that redundancy costs no digits.
+with ε just above rounding, so that redundant functions cost no digits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class System(Protocol):
     """r(a): rows to be made zero in the least-squares sense."""
 
     def linearise(self, coefficients: np.ndarray) -> tuple[Any, np.ndarray]:
-        """J and r, whatever J is to `solve`."""
+        """J and r; J is whatever `solve` takes."""
 
     def residual(self, coefficients: np.ndarray) -> np.ndarray: ...
 
@@ -50,7 +50,7 @@ class Newton:
     iterations: int
     evaluations: int
     converged: bool
-    stopped: bool = False  # asked to stop, it did so between two steps
+    stopped: bool = False  # it was asked to stop, and did so between two steps
 
 
 def least_squares(jacobian: np.ndarray, residual: np.ndarray, orthogonal: bool) -> tuple[np.ndarray, float]:
@@ -79,7 +79,7 @@ def _normal_equations(jacobian: np.ndarray, residual: np.ndarray) -> np.ndarray 
     if not reciprocal > WELL_CONDITIONED:
         return None
     step = -scipy.linalg.cho_solve(factor, jacobian.T @ residual, check_finite=False)
-    # One refinement with the same factor wins back the digits that squaring the condition lost.
+    # One refinement with the same factor recovers the digits that squaring the condition number lost.
     return np.asarray(
         step - scipy.linalg.cho_solve(factor, jacobian.T @ (jacobian @ step + residual), check_finite=False)
     )
@@ -100,7 +100,7 @@ def _regularised_qr(jacobian: np.ndarray, residual: np.ndarray) -> tuple[np.ndar
     return step, abs(float(factor[columns, columns]))
 
 
-@np.errstate(all="ignore")  # what is not finite is looked at here
+@np.errstate(all="ignore")  # values that are not finite are checked for here
 def newton(
     system: System,
     coefficients: np.ndarray,
@@ -112,7 +112,7 @@ def newton(
 ) -> Newton:
     """Iterate until the step is below `tolerance` relative to the coefficients, halving steps that do not descend.
 
-    `stop` is asked after every step whether to leave the rest.
+    `stop` is called after every step: if it returns true, the iteration ends.
     """
     jacobian, residual = system.linearise(coefficients)
     norm, evaluations = float(np.linalg.norm(residual)), 1
@@ -127,7 +127,7 @@ def newton(
             trial = coefficients + length * step
             trial_norm = float(np.linalg.norm(system.residual(trial)))
             evaluations += 1
-            # A least-squares residual need not fall to zero: near the end allow it to stay, within rounding.
+            # A least-squares residual need not fall to zero: near the end it may stay the same, within rounding.
             if np.isfinite(trial_norm) and trial_norm <= norm * (1 + DESCENT):
                 break
             length /= 2
@@ -135,7 +135,7 @@ def newton(
                 return Newton(coefficients, norm, iteration, evaluations, converged=False)
         report(iteration, trial_norm)
         size = float(np.linalg.norm(length * step)) / max(float(np.linalg.norm(trial)), 1e-300)
-        # The residual came down to where the linear model said: the next step would change nothing.
+        # The residual fell as far as the linear model predicted: the next step would change nothing.
         settled = length == 1.0 and size < SETTLED and trial_norm <= PREDICTED * predicted
         coefficients, norm = trial, trial_norm
         if size < tolerance or settled:

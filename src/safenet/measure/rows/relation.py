@@ -22,9 +22,9 @@ from ..thresholds import ROWS, ROWS_BEYOND
 
 Values = dict[sp.Symbol, Any]  # coordinates and jets, or slopes, at many points
 
-APART = 1e-9  # of a coordinate: two places between which a formula changes as its slope says
+APART = 1e-9  # of a coordinate: the step of the difference quotient of a formula
 
-# (field, time order, points) → values: what the slab before hands over.
+# (field, time order, points) → values that the slab before hands over.
 Handover = Callable[[int, int, np.ndarray], np.ndarray]
 
 
@@ -48,7 +48,7 @@ class Formula:
         return Formula(sp.Add(*(sign * symbol for symbol, sign in slopes.items())), slopes)
 
     def residual_at(self, values: Values) -> Any:
-        with np.errstate(all="ignore"):  # Newton looks at what is not finite itself
+        with np.errstate(all="ignore"):  # Newton itself checks for values that are not finite
             return evaluate(self.residual, values, np)
 
     def slopes_at(self, values: Values) -> Values:
@@ -92,9 +92,9 @@ class Rows(ABC):
             return largest([slope * self.values[symbol] for symbol, slope in self.slopes.items()])
 
     def sizes(self) -> np.ndarray:
-        """w (Σ_α |∂F/∂u_α · u_α| + |what else F has| + |x ∂F/∂x|): of this a row knows its value to a rounding.
+        """w (Σ_α |∂F/∂u_α · u_α| + |rest of F| + |x ∂F/∂x|): the value of a row is known up to a rounding of this.
 
-        The last is that of the coordinates: of something narrow far from zero they have few digits.
+        The last part is due to rounded coordinates: they resolve something narrow far from zero to few digits.
         """
         with np.errstate(all="ignore"):
             terms = [slope * self.values[symbol] for symbol, slope in self.slopes.items()]
@@ -109,10 +109,9 @@ class Rows(ABC):
 
 
 def weigh(parts: Sequence[Rows]) -> None:
-    """Every point of a nonlinear relation, here in several parts, counts relative to its own terms.
+    """Weight every point of a nonlinear relation, given in several parts, relative to its own terms.
 
-    Plain least squares would bend the solution upstream of a front, in all that flows into it, to make the residual
-    there smaller.
+    Plain least squares would distort the solution upstream of a front to make the residual in the front smaller.
     """
     if not parts or not parts[0].formula.nonlinear:
         return

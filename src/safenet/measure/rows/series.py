@@ -38,7 +38,7 @@ class Block(Rows):
         }
 
     def write(self, jacobian: np.ndarray) -> None:
-        """Add the weighted Jacobian to `jacobian`, whose rows are these."""
+        """Add the weighted Jacobian to `jacobian`, which has the rows of this block."""
         for symbol, design in self.designs.items():
             jacobian[:, self.columns[symbol]] += self.factor(symbol)[:, None] * design
 
@@ -75,7 +75,7 @@ class Collocation:
 
     @property
     def orthogonal(self) -> bool:
-        """Whether every axis has a basis (rather than the redundant half-range harmonics)."""
+        """Whether every axis has a basis, not the redundant half-range harmonics."""
         return all(basis.kind != "fourier" for axes in self.bases for basis in axes)
 
     def _scale(self, equation: Relation) -> float:
@@ -158,7 +158,7 @@ class Collocation:
         return jacobian, np.concatenate(residual)
 
     def residual(self, coefficients: np.ndarray) -> np.ndarray:
-        """Weighted as the points last were."""
+        """The residual, with the points weighted as they last were."""
         for block in self.blocks:
             block.look(coefficients)
         return np.concatenate([block.residual() for block in self.blocks])
@@ -195,7 +195,7 @@ def widen(form: LinearForm, bases: Bases) -> np.ndarray:
 
 
 def _pad(values: np.ndarray, small: AxisBasis, large: AxisBasis) -> np.ndarray:
-    """Rows moved to the columns of the same functions in the larger basis; functions it lacks are dropped."""
+    """Rows moved to the places of the same functions in the larger basis; functions that it lacks are dropped."""
     padded = np.zeros((large.size, *values.shape[1:]))
     for old, new, start, offset in (
         (small.cosines, large.cosines, 0, 0),

@@ -1,4 +1,4 @@
-"""Cells to begin with, and smaller ones where the residual is."""
+"""The first cells, and smaller ones where the residual is large."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..thresholds import DISTINCT, LEAST_SPLIT, LONGER, ROUGH_AXIS
 
 
 def first_cells(problem: Problem) -> list[Cell]:
-    """The box cut where the symbols break and along every straight side of the region that is parallel to an axis;
-    only cells that hold some of it."""
+    """The box, cut where formulas break and along every straight side of the region that is parallel to an axis; only
+    cells that contain a part of the region."""
     cuts = zip(problem.axes, breaks(problem), strict=True)
     lines = [{axis.lo, axis.hi, *places} for axis, places in cuts]
     region = problem.plane
@@ -30,8 +30,8 @@ def first_cells(problem: Problem) -> list[Cell]:
 
 
 def even_cells(problem: Problem, count: int) -> list[Cell]:
-    """At least `count` cells that are about as wide as they are high: the first ones, the longest halved again and
-    again. A duration counts relative to the whole."""
+    """At least `count` cells that are about as wide as they are high: the first cells, of which the longest are halved
+    again and again. Durations count relative to the whole time."""
     reach = max(axis.length for axis in problem.axes[:2])
     unit = [axis.length if axis.is_time else reach for axis in problem.axes]
     cells = first_cells(problem)
@@ -47,7 +47,7 @@ def even_cells(problem: Problem, count: int) -> list[Cell]:
 
 
 def _distinct(values: set[float]) -> list[float]:
-    """In order, without those that differ by a rounding."""
+    """The values in order, without those that differ only by rounding."""
     ordered = sorted(values)
     reach = ordered[-1] - ordered[0]
     return [v for i, v in enumerate(ordered) if i == 0 or v - ordered[i - 1] > DISTINCT * reach]
@@ -61,7 +61,7 @@ def _present(problem: Problem, cell: Cell) -> bool:
 
 
 def split(problem: Problem, form: CellForm, shares: np.ndarray, share: float) -> list[Cell]:
-    """The cells of the next level."""
+    """The cells of the next level: those with this `share` of the squared residual are halved along rough axes."""
     order = np.argsort(-shares)
     above = np.searchsorted(np.cumsum(shares[order]), share * shares.sum()) + 1
     chosen = set(order[: max(int(above), int(LEAST_SPLIT * len(order)), 1)].tolist())

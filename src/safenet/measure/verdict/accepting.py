@@ -1,6 +1,6 @@
-"""estimate → the error that it tells, or why it tells none: one rule for a training that ends by it and its judge.
+"""estimate → the error, or why it is not known: one rule for a training that ends at a tolerance and for its judge.
 
-An error counts as known where the problem decides its solution, the solution meets its data, and the estimate explains
+An error counts as known if the problem determines its solution, the solution meets its data, and the estimate explains
 most of the residual. What is called "solved" afterwards is decided in `solving.judging`, by these rules and others.
 """
 
@@ -30,7 +30,7 @@ ADRIFT = (
 def accepted(
     problem: Problem, field: Any, found: Estimate | None, residual: float, tol: float | None = None
 ) -> tuple[float, str]:
-    """The error, ∞ where it is not known; and why it does not show that the problem is solved within `tol`, or ""."""
+    """The error, ∞ if it is not known; and why it does not show that the problem is solved within `tol`, or ""."""
     why = unestimated(problem, field)
     if found is None or why:
         return math.inf, why or "there is no estimate of the error"
@@ -46,7 +46,7 @@ def accepted(
 
 
 def unestimated(problem: Problem, field: Any) -> str:
-    """Why no error of this solution can be estimated, which needs no estimate to tell, or ""."""
+    """Why no error of this solution can be estimated, as far as that is clear without an estimate, or ""."""
     if getattr(field, "weak", False):
         return ""
     if problem.data and (free := left_open(problem)):
@@ -55,7 +55,7 @@ def unestimated(problem: Problem, field: Any) -> str:
 
 
 def reckoned(problem: Problem, field: Any, found: Estimate, residual: float) -> Estimate:
-    """The estimate, whose `left` is at least 1 at corners where least squares find neither u nor its correction."""
+    """The estimate; with corners where least squares find neither u nor its correction, `left` is at least 1."""
     if residual > ROUNDING and not knows_its_error(field) and infinite_corners(problem):
         return replace(found, left=max(found.left, 1.0))
     return found
@@ -74,7 +74,7 @@ def unmet(problem: Problem, field: Any, residual: float) -> str | None:
 
 
 def undetermined(problem: Problem, found: Estimate) -> str | None:
-    """Why no number says how wrong this solution is, where the problem does not decide between it and others."""
+    """Why no error is given if the problem does not decide between this solution and others, or None."""
     if found.lost:
         return found.lost
     if found.seen < (UNSEEN if problem.region is None else UNSEEN_ON_SHAPES):
@@ -98,11 +98,11 @@ def undetermined(problem: Problem, found: Estimate) -> str | None:
 
 
 def knows_its_error(field: Any) -> bool:
-    """Whether its own solver has measured it: then an estimate costs nothing, also where time is spent."""
+    """Whether a field carries its solver's own error: then an estimate costs nothing, even when time has run out."""
     error = getattr(field, "error", None)
     return error is not None and bool(np.isfinite(np.asarray(error)).all())
 
 
 def share(value: float) -> str:
-    """A share as a percentage; what is huge in powers of ten."""
+    """A share as a percentage; a huge one as a power of ten."""
     return f"{value:.0%}" if value < 100 else f"{value:.0e}"

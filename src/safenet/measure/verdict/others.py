@@ -1,7 +1,7 @@
 """F(u + w) = 0 with w far from zero: is there another solution?
 
-Newton's method from a few large starts sφ, φ a wave. What it finds is a solution; that it finds none proves nothing. In
-the plane ⟨F(u + sφ), φ⟩ = 0 tells s, and what is found on a few cells is followed to more: a solution stays.
+Newton's method starts from a few large sφ, φ a wave. What it finds is a solution; finding none proves nothing. In the
+plane s follows from ⟨F(u + sφ), φ⟩ = 0, and what is found on a few cells is refined: a true solution persists.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ..rows.splitting import even_cells
 from ..shaking import Sum
 from ..thresholds import ANOTHER, APART_BY, STILL, TRIED_SIZES
 
-# Axes → cells to begin with, and to end with; the degree.
+# Axes → (cells at the beginning, cells at the end, degree).
 CELLS = {1: (6, 6, 10), 2: (4, 16, 8)}
 STEPS = 15
-MOST, AMPLITUDES = 50.0, 120  # times the size of u: what is tried for s
+MOST, AMPLITUDES = 50.0, 120  # the largest s relative to the size of u, and how many are tried
 SEEN = 256  # points on which two solutions are told apart
 WAVES = ((1, 1), (1, -1), (2, 1))  # half waves along every axis, and the sign
 
 
 def another(problem: Problem, field: Any, budget: Budget | None = None) -> float | None:
-    """max |w| of the first one that is found; for nonlinear problems on a line, and those of one unknown in the plane,
-    that do not begin in time."""
+    """max |w| for the first other solution that is found, or None: only for nonlinear problems without time, on a line
+    or with one unknown in the plane."""
     axes = len(problem.axes)
     dear = axes not in CELLS or (axes > 1 and len(problem.equations) > 1)
     if problem.linear or problem.time is not None or dear:
@@ -64,7 +64,7 @@ def another(problem: Problem, field: Any, budget: Budget | None = None) -> float
 
 
 def _balanced(problem: Problem, field: Any, bump: CellForm, points: np.ndarray) -> list[float]:
-    """s > 0 at which ⟨F(u + sφ), φ⟩ changes its sign: the amplitudes of solutions that look like φ."""
+    """s > 0 at which ⟨F(u + sφ), φ⟩ changes its sign: the amplitudes of possible solutions that look like φ."""
     (equation,) = problem.equations
     own, more = (jets_at(problem, one, equation, points) for one in (field, bump))
     phi = values(bump, points)[:, 0]
