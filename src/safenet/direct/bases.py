@@ -1,4 +1,4 @@
-"""φ_k along each axis: which functions the symbols promise, and how many a first level needs."""
+"""φ_k along each axis: which basis the detected structure allows, and how many functions a first level needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .thresholds import HIGHEST
 def axis_bases(
     problem: Problem, modes: Sequence[int], general: str, span: tuple[float, float] | None = None
 ) -> Bases:
-    """For each field and axis the basis its kind calls for; `general` where the symbols promise nothing."""
+    """The basis of each field along each axis, by the axis's kind; `general` where no structure was detected."""
     kinds, parities = axis_kinds(problem), middle_parities(problem)
     fields = []
     for name in problem.unknowns:
@@ -26,7 +26,7 @@ def axis_bases(
             if kind != "general":
                 bases.append(AxisBasis(kind, modes[i], low, high, parity))
             elif axis.is_time and span is not None:
-                # Within a slab time is short and smooth: polynomials need half as many functions.
+                # Within a short slab the solution is smooth in time: half as many polynomials suffice.
                 bases.append(AxisBasis("chebyshev", modes[i], low, high))
             else:
                 count = modes[i] if general == "fourier" else 2 * modes[i]
@@ -36,7 +36,7 @@ def axis_bases(
 
 
 def first_modes(problem: Problem, least: int) -> list[int]:
-    """Enough modes for every frequency that the data name, and `least` beside them."""
+    """Enough modes for every frequency named in the data, plus `least`."""
     kinds = next(iter(axis_kinds(problem).values()))
     modes = []
     for axis, kind, named in zip(problem.axes, kinds, named_frequencies(problem), strict=True):

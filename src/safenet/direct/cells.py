@@ -1,7 +1,7 @@
 """min_a ‖F(u_a)‖ on cells, split where the residual is largest: the direct solver for regions, fronts and layers.
 
 Level by level: solve, measure each cell's share of ‖r‖², split the cells that hold most of it, across the axis along
-which their coefficients decay least. A solution on large cells is the first guess on their parts.
+which their coefficients decay least. The solution on large cells is the initial guess on their parts.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from .thresholds import (
 
 @dataclass(frozen=True)
 class Cells:
-    """Polynomials of `degree` on at most as many cells as `unknowns` coefficients allow.
+    """Polynomials of `degree` on cells, with at most `unknowns` coefficients in all.
 
-    At each level the cells with `share` of the squared residual are split, a sixth of all cells at least. By default
-    the degree is high where it costs little: on a line, or in a plane without Newton steps.
+    Each level splits the cells that hold `share` of the squared residual, and at least a sixth of all cells. By default
+    the degree is high where it costs little: on a line, and for linear problems in the plane.
 
     Examples:
         >>> sn.Cells().obstacle(decay)  # None: it suits
@@ -147,8 +147,8 @@ class Cells:
 def _poor(problem: Problem, before: Direct, residual: float, squares: float) -> int:
     """How many levels in a row have gained nothing.
 
-    A thin layer shows no gain before its cells are as thin; a linear problem can afford to get there, unless it only
-    gets worse: conditions that contradict each other are missed the more, the finer the cells.
+    A thin layer shows no gain before the cells are as thin as it is. A linear problem can afford to get there, unless
+    the residual grows: conditions that contradict each other are missed by more on finer cells.
     """
     least = min(residual, float(before.cursor.get("least", math.inf)))
     worse = problem.linear and residual > max(WORSE * least, 1.0)
@@ -162,6 +162,6 @@ def _poor(problem: Problem, before: Direct, residual: float, squares: float) -> 
 
 
 def _coarse(problem: Problem, before: Direct) -> bool:
-    """Whether the cells are still larger than what is narrow in the data: before, no residual says anything."""
+    """Whether the cells do not resolve the narrow features of the data yet: until they do, residuals mean nothing."""
     sizes = np.diff(np.array(before.cursor["cells"], dtype=float)).squeeze(2).min(axis=0)
     return any(size > narrow(problem).gap(i) / FINEST for i, size in enumerate(sizes))

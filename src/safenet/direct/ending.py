@@ -1,8 +1,8 @@
-"""max|u|, max|u_t| and max|∇u| early and at the end of a march: did the solution end, or only the method?
+"""max|u|, max|u_t| and max|∇u| early and at the end of a march: did the solution end, or did the method fail?
 
-A solution that blows up changes ever faster and grows; one that turns into a jump changes ever faster and does not.
-Either is seen in slabs that only ever get shorter, and no other method gets past it. What was zero to all digits and
-grows without bound may be no solution at all, but the error of a problem that magnifies it: ε exp(1000 t).
+A solution that blows up changes ever faster and grows; one that steepens into a jump changes ever faster without
+growing. Either way the slabs get ever shorter, and no other method gets past that point. A solution that was zero to
+all digits and then grows without bound may be nothing but error that the problem amplifies: ε exp(1000 t).
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from .thresholds import EARLIER, FASTER, GROWN, GROWS_FROM, INSIDE, NARROW, NEAR
 
 
 def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
-    """Why no slab that begins at t succeeds, and whether the solution itself ends there."""
+    """Why no slab starting at t succeeds, and whether the solution itself ends there."""
     if degenerate := edges(problem, t):
         return degenerate, False
     unclear = f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond"
     axis = problem.axes[-1]
-    # A narrow pulse makes u grow out of nothing, too.
+    # A narrow pulse also makes u grow out of nothing.
     if form is None or t <= axis.lo or narrow(problem).cuts[-1]:
         if t <= axis.lo and not all(map(problem.time_order, problem.unknowns)):
             still = next(name for name in problem.unknowns if not problem.time_order(name))
             why = f"{still} has no time derivative, and walls around it are hard for this solver"
             return f"Newton does not converge on the first slab: {why}", False
         return unclear, False
-    hair = INSIDE * axis.length  # a march knows its slabs from within
+    hair = INSIDE * axis.length  # a march has values only inside its slabs
     start, middle, (large, fast, steep) = (
         _largest(problem, form, s) for s in (axis.lo + hair, (axis.lo + t) / 2, t - hair)
     )
-    size, rate, slope = map(max, start, middle)  # what starts at zero has grown infinitely since
+    size, rate, slope = map(max, start, middle)  # the start alone may be zero
     if not fast > FASTER * rate:
         return unclear, False
 
@@ -52,7 +52,7 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
             told = f"{place} {fields} grew from below the solver's accuracy to {large:.2g} by t = {t:.4g}"
             return f"{told}: this may be amplified numerical error; {before(0.5)}", True
         sizes = " or ".join(f"|{name}|" for name in problem.unknowns)
-        # Of the first half: the larger of what is at its beginning and its end.
+        # In the first half: the larger of the values at its beginning and its end.
         grown = f"{size:.2g} in the first half of that time, {large:.2g} at the end"
         return (
             f"the solution seems to blow up near t = {t:.4g}: the largest {sizes} is {grown} (its rate of change "
@@ -67,7 +67,7 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
 
 
 def edges(problem: Problem, t: float) -> str:
-    """Why a march stops where diffusion vanishes; "" where it does not."""
+    """Why a march stops where the diffusion coefficient vanishes; "" if it does not vanish."""
     name = vanishing_diffusion(problem)
     if name is None:
         return ""
@@ -90,7 +90,7 @@ def _largest(problem: Problem, form: Any, t: float) -> tuple[float, float, float
 
 
 def _out_of_nothing(problem: Problem, form: Any, t: float, small: float) -> str:
-    """«near x = 4.2», where |u| is largest at time t, if it was below `small` there after an eighth of that time."""
+    """«near x = 4.2»: where |u| is largest at time t, if it was below `small` there after an eighth of that time."""
     points = interior_points(problem)
     points[:, -1] = t
     size = np.abs(values(form, points))
@@ -104,7 +104,7 @@ def _out_of_nothing(problem: Problem, form: Any, t: float, small: float) -> str:
 
 
 def jump(problem: Problem, slab: CellForm, count: int) -> str:
-    """What `count` of the shortest slabs in a row say: where the cells are narrowest, u jumps."""
+    """The reason to give up after `count` of the shortest slabs in a row: u jumps where the cells are narrowest."""
     if degenerate := edges(problem, float(slab.cells[0][-1][0])):
         return degenerate
     axis, fields = problem.axes[0], " and ".join(problem.unknowns)

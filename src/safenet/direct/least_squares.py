@@ -97,8 +97,8 @@ class LeastSquares:
         current = rows.form(result.coefficients)
         residual = held_out(problem, current).worst
         monitor.level(size, residual)
-        # While nothing is resolved at all (a thin layer, a high frequency) more modes are the only hope; a linear
-        # problem can afford it, one solve a level.
+        # While nothing is resolved at all (a thin layer, a high frequency), more modes are the only hope; a linear
+        # problem can afford them, at one solve per level.
         unresolved = problem.linear and UNSOLVED < residual < math.inf
         hopeful = residual < HALVED * state.residual or unresolved
         modes = [max(count + 1, math.ceil(count * self.growth)) for count in modes]
@@ -113,7 +113,7 @@ class LeastSquares:
 
 
 def ended(state: Direct, tolerance: float) -> Direct:
-    """A level's state, done where its residual is within the tolerance or several levels in a row were poor ones."""
+    """The state after a level: done if its residual is within the tolerance or several levels in a row were poor."""
     if state.residual <= tolerance:
         return replace(state, done=True, reason=f"the held-out residual is below {tolerance:.0e}")
     if state.cursor["poor"] >= POOR:

@@ -1,6 +1,6 @@
-"""[t₀, t₀ + h], slab after slab: how the last one's coefficients decay says how long the next is to be, and how fine.
+"""[t₀, t₀ + h], slab after slab: the decay of one slab's coefficients sets the length and the grid of the next.
 
-What is done within a slab, on cells, on a grid or with a series, is up to the pass.
+How a slab is solved (on cells, on a grid or with a series) is up to the pass.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from .thresholds import (
     STUCK_ABOVE,
 )
 
-Grid = list[Any]  # what space is divided into, as JSON can hold it
+Grid = list[Any]  # the discretisation of space, in a form that JSON can hold
 Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Slab:
-    """What came of a slab: its form, the tails of its coefficients (parts × axes, time last), and the
-    multiplications."""
+    """A solved slab: its form, the tails of its coefficients (parts × axes, time last), and the multiplications
+    it took."""
 
     form: Any
     tails: np.ndarray
@@ -59,13 +59,13 @@ class Slab:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A slab that was solved, and how far it is from what is allowed: both are at most 1 for one that is kept."""
+    """A solved slab, and its tails relative to what is allowed: `rough` and `late` are at most 1 if it is resolved."""
 
     slab: Slab
     span: Span
     rough: float  # the tail in space
     late: float  # the tail in time; infinite where Newton failed
-    ideal: float  # the length that would be allowed
+    ideal: float  # the length that would be short enough
 
     @property
     def length(self) -> float:
@@ -74,10 +74,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class SlabMarch(ABC):
-    """Slabs whose highest coefficients are below `tail` of the largest, on a grid made finer where they are not.
+    """Slabs whose highest coefficients are below `tail` of the largest, on a grid that is refined where they are not.
 
-    Given up early where it would cost more than `work` multiplications, where the shortest slabs come in a long row (a
-    jump that does not smooth out) or, unless it is to `insist`, where no slab is short enough (a kink at the start).
+    A march is given up if it would cost more than `work` multiplications, if many of the shortest slabs follow each
+    other (a jump that does not smooth out) or, without `insist`, if no slab is short enough (a kink at the start).
     """
 
     name: ClassVar[str] = "marching"
@@ -87,7 +87,7 @@ class SlabMarch(ABC):
     insist: bool = False
     time: int = 8
     slabs: int = 16
-    shortest: float = 1e-5  # slab, relative to the whole time
+    shortest: float = 1e-5  # the shortest slab, relative to the whole time
     only_above: float = 0.0
 
     @abstractmethod
@@ -100,42 +100,42 @@ class SlabMarch(ABC):
 
     @abstractmethod
     def words(self, grid: Grid) -> str:
-        """The grid, for the line of progress."""
+        """The grid in words, for progress lines."""
 
     @abstractmethod
     def slab(
         self, problem: Problem, monitor: Monitor, budget: Budget, grid: Grid, span: Span, form: Any
     ) -> Slab:
-        """Solved behind `form`, all that there is so far. Where the grid is as fine as may be, its tails are zero."""
+        """Solve the slab after `form`, the solution so far. Where the grid must not get finer, its tails are zero."""
 
     @abstractmethod
     def finer(self, problem: Problem, grid: Grid, tails: np.ndarray) -> Grid:
-        """More of the grid where it does not resolve the solution."""
+        """The grid, refined where it does not resolve the solution."""
 
     @abstractmethod
     def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
-        """Less of it where the end of a slab, t, does not need so much."""
+        """The grid, coarsened where the solution at t, the end of the slab, allows it."""
 
     @abstractmethod
     def joined(self, form: Any, slab: Slab, span: Span) -> Any:
-        """`form` and the slab behind it."""
+        """`form`, continued by the slab."""
 
     @property
     def foreseen(self) -> tuple[float, float]:
-        """(cost beside that of other marches, residual): slabs of h^time ∝ tail, each with so much of a grid."""
+        """(cost relative to other marches, residual): slabs with h^time ∝ tail, times the `fineness` of the grid."""
         return float(self.tail ** (-1 / self.time)) * self.fineness, self.tail
 
     @property
     def fineness(self) -> float:
-        """How a grid grows with the digits: in proportion along each of two axes, for a smooth solution."""
+        """How the grid grows with the digits: for a smooth solution, in proportion along each of two axes."""
         return math.log(self.tail) ** 2
 
     def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
-        """Whether the first slab is hopeless after so many lengths and tails in time."""
+        """Whether the first slab is hopeless, given the lengths tried so far and their tails in time."""
         return False
 
     def stuck(self, problem: Problem, slab: Slab, span: Span, count: int) -> str:
-        """What `count` of the shortest slabs in a row say."""
+        """The reason to give up after `count` of the shortest slabs in a row."""
         return (
             f"no progress after {count} of the shortest slabs in a row: at t = {span[0]:.4g} the solution changes too "
             "fast, or jumps; smooth the data, or add a little diffusion"
@@ -145,7 +145,7 @@ class SlabMarch(ABC):
         return replace(self, work=self.allowed(work))
 
     def allowed(self, work: float) -> float:
-        """Of a budget of so many multiplications; the first march is never given up for its cost."""
+        """The multiplications it may spend of a budget; the first march is never given up for its cost."""
         return self.work if self.insist else MARCH_SHARE * work
 
     # ---- the loop
@@ -160,12 +160,12 @@ class SlabMarch(ABC):
         return levels(state, budget, partial(self._next, problem, monitor, budget))
 
     def _next(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
-        """The state behind the next slab, which is tried again, shorter or on a finer grid, until it is resolved."""
+        """The state after the next slab, which is repeated, shorter or on a finer grid, until it is resolved."""
         axis, cursor, parts = problem.axes[-1], state.cursor, Parts(budget)
         t, h, work, grid = float(cursor["t"]), float(cursor["h"]), float(cursor["work"]), cursor["grid"]
         iterations, evaluations = state.iterations, state.evaluations
         share, least = (t - axis.lo) / axis.length, self._least(problem)
-        tried: list[tuple[float, float]] = []  # lengths of this slab, and the tails in time
+        tried: list[tuple[float, float]] = []  # lengths tried for this slab, and their tails in time
         while not parts.over():
             span = self._span(problem, t, h)
             monitor.phase(self.name, f"t = {t:.4g} … {span[1]:.4g}, {self.words(grid)}", share)
@@ -179,7 +179,7 @@ class SlabMarch(ABC):
             if work > self.work * (HEAD_START + share):
                 return _given_up(spent, f"given up at t = {t:.4g}: to this accuracy it would cost too much")
             found = self._judged(slab, span)
-            # Either fault shows as the other, too: the greater one is mended first.
+            # A coarse grid also raises the tail in time, and a long slab that in space: treat the larger one first.
             if found.rough > max(found.late, 1.0):
                 grid = self.finer(problem, grid, slab.tails[:, :-1])
                 continue
@@ -192,11 +192,11 @@ class SlabMarch(ABC):
         return replace(state, stopped=True)
 
     def _least(self, problem: Problem) -> float:
-        """The length of the shortest slab: shorter where the data are narrow."""
+        """The length of the shortest slab: shorter if the data have narrow features."""
         return min(self.shortest * problem.axes[-1].length, narrow(problem).gap(-1) / FINEST)
 
     def _span(self, problem: Problem, t: float, h: float) -> Span:
-        """To t + h, or to the end or a break in time where that is about as far."""
+        """From t to t + h, or to the end or to a break in time if that is about as far."""
         *_, seams = breaks(problem)
         stop = next((place for place in seams if place > t), problem.axes[-1].hi)
         return t, stop if t + REACHES * h >= stop else t + h
@@ -211,17 +211,17 @@ class SlabMarch(ABC):
         return Attempt(slab, span, rough, late, h * float(change))
 
     def shorter(self, found: Attempt, tried: Sequence[tuple[float, float]], least: float) -> float:
-        """The next length to try of a slab that does not resolve time."""
+        """The next length to try for a slab that does not resolve time."""
         return found.ideal
 
     def _behind(
         self, problem: Problem, monitor: Monitor, state: Direct, found: Attempt, grid: Grid, work: float
     ) -> Direct:
-        """The state behind a slab that gets no better: joined to those before, or the end of the march."""
+        """The state after a slab that is resolved or cannot be improved: joined to the others, or the march's end."""
         axis, slab, (t, end) = problem.axes[-1], found.slab, found.span
         converged = slab.newton.converged
         residual = held_out(problem, slab.form, SLAB_POINTS, found.span).worst if converged else math.inf
-        # In the first slab a jump in the data looks as bad as the end of a solution; it is not.
+        # In the first slab, a jump in the data looks as bad as the end of a solution, but is none.
         hopeless = residual > HOPELESS and (t > axis.lo or not converged)
         if found.late > 1 and (hopeless or not self.insist):
             reason, over = failure(problem, state.field, t)
@@ -247,14 +247,14 @@ class SlabMarch(ABC):
         return replace(state, field=form, residual=worst, cursor=cursor, done=done, reason=reason)
 
     def _ended(self, state: Direct, reason: str, over: bool) -> Direct:
-        """What a rough march takes for the end, or for a jump, may be a fast stretch or a thin layer."""
+        """Give up the march. What a rough march takes for the end or a jump may be a fast stretch or a thin layer."""
         return _given_up(state, reason, final=over and not self.insist, suspect=over and self.insist)
 
 
 def _audible(problem: Problem, slab: Slab) -> Slab:
-    """Tails relative to what a narrow source makes, where that is larger than u.
+    """The slab with tails relative to what a narrow source produces, if that is larger than u.
 
-    Before a narrow pulse u = 0, and grows through three hundred orders of magnitude of which no digit matters.
+    Before a narrow pulse u = 0; it then grows through three hundred orders of magnitude, none of whose digits matter.
     """
     if not narrow(problem).cuts[-1]:
         return slab

@@ -1,6 +1,6 @@
 """min_a ‖F(u_a)‖ on cells in a slab [t₀, t₀ + h], slab after slab: for fronts, layers and kinks.
 
-Space is cut where the coefficients of a cell do not decay and joined again where those of the whole would. So the cells
+Cells of space are split where their coefficients do not decay, and joined again where those of the union would: they
 travel with what they resolve.
 """
 
@@ -32,11 +32,11 @@ from .thresholds import AIM, CELL_STEP, SPACE
 
 @dataclass(frozen=True)
 class MarchOnCells(SlabMarch):
-    """Polynomials of degree `space` and `time` on cells that are cut and joined on the way; its grid is their list."""
+    """Polynomials of degree `space` and `time` on cells that are split and joined on the way; the grid lists them."""
 
     name: ClassVar[str] = "marching on cells"
     space: int = 12
-    narrowest: float = 1e-5  # cell, relative to its axes: a jump is never resolved
+    narrowest: float = 1e-5  # the narrowest cell, relative to its axes: a jump is never resolved
 
     @property
     def fineness(self) -> float:
@@ -70,13 +70,13 @@ class MarchOnCells(SlabMarch):
         result = newton(rows, guess, problem.linear, report=monitor.step, stop=budget.over)
         solved = rows.form(result.coefficients)
         tails = _tails(solved)
-        # Cells that are as narrow as may be are as good as can be.
+        # Cells of the least width cannot be improved.
         widths = np.diff(rows.box[:, :-1]).squeeze(2) / rows.lengths[:-1]
         tails[:, :-1][widths <= self.narrowest] = 0.0
         return Slab(solved, tails, result, result.iterations * len(spaces) * rows.width**3 * CELL_STEP)
 
     def finer(self, problem: Problem, grid: Grid, tails: np.ndarray) -> Grid:
-        """Cells halved along every axis that they do not resolve."""
+        """The cells, halved along every axis that they do not resolve."""
         found: list[Cell] = []
         for cell, tail in zip(_cells(grid), tails, strict=True):
             parts = [cell]
@@ -86,7 +86,7 @@ class MarchOnCells(SlabMarch):
         return found
 
     def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
-        """Neighbours of the same size joined where one polynomial serves both at the end of the slab."""
+        """The cells; neighbours of the same size are joined if one polynomial fits both at the end of the slab."""
         cells, form, seams = _cells(grid), slab.form, breaks(problem)
         for axis in range(len(cells[0])):
             pairs = [(a, b) for a, b in _pairs(cells, axis) if cells[a][axis][1] not in seams[axis]]
@@ -126,7 +126,7 @@ def _scales(form: CellForm) -> np.ndarray:
 
 
 def _tails(form: CellForm, scale: np.ndarray | None = None) -> np.ndarray:
-    """(cells, axes): the largest of the two highest coefficients along each axis, relative to the field's."""
+    """(cells, axes): the larger of the two highest coefficients along each axis, relative to the field's scale."""
     scale = _scales(form) if scale is None else scale
     relative = np.abs(np.asarray(form.coefficients)) / scale.reshape(-1, *[1] * len(form.degrees))
     highest = (np.moveaxis(relative, i + 2, 1)[:, -2:] for i in range(len(form.degrees)))
@@ -134,7 +134,7 @@ def _tails(form: CellForm, scale: np.ndarray | None = None) -> np.ndarray:
 
 
 def _pairs(cells: Sequence[Cell], axis: int) -> list[tuple[int, int]]:
-    """Cells of the same size, one behind the other along an axis."""
+    """Pairs of neighbours of the same size along an axis."""
     begins = {
         tuple(ends if i != axis else ends[0] for i, ends in enumerate(c)): k for k, c in enumerate(cells)
     }
@@ -173,7 +173,7 @@ def _interpolated(
 
 
 def _extrapolated(before: CellForm, rows: CellRows, span: Span) -> np.ndarray:
-    """u + (t − t₀) u_t from the slab's start: the first guess."""
+    """u + (t − t₀) u_t from the slab's start: the initial guess."""
     spaces = [cell[:-1] for cell in rows.cells]
     value, slope = (_interpolated(before, spaces, rows.degrees[:-1], span[0], k) for k in range(2))
     rise = (span[1] - span[0]) / 2 * slope

@@ -1,7 +1,7 @@
-"""F(u) = 0 at the nodes of a tensor grid in a slab [t₀, t₀ + h], slab after slab: for a plane or more.
+"""F(u) = 0 at the nodes of a tensor grid in a slab [t₀, t₀ + h], slab after slab: in the plane and in space.
 
-A Newton step costs about ten products of the grid with a small matrix for each axis; what that asks for are conditions
-that fix each unknown axis by axis.
+A Newton step costs about ten products of the grid with a small matrix for each axis. In return, the conditions must fix
+each unknown axis by axis.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .thresholds import AIM, COARSER, FINER, GRID_VALUES, KINK, KINK_BELOW, KINK
 
 @dataclass(frozen=True)
 class MarchOnGrid(SlabMarch):
-    """Values at the nodes of each axis and at `time` nodes of Radau; its grid is their number along each space axis."""
+    """Values at the nodes of each axis and at `time` Radau nodes; the grid is their number along each space axis."""
 
     name: ClassVar[str] = "marching on a grid"
     least: int = 8
-    most: int = 400_000  # values in a slab: beyond that the grid is as fine as may be
-    widest: int = 400  # nodes along an axis, likewise
+    most: int = 400_000  # values in a slab: the grid is not refined beyond that
+    widest: int = 400  # nodes along an axis, at most
 
     def obstacle(self, problem: Problem) -> str | None:
         """Why a problem cannot be marched in time on a grid, or None if it can."""
@@ -47,7 +47,7 @@ class MarchOnGrid(SlabMarch):
         return [2 * modes + 1 for modes in first_modes(problem, self.least)[:-1]]
 
     def first(self, problem: Problem) -> Grid:
-        """What resolves the initial values."""
+        """The grid that resolves the initial values."""
         grid = self._coarsest(problem)
         while True:
             rows = TensorRows(problem, grid, self.time, problem.axes[-1].bounds, beginning(problem))
@@ -90,7 +90,7 @@ class MarchOnGrid(SlabMarch):
         ]
 
     def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
-        """Where coefficients that go on decaying as they do would be small enough with fewer of them."""
+        """Fewer nodes where the coefficients, decaying on as they do, would still be small enough."""
         return [
             _alike(count, max(self.least, count / COARSER))
             if tail ** (1 / COARSER) < AIM * SPACE * self.tail
@@ -102,8 +102,8 @@ class MarchOnGrid(SlabMarch):
         return appended(form, slab.form, span)
 
     def shorter(self, found: Attempt, tried: Sequence[tuple[float, float]], least: float) -> float:
-        """By how fast the tail fell with the last two lengths, where that is slower than of a smooth solution, as
-        behind a corner whose data disagree."""
+        """The length that follows from how the tail fell with the last two: more slowly than for a smooth solution
+        if, for example, the data disagree at a corner."""
         if len(tried) < 2:
             return found.ideal
         (long, before), (short, after) = tried[-2:]
@@ -112,9 +112,9 @@ class MarchOnGrid(SlabMarch):
         return max(share * found.length, min(found.ideal, least / 2))
 
     def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
-        """Tails that are small already hardly fall with the slab's length, as of √t: data disagree at a corner.
+        """Whether small tails hardly fall with the slab's length, as for √t: the data disagree at a corner.
 
-        No grid follows that, as cells do that are narrow there.
+        No grid resolves that; cells that are narrow there do.
         """
         last = tried[-KINK_TRIES - 1 :]
         if len(last) <= KINK_TRIES or last[0][1] * self.tail > KINK_BELOW:
@@ -124,6 +124,6 @@ class MarchOnGrid(SlabMarch):
 
 
 def _alike(count: int, wanted: float) -> int:
-    """Near `wanted`, odd if `count` is: a period has a sine for each cosine, and the mean."""
+    """A number near `wanted`, odd if `count` is: a periodic axis has a sine for each cosine, and the mean."""
     found = math.ceil(wanted)
     return found + (found - count) % 2

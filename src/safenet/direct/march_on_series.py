@@ -1,7 +1,7 @@
-"""min_a ‖F(Σ a_k φ_k)‖ in a slab [t₀, t₀ + h], slab after slab: for conditions that no grid can take.
+"""min_a ‖F(Σ a_k φ_k)‖ in a slab [t₀, t₀ + h], slab after slab: for conditions that no grid can impose.
 
-A dense system for each slab, so that its size is the limit: a front in a plane needs its modes in space, and pays for
-them with a lower degree in shorter slabs.
+Each slab is one dense system, so its size is the limit: a front in the plane needs many modes in space, which leaves a
+lower degree in time, in shorter slabs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .thresholds import AIM, COARSER, MORE_MODES, SERIES_COST, SERIES_SHARE, SER
 
 @dataclass(frozen=True)
 class MarchOnSeries(SlabMarch):
-    """Series of at most `unknowns` coefficients; its grid is the modes of each axis, the degree in time last."""
+    """Series of at most `unknowns` coefficients; the grid is the modes of each axis, the degree in time last."""
 
     name: ClassVar[str] = "marching with series"
     time: int = 6
@@ -37,7 +37,7 @@ class MarchOnSeries(SlabMarch):
     work: float = 2.5e12
     unknowns: int = 3200
     least: int = 8
-    lowest: int = 4  # degree in time
+    lowest: int = 4  # the lowest degree in time
 
     def obstacle(self, problem: Problem) -> str | None:
         """Why a problem cannot be marched in time with one series a slab, or None if it can."""
@@ -72,14 +72,14 @@ class MarchOnSeries(SlabMarch):
         result = newton(rows, guess, problem.linear, report=monitor.step, stop=budget.over)
         solved = rows.form(result.coefficients)
         tails = np.array(solved.tails())[None]
-        # A low degree hides in u what the equation sees in ∂_t^q u: T_n^(q)(1) times as much.
+        # The equation contains ∂_t^q u, in which the highest coefficient of u counts T_n^(q)(1) times as much.
         tails[:, -1] *= max(_steepest(grid[-1], problem.time_order(name)) for name in problem.unknowns)
         if self.finer(problem, grid, tails[:, :-1]) == grid:
             tails[:, :-1] = 0.0
         return Slab(solved, tails, result, result.iterations * rows.rows * rows.unknowns**2)
 
     def finer(self, problem: Problem, grid: Grid, tails: np.ndarray) -> Grid:
-        """The same grid where it is as fine as may be."""
+        """More modes, and a lower degree in time if they would not fit; the same grid if nothing fits."""
         *space, degree = grid
         coarse = tails[0] > SPACE * self.tail
         more = [math.ceil(MORE_MODES * n) if rough else n for n, rough in zip(space, coarse, strict=True)]
@@ -89,7 +89,7 @@ class MarchOnSeries(SlabMarch):
         return grid
 
     def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
-        """Where coefficients that go on decaying as they do would be small enough with fewer of them."""
+        """Fewer modes where the coefficients, decaying on as they do, would still be small enough."""
         *space, degree = grid
         fewer = [
             max(self.least, int(n / COARSER)) if tail ** (1 / COARSER) < AIM * SPACE * self.tail else n
@@ -107,7 +107,7 @@ def _steepest(n: int, q: int) -> float:
 
 
 def _constant(before: LinearForm, bases: Bases, t: float) -> np.ndarray:
-    """The state at the slab's start at all its times: the first guess."""
+    """The state at the slab's start, constant in time: the initial guess."""
     frozen = []
     for own, axes in zip(before.coefficients, before.bases, strict=True):
         state = np.tensordot(np.asarray(own), axes[-1](np.array([t]))[0], axes=1)

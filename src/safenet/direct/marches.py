@@ -1,4 +1,4 @@
-"""March: in time from slab to slab, from rough to fine; on cells, on a grid or with series, as the facts allow."""
+"""March: slab after slab in time, in passes from rough to fine; on cells, on a grid or with series, as suits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .march_on_grid import MarchOnGrid
 from .march_on_series import MarchOnSeries
 from .thresholds import CORNER
 
-# From rough to fine: an answer early, then digits while they are cheap. The first march is never given up for its cost.
+# From rough to fine: an answer first, then digits while they are cheap. The first march is never given up for its cost.
 CELL_MARCHES = (
     MarchOnCells(tail=1e-4, work=1e300, insist=True, shortest=1e-3, narrowest=1e-3),
     MarchOnCells(tail=1e-6, only_above=1e-7),
@@ -41,9 +41,9 @@ MARCHES: dict[str, tuple[SlabMarch, ...]] = {
 class March:
     """Newton's method in slabs of time, `on` "cells", a "grid" or "series" (by default the first that suits).
 
-    It runs in passes from rough to fine: each drops coefficients below a smaller share of the largest, down to `tail`.
-
-    A pass runs only if those before left a residual on unseen points above `only_above` (by default its own limit).
+    It runs in passes from rough to fine: each neglects coefficients below a smaller share of the largest, the last one
+    below `tail`. A pass runs only if the earlier ones left a residual on unseen points above `only_above` (by default,
+    a limit of its own).
 
     Examples:
         >>> solver = sn.March(on="cells", tail=1e-8)
@@ -83,14 +83,14 @@ class March:
         if clashes(problem) and kind == "cells":
             marches = (replace(marches[0], shortest=min(CORNER, marches[0].shortest)), *marches[1:])
         if clashes(problem) and kind == "grid":
-            # A jump at the start no grid resolves, it only decays: a finer march would try in vain.
+            # No grid resolves a jump at the start, which only decays: a finer march would gain nothing.
             marches = marches[:1]
         if self.only_above is None:
             return marches
         return tuple(replace(march, only_above=self.only_above) for march in marches)
 
     def _down_to(self, marches: tuple[SlabMarch, ...]) -> tuple[SlabMarch, ...]:
-        """Those with a larger tail than the one that is asked for, and that one."""
+        """The marches with a larger tail than the requested one, and one with that."""
         if self.tail is None:
             return marches
         rougher = tuple(march for march in marches if march.tail > self.tail)

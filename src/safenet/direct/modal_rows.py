@@ -1,8 +1,8 @@
-"""The coefficients of exact solutions, from the conditions: wave by wave where they allow it, otherwise all together.
+"""The coefficients of exact solutions, from the conditions: wave by wave where possible, otherwise all together.
 
-Between faces that every wave satisfies by symmetry, initial values act on each wave by itself: a small system for each,
-its right-hand side a fast Fourier, sine or cosine transform of the data. Other conditions tie the waves together: rows
-on the faces, one dimension less than the problem, and a least-squares solve.
+If every wave satisfies the conditions on the faces by symmetry, initial values act on each wave by itself: a small
+system for each, whose right-hand side is a fast Fourier, sine or cosine transform of the data. Other conditions couple
+the waves: rows on the faces, one dimension lower than the problem, and a least-squares solve.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .thresholds import HIGH, NODES, ROUNDING, SINGULAR
 
 
 def decoupled(problem: Problem) -> bool:
-    """Whether each condition holds by symmetry or acts, at fixed times and with constant coefficients, on each wave."""
+    """Whether each condition holds by symmetry or acts on each wave by itself (fixed times, constant coefficients)."""
     if open_axes(problem) != [problem.time]:
         return False
     space = tuple(i for i in range(len(problem.axes)) if i != problem.time)
@@ -42,7 +42,7 @@ def decoupled(problem: Problem) -> bool:
 
 
 def by_symmetry(problem: Problem, condition: Condition) -> bool:
-    """On the faces of an axis with a sine, cosine or Fourier series all that is asked for holds for every wave."""
+    """Whether every wave meets the condition: it is on a face of an axis with a sine, cosine or Fourier series."""
     fixed = [i for i in range(len(problem.axes)) if i not in condition.free]
     if len(fixed) != 1 or fixed[0] == problem.time:
         return False
@@ -51,7 +51,7 @@ def by_symmetry(problem: Problem, condition: Condition) -> bool:
 
 
 def _kinds(problem: Problem, condition: Condition) -> set[tuple[str, ...]]:
-    """The kinds of series that the jets of a condition are: an odd derivative turns sines into cosines."""
+    """The kinds of series of a condition's jets: an odd derivative turns sines into cosines."""
     turned = {"sine": "cosine", "cosine": "sine"}
     fields = axis_kinds(problem)
     return {
@@ -62,20 +62,20 @@ def _kinds(problem: Problem, condition: Condition) -> set[tuple[str, ...]]:
 
 
 def coefficients_of(family: Family) -> int:
-    """Real numbers to be found: one for a real mode, two for another, none for the conjugate of one."""
+    """The number of real coefficients: one for a real mode, two for a complex one, none for the conjugate of one."""
     kept = distinct(family)
     return int(np.sum(kept) + np.sum(kept & ~family.real))
 
 
 def distinct(family: Family) -> np.ndarray:
-    """Of two standing waves with conjugate exponents the one of positive frequency: the other is the same function."""
+    """Which modes to keep: of two standing waves with conjugate exponents, the one of positive frequency."""
     return ~family.standing | (family.exponents[:, family.along].imag >= 0)
 
 
 def wave_by_wave(
     problem: Problem, found: Sequence[Family], known: ModalForm | None, counts: Sequence[int]
 ) -> tuple[list[Waves], list[float]]:
-    """Σ_b a_b (condition c on φ_b) = data of c, for every wave; and the tail of the data along each axis."""
+    """Σ_b a_b (condition c on φ_b) = data of c, solved for every wave; and the tail of the data along each axis."""
     (family,) = found
     space = [i for i in range(len(problem.axes)) if i != family.along]
     rows, data = [], []
@@ -89,7 +89,7 @@ def wave_by_wave(
             spectrum = _projected(spectrum, kinds[i], i, family.lattice[i])
         data.append(spectrum)
         rows.append(_multipliers(problem, condition, family))
-    # The modes of a wave side by side: a small matrix for each wave, conditions × modes.
+    # A small matrix for each wave, conditions × modes.
     count = len(family.places)
     order = np.concatenate([np.arange(n) for n in np.bincount(family.wave, minlength=count)])
     matrix = np.zeros((count, len(rows), int(order.max(initial=0)) + 1), complex)
@@ -98,7 +98,7 @@ def wave_by_wave(
         matrix[family.wave, c, order] = row
         right[:, c] = spectrum[tuple(family.places.T)]
     coefficients = _small_systems(matrix, right)[family.wave, order]
-    # u is a real part: k stands for −k, too, and s for its conjugate.
+    # u is a real part: k also stands for −k, and an exponent for its conjugate.
     both = ~family.standing | (family.exponents[:, family.along].imag > 0)
     coefficients = np.where(both, 2, 1) * np.where(distinct(family), coefficients, 0)
     sizes = np.abs(coefficients) * np.abs(family.coefficients).max(axis=(1, 2), initial=0)
@@ -114,7 +114,7 @@ def wave_by_wave(
 def nodes(
     problem: Problem, condition: Condition, counts: Sequence[int]
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """A tensor grid of the condition's free axes, (points, axes), and the weights along each axis."""
+    """A tensor grid over the condition's free axes, (points, axes), and the weights along each axis."""
     kinds = next(iter(axis_kinds(problem).values()))
     ticks, weights = [], []
     for i, axis in enumerate(problem.axes):
@@ -129,7 +129,7 @@ def nodes(
 
 
 def _at(problem: Problem, points: np.ndarray, place: Sequence[sp.Expr | None]) -> np.ndarray:
-    """The points with the axes that a place fixes at their values."""
+    """The points, with the values of a place along the axes that it fixes."""
     columns = [
         points[:, i] if value is None else np.full(len(points), float(problem.value(value)))
         for i, value in enumerate(place)
@@ -144,7 +144,7 @@ def missing(
     points: np.ndarray,
     more: Mapping[sp.Symbol, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """What a relation's data lack when the `known` part of the solution is in; `more` are values of other symbols."""
+    """A relation's data minus what the `known` part of the solution contributes; `more` are values of other symbols."""
     values = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)} | dict(more or {})
     for symbol, jet in relation.jets.items():
         at = _at(problem, points, jet.place)
@@ -168,7 +168,7 @@ def _projected(data: np.ndarray, kind: str, axis: int, harmonics: np.ndarray) ->
 
 
 def _multipliers(problem: Problem, condition: Condition, family: Family) -> np.ndarray:
-    """(modes,) with what factor a condition at fixed times acts on each wave."""
+    """(modes,) the factor by which a condition at a fixed time acts on each mode."""
     row = np.zeros(len(family.wave), complex)
     for symbol, jet in condition.jets.items():
         coefficient = float(problem.value(condition.coefficient(symbol)))
@@ -179,7 +179,7 @@ def _multipliers(problem: Problem, condition: Condition, family: Family) -> np.n
 
 
 def _small_systems(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The least-squares solution of smallest norm of each system, with rows and columns of size one."""
+    """The least-squares solution of smallest norm of each system, its rows and columns scaled to size one."""
     rows = _sizes(matrix, axis=2)
     matrix = matrix / rows
     columns = _sizes(matrix, axis=1)
@@ -202,7 +202,7 @@ def _tail(spectrum: np.ndarray, harmonics: np.ndarray, axis: int) -> float:
 def all_together(
     problem: Problem, found: Sequence[Family], known: ModalForm | None, counts: Sequence[int]
 ) -> tuple[list[Waves], list[float]]:
-    """min_a ‖conditions(Σ a_n φ_n) − data‖ in L² of the faces; which axis it is that lacks waves is not told."""
+    """min_a ‖conditions(Σ a_n φ_n) − data‖ in L² of the faces; tails of 1, as no axis is known to lack waves."""
     rows, data = condition_rows(problem, problem.conditions, found, known, counts)
     solution, _ = least_squares(np.asfortranarray(rows), -data, orthogonal=False)
     parts, start = [], 0
@@ -220,7 +220,7 @@ def condition_rows(
     known: ModalForm | None,
     counts: Sequence[int],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each condition at nodes of its face, weighed so that sums of squares are integrals: rows, and their data."""
+    """Each condition at nodes of its face, weighted so that sums of squares are integrals: rows, and their data."""
     blocks, data = [np.empty((0, sum(map(coefficients_of, found))))], [np.empty(0)]
     lengths = np.array([axis.length for axis in problem.axes])
     for condition in conditions:
@@ -234,7 +234,7 @@ def condition_rows(
 
 
 def weighted(family: Family, solution: np.ndarray) -> Waves:
-    """The modes of a family with real coefficients in the order of `table_of`."""
+    """The modes of a family times real coefficients in the order of `table_of`."""
     single = np.flatnonzero(distinct(family))
     double = np.flatnonzero(distinct(family) & ~family.real)
     coefficients = np.zeros(len(family.wave), complex)
@@ -251,7 +251,7 @@ def _outer(weights: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def table_of(problem: Problem, relation: Relation, family: Family, points: np.ndarray) -> np.ndarray:
-    """Re φ of every mode under the relation, then −Im φ of those that are not real: Re (a + ib)φ = a Re φ − b Im φ."""
+    """The relation applied to every mode: Re φ, then −Im φ if φ is not real, as Re (a + ib)φ = a Re φ − b Im φ."""
     kept = distinct(family)
     modes = waves(family.take(kept))
     values = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)}

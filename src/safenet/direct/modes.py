@@ -1,7 +1,7 @@
-"""u = u_p + Σ a_n φ_n, each φ_n an exact solution of the equations: only the conditions are left to be met.
+"""u = u_p + Σ a_n φ_n, each φ_n an exact solution of the equations: only the conditions remain to be met.
 
-For linear equations with constant coefficients. u_p answers the sources, the φ_n are the waves of the box with the
-exponents of the dispersion relation, and the coefficients a_n are found from the conditions.
+For linear equations with constant coefficients. u_p is a particular solution for the sources, the φ_n are the waves of
+the box with exponents from the dispersion relation, and the coefficients a_n follow from the conditions.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from .thresholds import HALVED, MODES_COST, MODES_SHARE, MODES_SIZES, RESIDUAL_S
 
 @dataclass(frozen=True)
 class Modes:
-    """A sum of exact solutions (waves): more and more of them along the axes whose data are not resolved yet.
+    """A sum of exact solutions (waves); each level adds more along the axes whose data are not resolved yet.
 
     Stops when the held-out residual is below `tolerance`, no longer improves, or the next level would have more than
-    `modes` coefficients (`unknowns` where they are one dense system).
+    `modes` coefficients (`unknowns` if they form one dense system).
 
     Examples:
         >>> sn.solve("wave", sn.Modes()).result.outcome
@@ -51,7 +51,7 @@ class Modes:
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
-        """Why the solution is not a sum of exact solutions that the symbols give, or None if it may be."""
+        """Why the solution is not a sum of exact solutions known from the symbols, or None if it may be."""
         if problem.region is not None:
             return "its domain is not a box"
         if not problem.linear:
@@ -84,7 +84,7 @@ class Modes:
     def _level(self, problem: Problem, monitor: Monitor, known: ModalForm | None, state: Direct) -> Direct:
         counts, apart = list(state.cursor["modes"]), decoupled(problem)
         limit, solve = (self.modes, wave_by_wave) if apart else (self.unknowns, all_together)
-        # Where all is one system, its cost grows with the third power: smaller steps.
+        # The cost of one dense system grows with the third power of its size: take smaller steps.
         growth = self.growth if apart else math.sqrt(self.growth)
         found = families(problem, counts, open_axes(problem))
         size = sum(map(coefficients_of, found))

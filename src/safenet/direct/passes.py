@@ -1,7 +1,7 @@
-"""Pass after pass, watched and saved: the loop that carries out a direct plan.
+"""The loop that carries out a direct plan pass by pass, reports progress and saves checkpoints.
 
-The result is the field whose held-out residual is smallest. Whatever stops the loop, the end, the budget or Ctrl-C,
-the best so far is what comes back, and a run with a folder goes on from there to the same bits.
+The result is the field with the smallest held-out residual. However the loop ends (finished, out of budget or Ctrl-C),
+it returns the best field so far; a run with a folder can be resumed and ends with the same bits.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def carry_out(
     budget: Budget | None = None,
     resume: bool = False,
 ) -> Carried:
-    """Carry out `plan`; with a `folder`, saving there; with `resume`, going on from what is saved there."""
+    """Carry out `plan`; with a `folder`, save checkpoints there; with `resume`, continue from the last one."""
     passes = Passes(problem, plan, monitor or Monitor(), folder, budget or Budget())
     if resume:
         passes.restore()
@@ -51,7 +51,7 @@ def carry_out(
 
 
 class Passes:
-    """One plan being carried out: its position, its best field and its checkpoints."""
+    """A plan in progress: its position, its best field and its checkpoints."""
 
     def __init__(
         self, problem: Problem, plan: DirectPlan, monitor: Monitor, folder: Path | None, budget: Budget
@@ -66,9 +66,9 @@ class Passes:
         self.residual = math.inf
         self.winner = -1
         self.exhausted = False  # a finer march would gain nothing
-        self.reached = -math.inf  # where the last march that was given up had come to
+        self.reached = -math.inf  # the time at which the last march was given up
         self.stopped = False
-        self.coarser: Any = None  # the field of the level before the last, of a pass that has levels
+        self.coarser: Any = None  # the field of the previous level, in a pass with levels
         self.saved = time.monotonic()
 
     # ---- the loop
@@ -84,10 +84,10 @@ class Passes:
                     self.index, self.state, self.coarser = self.index + 1, None, None
         except KeyboardInterrupt:
             interrupted = True
-        # Saved before the state at hand becomes a candidate: a resumed run must not know that it was stopped.
+        # Save before the current state becomes a candidate: being stopped must not change a resumed run.
         self.save(force=True)
         if (interrupted or self.stopped) and self.state is not None and self.state.field is not None:
-            # Who stops a run does not wait: a few points will do.
+            # After Ctrl-C, measure on a few points only, to return quickly.
             self._candidate(self.state.field, points=INTERRUPTED_POINTS if interrupted else POINTS)
         field = Unknown(len(self.problem.unknowns)) if self.best is None else self.best
         apart = None
@@ -95,7 +95,7 @@ class Passes:
             points = interior_points(self.problem, LEVEL_POINTS)
             own = values(field, points)
             apart = relative(own - values(self.coarser, points), own)
-        history = np.empty((0, 2))  # of losses: there are none
+        history = np.empty((0, 2))  # no losses: nothing was trained
         return Carried(
             field,
             self.residual,
@@ -112,7 +112,7 @@ class Passes:
         return bool(self.records) and self.records[-1].final
 
     def _wanted(self, each: Pass) -> bool:
-        """A later pass runs only where the earlier ones left something to do."""
+        """Whether a pass is needed: a later one runs only if the earlier ones left something to do."""
         if self.state is not None:
             return True
         if each.marches and self.exhausted:
@@ -120,12 +120,12 @@ class Passes:
         return self.best is None or self.residual > each.only_above
 
     def _ahead(self) -> list[float]:
-        """The costs of the pass at hand and of those that may follow; none where a cost is not known beforehand."""
+        """The costs of the current pass and of those that may follow; empty if one is not known in advance."""
         costs: list[float] = []
         residual = math.inf
         for each in self.plan.passes[self.index :]:
             if residual > each.only_above:
-                foreseen = getattr(each, "foreseen", None)  # of marches only
+                foreseen = getattr(each, "foreseen", None)  # only marches have it
                 if foreseen is None:
                     return []
                 cost, residual = foreseen
@@ -133,7 +133,7 @@ class Passes:
         return costs
 
     def _record(self, name: str) -> PhaseRecord:
-        """The record of the pass at hand: a new one, or the saved one of a resumed pass."""
+        """The record of the current pass: a new one, or the saved one of a resumed pass."""
         if not self.records or self.records[-1].phase != self.index:
             self.records.append(PhaseRecord(name, phase=self.index))
         return self.records[-1]
@@ -168,7 +168,7 @@ class Passes:
             self._given_up(record, state)
         else:
             record.final = state.final
-        # A march a hundred times finer that gains less than a digit: the next would gain nothing.
+        # If a march a hundred times finer gains less than a digit, the next would gain nothing.
         idle = state.given_up or state.residual > DIGIT * self.residual
         self.exhausted = each.marches and idle and not state.suspect
         if state.field is not None and (not state.given_up or self.best is None):
@@ -179,16 +179,16 @@ class Passes:
         reached = float(state.cursor.get("t", -math.inf))
         before = self.records[-2] if len(self.records) > 1 else None
         if before is not None and before.suspect and not record.final:
-            # Nothing else gets past it; but the finer march may, and stop for a reason of its own.
+            # No other pass will get past this point. If the finer march got further, its own reason counts.
             record.final = True
             record.stop_reason = state.reason if reached > self.reached else before.stop_reason
         self.reached = reached
 
     def _candidate(self, field: Any, certain: bool = False, points: int = POINTS) -> None:
-        """The better of this and the best so far by the held-out residual; `certain`: its solver knows its error."""
+        """Keep the field if its held-out residual is the best, or if it is `certain`: its solver knows its error."""
         self.monitor.phase("checking on unseen points")
         measured = held_out(self.problem, field, points)
-        if self.best is not None and self.measured is None:  # of a resumed run
+        if self.best is not None and self.measured is None:  # after a resume
             self.measured = held_out(self.problem, self.best)
         if self.measured is None or certain or measured.better(self.measured):
             self.best, self.measured, self.residual = field, measured, measured.worst
@@ -201,7 +201,7 @@ class Passes:
         if self.folder is None or (not force and time.monotonic() - self.saved < SAVE_EVERY):
             return
         if process_index():
-            return  # the first of several processes writes for all
+            return  # the first process writes for all
         arrays: dict[str, Any] = {}
         facts: dict[str, Any] = {
             "index": self.index,
@@ -224,7 +224,7 @@ class Passes:
         self.saved = time.monotonic()
 
     def restore(self) -> None:
-        """Take up the run where its folder's checkpoint left it (from the start if it has none yet)."""
+        """Continue from the checkpoint in the run's folder, or from the start if there is none yet."""
         assert self.folder is not None
         take_up(self.folder, len(self.plan.passes), self._restore)
 

@@ -1,4 +1,4 @@
-"""What a direct solve is going to do, as data: the same plan on the same machine gives the same bits."""
+"""What a direct solve will do, as data: the same plan on the same machine gives the same bits."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ PASSES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class DirectPlan:
-    """The passes of a solver, or of several that `auto` has put together, and why these."""
+    """The passes of a solver, or of several that `auto` has combined, and the reasons for them."""
 
     solver: str
     passes: tuple[Pass, ...]
     reasons: tuple[str, ...] = ()
-    tol: float | None = None  # the relative error that was asked for
+    tol: float | None = None  # the requested relative error
 
     def to_json(self) -> str:
         passes = [{"pass": type(each).__name__, **_fields(each)} for each in self.passes]
@@ -68,34 +68,34 @@ class DirectPlan:
         tol = None if data.get("tol") is None else float(data["tol"])
         return DirectPlan(data["solver"], passes, tuple(data["reasons"]), tol)
 
-    # ---- what a list of runs asks of any plan: a direct solve has no network, no seed, and nothing to choose among
+    # ---- what lists of runs need from any plan: a direct solve has no network, no seed and no candidates
 
     trains: ClassVar[bool] = False
     batches: ClassVar[bool] = False
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a case is called by: march."""
+        """The words that name a case, e.g. march."""
         return (self.solver,)
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """What is done one after another."""
+        """What is carried out one after another."""
         return self.passes
 
     def seeded(self, seed: int) -> DirectPlan:
         return self
 
     def spec(self, field: Any) -> dict[str, Any]:
-        """What is needed, beside its arrays, to build a field again."""
+        """What is needed, besides its arrays, to build a field again."""
         return dict(field.spec())
 
     def skeleton(self, problem: Problem, spec: dict[str, Any], factory: Any = None) -> Any:
-        """A field of that structure, its arrays to be filled."""
+        """A field of that structure, its arrays still to be filled."""
         return field_skeleton(problem, spec)
 
     def lean(self) -> dict[str, Any]:
-        """Without what is as ever: a pass that gets a new option keeps its name."""
+        """The plan without default values: a pass that gets a new option keeps its name."""
         passes = [{"pass": type(each).__name__, **changed(each)} for each in self.passes]
         return {"solver": self.solver, "passes": passes}
 
@@ -143,7 +143,7 @@ def plan_of(
     reasons: Sequence[str] = (),
     budget_seconds: float | None = None,
 ) -> DirectPlan:
-    """The passes of all solvers, one after another, with the sizes that a budget allows on this machine."""
+    """The passes of all solvers in order, with the sizes that a budget allows on this machine."""
     for solver in solvers:
         if obstacle := solver.obstacle(problem):
             raise SafeNetError(

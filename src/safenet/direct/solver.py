@@ -1,4 +1,4 @@
-"""A solver knows whether it suits a problem and what it runs; a pass knows its sizes for a budget and how to go on."""
+"""A solver knows whether it suits a problem and which passes to run; a pass fits its sizes to a budget and resumes."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ __all__ = [
 
 @runtime_checkable
 class Pass(Protocol):
-    """One way through a problem, a frozen dataclass of numbers and names: the same pass gives the same bits."""
+    """One solve of a problem, as a frozen dataclass of numbers and names: the same pass gives the same bits."""
 
     @property
     def name(self) -> str:
-        """For the lines of progress and the record."""
+        """The name in progress lines and in the record."""
 
     @property
     def marches(self) -> bool:
-        """Whether it goes through time in slabs: a finer march follows a rougher one only where that helps."""
+        """Whether it steps through time in slabs: a finer march follows a rougher one only where that helps."""
 
     @property
     def only_above(self) -> float:
-        """The held-out residual above which it is run, if another pass has solved the problem before."""
+        """The held-out residual above which it still runs after another pass has solved the problem."""
 
     def within(self, work: float) -> Pass:
-        """With the sizes that so many multiplications allow; estimates, so it aims and does not promise."""
+        """With sizes chosen for a budget of so many multiplications, which is an estimate and no guarantee."""
 
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
     ) -> Iterator[Direct]:
-        """The states behind its levels or slabs, the last of them done or stopped; on from `state`, if there is one."""
+        """The state after each level or slab, the last one done or stopped; resumes from `state` if there is one."""
 
 
 @runtime_checkable
 class Solver(Protocol):
-    """A direct solver: a frozen dataclass of what a user may choose."""
+    """A direct solver: a frozen dataclass of the options that a user may set."""
 
     @property
     def name(self) -> str: ...
@@ -75,10 +75,10 @@ class Solver(Protocol):
         """Why it does not suit a problem, or None if it does."""
 
     def aimed(self, tol: float) -> Solver:
-        """With what stops it set for a relative error of `tol`."""
+        """With its stopping criteria set for a relative error of `tol`."""
 
     def passes(self, problem: Problem) -> tuple[Pass, ...]:
-        """What is run, from rough to fine."""
+        """The passes to run, from rough to fine."""
 
 
 SOLVERS: dict[str, type[Solver]] = {

@@ -1,4 +1,4 @@
-"""A direct solve on the way: what it has found, how well that holds, and where to go on."""
+"""A direct solve in progress: what it has found, how good that is, and where to continue."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .thresholds import LEVELS_GROW
 
 @dataclass(frozen=True)
 class Direct:
-    """The state behind a level or a slab, from which a pass goes on; `cursor` holds what JSON can."""
+    """The state after a level or a slab, from which a pass continues; `cursor` holds only what JSON can."""
 
-    field: Any = None  # of the kind that the pass builds
+    field: Any = None  # its type depends on the pass
     residual: float = math.inf
     iterations: int = 0
     evaluations: int = 0
     cursor: dict[str, Any] = dataclasses.field(default_factory=dict)
     done: bool = False
     given_up: bool = False  # the pass ended without solving the problem
-    final: bool = False  # no other pass would do better: the solution itself ends or jumps
-    suspect: bool = False  # so it seems, unless a finer pass of the same kind gets past it
-    stopped: bool = False  # out of time; a resumed pass goes on from here
+    final: bool = False  # no other pass would do better: solved, or the solution itself ends or jumps
+    suspect: bool = False  # final, unless a finer pass of the same kind gets past it
+    stopped: bool = False  # out of time; a resumed pass continues from here
     reason: str = ""
 
 
 class Parts:
-    """The parts of a pass: slabs are expected to take as long as the one before, levels longer by as much as it did."""
+    """How long parts of a pass take: a slab as long as the last, a level longer by as much as the last level was."""
 
     def __init__(self, budget: Budget, most_growth: float = 1.0) -> None:
         self.budget, self.most_growth = budget, most_growth
@@ -39,7 +39,7 @@ class Parts:
         self.before = 0.0
 
     def over(self) -> bool:
-        """Whether to stop instead of beginning another part."""
+        """Whether to stop instead of starting another part."""
         now = time.monotonic()
         last = 0.0 if self.began is None else now - self.began
         growth = min(max(last / self.before, 1.0), self.most_growth) if self.before > 0 else 1.0

@@ -1,1 +1,1 @@
-"""Unknown numbers from data: Gauss–Newton around a direct solver."""
+"""Unknown numbers and functions from data, by Gauss–Newton around a direct solver; posteriors of solutions."""

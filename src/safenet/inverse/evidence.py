@@ -1,6 +1,6 @@
-"""p(y | prior): the marginal likelihood of data under a Gaussian prior on coefficients, and what the data leave.
+"""p(y | prior): the marginal likelihood of data under a Gaussian prior on coefficients, and the posterior.
 
-a = D z, z ~ N(0, s² I); conditions C a = d hold; y = A a + noise of variance v. In the singular directions of A all is
+a = D z, z ~ N(0, s² I); conditions C a = d hold; y = A a + noise of variance v. In the singular directions of A, p is
 a product of one-dimensional Gaussians, so that every ratio v/s² costs no more than a sum.
 """
 
@@ -17,7 +17,7 @@ from .thresholds import HELD, NEGLIGIBLE, RATIOS
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows on the coefficients, reduced to as many as there are coefficients: R, Qᵀy, and |y|² beyond their range."""
+    """Equations for the coefficients, at most as many as coefficients (by QR): R, Qᵀy, and |y|² beyond the range."""
 
     matrix: np.ndarray
     data: np.ndarray
@@ -38,9 +38,9 @@ class Trial:
     """One prior, with one row for each ratio v/s²: the log-evidence, and the posterior of z = shift + basis w."""
 
     scale: np.ndarray  # D
-    shift: np.ndarray  # z that the conditions ask for
-    left: np.ndarray  # the directions that they leave
-    seen: np.ndarray  # those of w that the data see, as rows
+    shift: np.ndarray  # the z that meets the conditions
+    left: np.ndarray  # the directions that the conditions leave free
+    seen: np.ndarray  # the directions of w that the data see, as rows
     logs: np.ndarray  # (ratios,) log p(y)
     means: np.ndarray  # (ratios, directions) of w
     variances: np.ndarray  # (ratios, directions)
@@ -48,7 +48,7 @@ class Trial:
 
     @property
     def basis(self) -> np.ndarray:
-        """The directions of z that w weighs: those that the data see first."""
+        """The directions of z that w multiplies, first those that the data see."""
         rows, size = self.seen.shape
         if rows == size:
             return np.asarray(self.left @ self.seen.T)
@@ -57,7 +57,7 @@ class Trial:
 
 
 def tried(conditions: Rows, data: Rows, scale: np.ndarray, known: bool) -> Trial:
-    """The evidence of a prior with standard deviations s·`scale`; v is one if it is `known`, else what is likeliest."""
+    """The evidence of a prior with standard deviations s·`scale`; the noise v is 1 if `known`, else the likeliest."""
     shift, left = _held(conditions, scale)
     B = (data.matrix * scale) @ left
     y = data.data - (data.matrix * scale) @ shift
@@ -97,7 +97,7 @@ def _held(conditions: Rows, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Averaged:
-    """Coefficients a ~ N(mean, F Fᵀ), over all trials by their evidence; `noise` is the root of v."""
+    """Coefficients a ~ N(mean, F Fᵀ), averaged over all trials by their evidence; `noise` is the root of v."""
 
     mean: np.ndarray
     factor: np.ndarray
@@ -105,7 +105,7 @@ class Averaged:
 
 
 def averaged(trials: Sequence[Trial]) -> Averaged:
-    """The moments of the mixture: the spread of the trials' means counts, too."""
+    """The moments of the mixture, which include the spread of the trials' means."""
     best = max(float(trial.logs.max()) for trial in trials)
     shares = [np.exp(trial.logs - best) for trial in trials]
     total = sum(float(share.sum()) for share in shares)
@@ -128,6 +128,6 @@ def averaged(trials: Sequence[Trial]) -> Averaged:
         noise += float(share @ trial.noise)
     mean = np.asarray(sum(weight * centre for weight, centre in centres))
     columns += [math.sqrt(weight) * (centre - mean)[:, None] for weight, centre in centres]
-    # Fᵀ is the triangle of a QR: rounding relative to each column, which a covariance matrix would not keep.
+    # Fᵀ is the triangle of a QR: its rounding is relative to each column, that of a covariance matrix is not.
     triangle: np.ndarray = np.linalg.qr(np.hstack(columns).T, mode="r")  # type: ignore[assignment]
     return Averaged(mean, triangle.T, math.sqrt(noise))

@@ -1,4 +1,4 @@
-"""min over ν of Σ (u(x_i, t_i; ν) − u_i)²/σ_i²: a number read off a family of solutions, which is solved already."""
+"""min over ν of Σ (u(x_i, t_i; ν) − u_i)²/σ_i²: a number read off a family of solutions that is solved already."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .thresholds import EDGE, NOTHING, OWN, STARTS, STEP
 def read_off(problem: Problem, field: Any, data: Any, solved: float | None) -> dict[str, FoundNumber]:
     """The parameters that the data have no column for, one value for all points: name → number with its error.
 
-    `solved` is the relative error of the solution, which does not average out. What the data do not tell is a warning.
+    `solved` is the relative error of the solution, which does not average out. Warns of what the data do not determine.
     """
     found = _Reading(problem, field, data, solved or 0.0)
     numbers, said = found.numbers()
@@ -34,7 +34,7 @@ def read_off(problem: Problem, field: Any, data: Any, solved: float | None) -> d
 
 
 class _Reading:
-    """A family at measured points: its residuals, in units of σ, by the shares of the ranges of its parameters."""
+    """A family at measured points: its residuals in units of σ, by the shares (0 to 1) of its parameters' ranges."""
 
     def __init__(self, problem: Problem, field: Any, data: Any, solved: float) -> None:
         self.problem, self.field, self.solved = problem, field, solved
@@ -91,12 +91,12 @@ class _Reading:
 
     def _fit(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The best shares, the residuals there and their sensitivities."""
-        # The best of a few starts: a family of waves has more than one hollow.
+        # The best of a few starts: a family of waves has more than one minimum.
         grids = np.meshgrid(*[np.linspace(0, 1, STARTS + 2)[1:-1]] * len(self.axes), indexing="ij")
         starts = np.stack([g.ravel() for g in grids], axis=1)
         start = min(starts, key=lambda share: float(np.sum(self.residuals(share) ** 2)))
         fit = least_squares(self.residuals, start, bounds=(0, 1), xtol=1e-12, ftol=1e-14, gtol=1e-14)
-        # The search stays inside: an edge that fits as well is where it was going.
+        # The search stays inside the ranges: if an edge fits as well, that is where it was going.
         edge = np.where(fit.x < EDGE, 0.0, np.where(fit.x > 1 - EDGE, 1.0, fit.x))
         r = self.residuals(edge)
         share, r = (edge, r) if r @ r <= fit.fun @ fit.fun else (fit.x, fit.fun)
@@ -113,7 +113,7 @@ class _Reading:
         return np.stack(columns, axis=1)
 
     def _untold(self, seen: Seen, values: np.ndarray, errors: np.ndarray, few: bool, count: int) -> list[str]:
-        """What the data do not tell about the parameters."""
+        """What the data do not determine about the parameters."""
         said = [
             f"the data do not depend on {name}, or less than the solution is wrong: its value is arbitrary, and it has "
             "no standard error"
@@ -142,7 +142,7 @@ class _Reading:
         )
 
     def _misfit(self, share: np.ndarray) -> list[str]:
-        """What the data contradict, beyond the error of the solution itself; that of a derivative is larger."""
+        """Complaints about data that miss the solution by more than its own error, which is larger for derivatives."""
         fitted = self._at(share)
         floors = [
             max(self.solved * size, OWN * float(np.std(m.values)) if m.sigma is None else 0.0)
@@ -158,7 +158,7 @@ def _listed(group: Any) -> list[Any]:
 
 
 def _sought(problem: Problem, data: list[Data]) -> list[Axis]:
-    """The parameters with a range, along which no equation differentiates, that the data have no column for."""
+    """The parameters with a range (axes along which no equation differentiates) that the data have no column for."""
     family = [axis for i, axis in enumerate(problem.axes) if problem.order(i) == 0]
     if not family:
         raise SafeNetError(

@@ -1,8 +1,8 @@
 """min over z of Σ (model(z) − value)²/σ²: Gauss–Newton with Levenberg's damping, a direct solve for each z.
 
-The start shows which of the solvers in the plan does best. The sensitivities ∂model/∂z are differences of its first,
+At the start, the solver in the plan that does best is chosen. The sensitivities ∂model/∂z are differences of its first,
 roughest pass; at the end all of its passes run, and the same sensitivities correct what the rough pass missed. z are
-the numbers free of bounds and units (`problem.numbers`).
+the numbers, transformed to have no bounds and no units (`problem.numbers`).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Fitting:
     # ---- the model
 
     def values(self, z: Vector) -> dict[str, Any]:
-        """Of every number its value, of every function its coefficients."""
+        """The value of every number, the coefficients of every function."""
         found: dict[str, Any] = {}
         for name, place in self.places.items():
             number = self.problem.unknown[name]
@@ -115,7 +115,7 @@ class Fitting:
         return found
 
     def solve(self, z: Vector, rough: bool) -> Modelled | None:
-        """The forward problem at z; None where it has no values, or no solution."""
+        """Solve the forward problem at z; None if it has no solution there, or no finite values."""
         self.record.evaluations += 1
         plan = replace(self.inner, passes=self.inner.passes[:1]) if rough else self.inner
         try:
@@ -210,7 +210,7 @@ class Fitting:
         )
 
     def _begun(self) -> Modelled | None:
-        """The model beside the start by the solver that does best there, whose passes alone are kept."""
+        """The model near the start, by the solver that does best there; only its passes are kept."""
         z, plan, best = beside_start(self.count), self.inner, None
         kept, rough = plan, self.rough
         for kind in [tuple(group) for _, group in itertools.groupby(plan.passes, type)]:
@@ -233,7 +233,7 @@ class Fitting:
             self._minimise()
 
     def _minimise(self) -> None:
-        """Down to a minimum, with the noise that the residuals show."""
+        """Descend to a minimum, with the noise estimated from the residuals."""
         self._descend(self.rough)
         for _ in range(MOST_WEIGHTS):
             if not self._reweighted():
@@ -241,13 +241,13 @@ class Fitting:
             self._descend(self.rough)
 
     def _unexplained(self) -> bool:
-        """Whether what is left of the data is more than noise: then there may be a lower minimum."""
+        """Whether the remaining misfit is more than noise: then there may be a lower minimum."""
         assert self.best is not None
         carried = self.best.carried
         return unfitted(self.problem.found(self.values(self.best.z)), carried.field, carried.residual)
 
     def _begin_elsewhere(self) -> None:
-        """From the best of starts scattered around the first one, if any of them leads lower."""
+        """Continue from the best of several starts scattered around the first one, if any of them leads lower."""
         assert self.best is not None
         best, scattered = self.best, np.random.default_rng(0)
         count = len(self.names)
@@ -269,7 +269,7 @@ class Fitting:
         return float(np.linalg.norm(self.residuals(model)))
 
     def _refine(self) -> None:
-        """All passes at the end, and the same sensitivities correct what the rough one missed."""
+        """Run all passes at the end; the same sensitivities correct what the rough pass missed."""
         assert self.best is not None
         fine = self.solve(self.best.z, False)
         self.best = fine or self.best
@@ -277,7 +277,7 @@ class Fitting:
             self._descend(False, sensitive=False)
 
     def _lead_in(self) -> None:
-        """Longer and longer beginnings of time first: far off, a model leads elsewhere later on."""
+        """Fit longer and longer beginnings of time first: far from the solution, later times lead to other minima."""
         assert self.best is not None
         problem = self.problem
         if problem.time is None or self._distance() < FAR_OFF:
@@ -299,7 +299,7 @@ class Fitting:
         self.best = self.solve(z, self.rough) or self.best
 
     def _distance(self) -> float:
-        """‖model − value‖/‖value‖"""
+        """‖model − value‖/‖value‖, the largest over all kinds of data."""
         assert self.best is not None
         parts = zip(self.best.gaps, scales(self.problem), strict=True)
         return max(float(np.sqrt(np.mean(gap**2))) / size for gap, size in parts)
@@ -307,7 +307,7 @@ class Fitting:
     def _descend(
         self, rough: bool, sensitive: bool = True, enough: float = CONVERGED, most: int = MOST_STEPS
     ) -> None:
-        """Steps until one is not longer than `enough`, or nothing is gained; without `sensitive` J stays as it is."""
+        """Step until a step is not longer than `enough`, or gains nothing; without `sensitive`, J is not updated."""
         damping = DAMPING if sensitive else 0.0
         for _ in range(most):
             assert self.best is not None
@@ -352,12 +352,12 @@ class Fitting:
         return False, damping, False
 
     def _reweighted(self) -> bool:
-        """σ of each kind of data whose noise is not known, from its residuals; whether that changed the weights."""
+        """Estimate σ of each kind of data with unknown noise from its residuals; whether that changed the weights."""
         assert self.best is not None
         open_ones = [i for i, m in enumerate(self.problem.measured) if m.sigma is None]
         sizes = scales(self.problem)
         gaps = {i: self.best.gaps[i] / sizes[i] for i in open_ones}
-        # A few values are met exactly, which says nothing of their noise: it is taken as that of all.
+        # A few values can be met exactly, which says nothing about their noise: take that of all values.
         whole = np.concatenate([*gaps.values(), np.empty(0)])
         noise = {
             i: sizes[i] * max(float(np.sqrt(np.mean((whole if len(gap) < FEW else gap) ** 2))), EXACT)
@@ -384,7 +384,7 @@ class Fitting:
         return replace(found, warnings=(*found.warnings, said), free=True)
 
     def _indifferent(self, r: Vector, J: Vector) -> bool:
-        """Whether the start is many standard errors away and chance alone explains that its misfit is larger."""
+        """Whether the start is many standard errors away, but chance alone would explain its larger misfit."""
         if self.first is None or self.best is None:
             return False
         noise = max(float(r @ r) / max(len(r) - self.count, 1), 1e-300)

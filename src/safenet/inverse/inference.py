@@ -1,4 +1,4 @@
-"""The rows of exact solutions on data and conditions, the priors tried on them, and the field that comes of it."""
+"""The rows of exact solutions on data and conditions, the priors tried on them, and the resulting field."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .thresholds import (
     SWEEPS,
 )
 
-Prior = tuple[float, ...]  # Matérn's ν, then the length of correlation along each axis, relative to it
+Prior = tuple[float, ...]  # Matérn's ν, then the correlation length along each axis, relative to the axis
 
 
 class Inference:
@@ -58,7 +58,7 @@ class Inference:
         self.k = np.vstack([_wave_numbers(problem, family) for family in self.families])
         self.sizes = np.concatenate([_sizes(problem, family) for family in self.families])
         self.family = np.repeat(np.arange(len(self.families)), list(map(coefficients_of, self.families)))
-        # Those that every mode meets by symmetry ask for nothing.
+        # Conditions that every mode meets by symmetry add no rows.
         left = [c for c in problem.conditions if not by_symmetry(problem, c)]
         self.conditions = Rows.of(*condition_rows(problem, left, self.families, self.known, counts))
         self.rows, self.values = self._measured()
@@ -78,7 +78,7 @@ class Inference:
         return rows, values
 
     def search(self) -> None:
-        """Priors along each axis' length of correlation, around the likeliest; anew where noises turn out to differ."""
+        """Try priors with other correlation lengths along each axis, near the likeliest; again if noises differ."""
         for _ in range(MOST_WEIGHTS):
             self.trials.clear()
             self._sweep(self.weighed())
@@ -93,7 +93,7 @@ class Inference:
         return Rows.of(A, np.concatenate([w * v for w, v in zip(weights, self.values, strict=True)]))
 
     def evidence(self, prior: Prior, sigma: list[Any]) -> float:
-        """log p(data) under one prior, whatever its amplitude."""
+        """log p(data) under one prior, summed over all amplitudes."""
         self.sigma = sigma
         trial = tried(self.conditions, self.weighed(), self._scale(prior), self.stated)
         return float(np.logaddexp.reduce(trial.logs))
@@ -104,7 +104,7 @@ class Inference:
         if not axes:
             self._tried(data, (math.inf, *lengths))
             return
-        # One length for all axes first, of every smoothness; then axis by axis.
+        # First one length for all axes, with every smoothness; then axis by axis.
         for smooth, length in product(SMOOTH, self._lengths()):
             self._tried(data, (smooth, *[length] * len(lengths)))
         for _ in range(SWEEPS if len(axes) > 1 else 0):
@@ -128,7 +128,7 @@ class Inference:
         self.trials[prior] = tried(self.conditions, data, self._scale(prior), self.stated)
 
     def _scale(self, prior: Prior) -> np.ndarray:
-        """Standard deviations: each family's variances add up to one, and a mode is at most one in the domain."""
+        """Standard deviations: each family's variances add up to one, of modes scaled to a maximum of one."""
         smooth, *lengths = prior
         scaled = np.array([axis.length for axis in self.problem.axes]) * lengths
         q = np.sum((scaled * self.k) ** 2, axis=1)
@@ -138,7 +138,7 @@ class Inference:
         return np.asarray(np.sqrt(density / totals) / self.sizes)
 
     def _reweighted(self) -> bool:
-        """σ of each kind of data whose noise is not stated, from its residuals; whether that changed the weights."""
+        """Estimate σ of each kind of data with unstated noise from its residuals; whether that changed the weights."""
         if self.stated or len(self.rows) == 1:
             return False
         result = averaged(list(self.trials.values()))
@@ -185,8 +185,8 @@ class Inference:
 def _relative(problem: Problem, field: GaussianForm) -> np.ndarray:
     """Root mean square of the standard deviation over that of the mean: of each field, then of all.
 
-    Where the data are farther from the mean than their σ, by a factor χ, the deviation is taken χ times as large
-    (Birge's ratio): exact solutions that are missing, or a σ that is too small, are not in it.
+    If the data are farther from the mean than their σ, by a factor χ, the deviation is taken χ times as large (Birge's
+    ratio): by itself it does not include missing exact solutions, or a σ that is too small.
     """
     points = interior_points(problem)
     chi = max((one.chi for one in fitted(problem, field) if one.chi is not None), default=1.0)
@@ -194,7 +194,7 @@ def _relative(problem: Problem, field: GaussianForm) -> np.ndarray:
 
 
 def wave_count(problem: Problem, most: int) -> int:
-    """As many waves along every axis as keep the coefficients below `most`; 0 where two are too many."""
+    """The most waves along every axis with at most `most` coefficients; 0 if two are too many."""
     found = 0
     for count in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, MOST_WAVES):
         size = sum(map(coefficients_of, families(problem, [count] * len(problem.axes), open_axes(problem))))

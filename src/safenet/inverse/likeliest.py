@@ -1,7 +1,7 @@
-"""max over z of p(data | z): unknown numbers under which the data are likeliest, whatever the missing conditions are.
+"""max over z of p(data | z): the unknown numbers for which the data are likeliest, whatever the missing conditions are.
 
-The coefficients of the exact solutions are integrated out, so that nothing but the numbers is searched for. Standard
-errors are those of the curvature of log p.
+The coefficients of the exact solutions are integrated out, so that only the numbers are searched for. Standard errors
+follow from the curvature of log p.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Vector = np.ndarray
 
 
 class Likeliest:
-    """The search for the numbers: `best` is the inference at the likeliest."""
+    """The search for the numbers: `best` is the inference at the likeliest ones."""
 
     def __init__(self, problem: Problem, waves: int, monitor: Monitor, budget: Budget) -> None:
         self.problem, self.waves, self.monitor, self.budget = problem, waves, monitor, budget
@@ -104,7 +104,7 @@ class Likeliest:
 
 
 def _least(f: Callable[[Vector], float], z: Vector) -> Vector:
-    """Nelder and Mead's simplex, which asks for no derivatives, from a wide start."""
+    """The Nelder–Mead simplex, which needs no derivatives, from a wide start."""
     corners = np.vstack([z, z + FIRST_STEP * np.eye(len(z))])
     options = {
         "initial_simplex": corners,

@@ -1,6 +1,6 @@
 """F(u, k) = 0 and F_u δu = −F_k δk: the equations with an unknown function k, solved and linearised on cells.
 
-The cells end where those of the spline k do, so that u is smooth within each; time is an axis like others. One
+The cells end where those of the spline k do, so that u is smooth within each; time is an axis like the others. One
 factorisation serves all coefficients of all functions.
 """
 
@@ -24,7 +24,7 @@ from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
 from ..problem.language.tabulated import Tabulated
 
-# Axes of the domain → cells along an axis without an unknown function, the most along one with, and the degree.
+# Axes of the domain → cells along an axis without an unknown function, the most along one with it, and the degree.
 SIZES = {1: (16, 48, 8), 2: (6, 12, 7), 3: (3, 5, 4)}
 
 
@@ -47,7 +47,7 @@ def layout(problem: Problem) -> tuple[tuple[Cell, ...], int]:
 
 
 def solved(problem: Problem, layout: tuple[tuple[Cell, ...], int], start: CellForm | None) -> CellForm | None:
-    """The solution of a problem whose functions are known, from the one of functions near by; None if none is found."""
+    """The solution for given functions, starting from that for similar ones; None if none is found."""
     cells, degree = layout
     rows = CellRows(problem, cells, degree, oversampling(problem))
     begin = np.zeros(rows.unknowns) if start is None else np.asarray(start.coefficients).ravel()
@@ -74,7 +74,7 @@ def sensitivities(problem: Problem, field: CellForm) -> np.ndarray:
         steps, _ = factored.solve(np.concatenate(right))
     fields = len(problem.unknowns)
     shape = (len(cells), fields, *[degree + 1] * len(problem.axes), columns.size)
-    # The coefficients as further fields: all of them are evaluated at once.
+    # Treat the coefficients as further fields, so that all are evaluated at once.
     together = np.moveaxis(steps.reshape(shape), -1, 1).reshape(len(cells), -1, *shape[2:-1])
     return _measured(problem, field, CellForm(together, cells, (degree,) * len(problem.axes)), columns)
 
@@ -99,7 +99,7 @@ def _measured(problem: Problem, field: CellForm, moves: CellForm, columns: Colum
 
 
 class Columns:
-    """Where the coefficients of each unknown function are among all of them."""
+    """The place of each unknown function's coefficients among all of them."""
 
     def __init__(self, problem: Problem) -> None:
         self.size, self.at = 0, dict[str, slice]()

@@ -1,4 +1,4 @@
-"""Fit: the numbers by Gauss–Newton, the field by a direct solver; and its plan as data."""
+"""Fit: unknown numbers and functions by Gauss–Newton, the field by a direct solver; and its plan as data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..problem import Problem
 from ..problem.facts.posedness import left_open
 from .linearised import obstacle as not_linearised
 
-GENERIC = 0.0137  # in z: n = 1 makes a linear problem, and a = b a saddle of what is symmetric in both
+GENERIC = 0.0137  # in z: special values mislead, as n = 1 makes a problem linear, and a = b a saddle
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Find unknown numbers from data: Gauss–Newton, with a direct `solver` inside, by default Auto's choice.
+    """Find unknown numbers and functions from data: Gauss–Newton around a direct `solver`, by default Auto's choice.
 
     Examples:
         >>> t = np.linspace(0, 1, 20)
@@ -46,7 +46,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class FitPlan(DirectPlan):
-    """Gauss–Newton over the unknown numbers; the passes are run for each set of values."""
+    """Gauss–Newton over the unknowns; the passes are run for each set of values."""
 
     solver: str = "fit"
     passes: tuple[Pass, ...] = ()
@@ -58,11 +58,11 @@ class FitPlan(DirectPlan):
 
 
 def beside_start(count: int) -> np.ndarray:
-    """z beside zero: what holds there holds for almost all numbers."""
+    """z slightly off zero: facts that hold there hold for almost all values."""
     return GENERIC * (1 + 0.1 * np.arange(count))
 
 
 def generic(problem: Problem) -> Problem:
-    """The forward problem at values beside the start: its facts are those of almost all values."""
+    """The forward problem at values slightly off the start, where its facts are those of almost all values."""
     numbers = zip(problem.unknown.items(), beside_start(len(problem.unknown)), strict=True)
     return problem.forward({name: float(number.at(z, np)) for (name, number), z in numbers})

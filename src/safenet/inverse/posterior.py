@@ -1,8 +1,8 @@
 """u | data: linear equations with constant coefficients, exact solutions as features, a Gaussian prior on them (EPGP).
 
-u = u_p + Σ a_n φ_n, every φ_n an exact solution. The variance of a_n is that of a Matérn process at the wave numbers of
-φ_n, or of a squared exponential. Amplitude, lengths of correlation, smoothness and noise are those under which the
-data are likely: the posterior is averaged over them by their evidence.
+u = u_p + Σ a_n φ_n, every φ_n an exact solution. The variance of a_n is that of a Matérn or squared exponential process
+at the wave numbers of φ_n. The posterior is averaged over amplitude, correlation lengths, smoothness and noise, by
+their evidence.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .thresholds import COEFFICIENTS
 
 @dataclass(frozen=True)
 class Posterior:
-    """The Gaussian posterior of a solution from data: mean, and standard deviation by `sol.std(…)`.
+    """The Gaussian posterior of a solution, given data: its mean, and its standard deviation by `sol.std(…)`.
 
-    For linear equations with constant coefficients, where data take the place of conditions. `coefficients` is how
-    many exact solutions there are at most.
+    For linear equations with constant coefficients, where data take the place of conditions. At most `coefficients`
+    exact solutions are combined.
 
     Examples:
         >>> data = sn.Data(t=[0.0, 0.5, 1.0], u=[3.0, 1.8196, 1.1036], sigma=1e-4)
@@ -77,7 +77,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class PosteriorPlan(DirectPlan):
-    """Exact solutions, up to so many coefficients."""
+    """A posterior from exact solutions with at most `coefficients` coefficients."""
 
     solver: str = Posterior.name
     passes: tuple[Any, ...] = ()
@@ -94,7 +94,7 @@ class PosteriorPlan(DirectPlan):
 
 
 def carry_out(problem: Problem, plan: PosteriorPlan, monitor: Monitor, budget: Budget) -> Carried:
-    """The likeliest numbers, where there are unknown ones, and the posterior for them as a field."""
+    """The likeliest values of unknown numbers, if there are any, and the posterior for them as a field."""
     began = time.monotonic()
     record, interrupted = PhaseRecord(Posterior.name), False
     search = Likeliest(problem, wave_count(problem, plan.coefficients), monitor, budget)

@@ -1,16 +1,16 @@
 """min over c of Σ (model(c) − value)²/σ² + λ ∫|k″|²: unknown functions by Gauss–Newton, λ from the data.
 
-An unknown function k is a spline with more coefficients than any data determine; λ says how much smoothness stands for
-what they do not tell. In every step the linearised problem is solved for many λ, and the λ is taken under which the
-data are likeliest, k being drawn with the density exp(−λ ∫|k″|²/2s²) and s² that of the noise (restricted likelihood):
+An unknown function k is a spline with more coefficients than any data determine; λ weighs the smoothness that replaces
+what the data do not tell. Every step solves the linearised problem for many λ and takes the one for which the data are
+likeliest, if k has the prior density exp(−λ ∫|k″|²/2s²) and s² is the variance of the noise (restricted likelihood):
 
-    (n − p) log S + log det (JᵀJ + λK) − rank K · log λ is least,      S = ‖r‖² + λ zᵀKz
+    (n − p) log S + log det (JᵀJ + λK) − rank K · log λ is minimal,      S = ‖r‖² + λ zᵀKz
 
-Generalised cross-validation is as good where the data determine much; where they determine little it is flat, takes
-λ far too small as often as not, and the errors that follow are a multiple of what they should be.
+Generalised cross-validation is as good if the data determine much. If they determine little, it is flat and takes λ
+far too small as often as not, and the errors become several times larger than necessary.
 
 H = J (JᵀJ + λK)⁻¹ Jᵀ maps values to fit: tr H is how many numbers the data determine, and s² (JᵀJ + λK)⁻¹ is the
-covariance of the coefficients, with smoothness as what is known beforehand.
+covariance of the coefficients, with smoothness as the prior.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ class Choice:
 
 
 class SmoothFitting(Fitting):
-    """A fit with unknown functions among what is to be found."""
+    """A fit whose unknowns include functions."""
 
     strength = math.inf  # λ
-    short = False  # of the least misfit
+    short = False  # whether it ended before the misfit was least
 
     def solve(self, z: Vector, rough: bool) -> Modelled | None:
         """The forward problem at z, on the cells on which it is linearised."""
@@ -99,7 +99,7 @@ class SmoothFitting(Fitting):
         if field is None:
             return None
         gaps = misfit(self.problem.found(values), field)
-        # Measured where the fit begins and ends: in between Newton's convergence says enough.
+        # The residual is measured at the fit's beginning and end; in between, Newton's convergence suffices.
         residual = held_out(problem, field).worst if self.best is None else self.best.carried.residual
         if not residual < SOLVED_BELOW or not all(np.isfinite(gap).all() for gap in gaps):
             return None
@@ -113,14 +113,14 @@ class SmoothFitting(Fitting):
         return layout(self.problem)
 
     def _refine(self) -> None:
-        """The cells are what there is: only their residual is still to be measured."""
+        """Only measure the residual: the cells stay as they are."""
         assert self.best is not None
         carried = self.best.carried
         problem = self.problem.forward(self.values(self.best.z))
         carried.residual = held_out(problem, carried.field).worst
 
     def sensitivities(self, model: Modelled) -> None:
-        """J: functions by the linearised equations, numbers by differences."""
+        """J, of functions by the linearised equations, of numbers by differences."""
         now = self.problem.found(self.values(model.z))
         self.monitor.phase("Gauss–Newton", "linearised equations")
         J = np.zeros((len(np.concatenate(model.gaps)), len(model.z)))
@@ -146,7 +146,7 @@ class SmoothFitting(Fitting):
         return found
 
     def meeting(self, z: Vector) -> tuple[np.ndarray, Vector]:
-        """(C, v): initial values meet those of the faces where v + C δ = 0."""
+        """(C, v): initial values agree with those of the faces if v + C δ = 0."""
         now = self.problem.found(self.values(z))
         columns, rows, values = Columns(now), [np.empty((0, self.count))], [np.empty(0)]
         for gap, at in meetings(now):
@@ -168,7 +168,7 @@ class SmoothFitting(Fitting):
             self._settle()
             before = list(self.sigma)
             if not self._reweighted():
-                self.sigma = before  # those that the strength belongs to
+                self.sigma = before  # the strength was chosen for these
                 break
 
     def _settle(self) -> None:
@@ -202,7 +202,7 @@ class SmoothFitting(Fitting):
                 self.short = moved > NOT_THERE * max(misfit, rounding)
                 return
             if halved:
-                self.strength *= GENTLER  # the same once more
+                self.strength *= GENTLER  # the next step uses the same strength
         self.record.stop_reason = f"After {MOST_STEPS} steps the misfit still falls."
         self.record.outcome, self.short = Ending.STALLED, True
 
@@ -226,12 +226,12 @@ class SmoothFitting(Fitting):
 
     @property
     def unit(self) -> float:
-        """A strength at which data and smoothness count alike."""
+        """A strength at which data and smoothness have equal weight."""
         A = np.sum((self.weights[:, None] * self.J) ** 2)
         return float(A) / max(float(np.trace(self.K)), 1e-300)
 
     def choice(self, strength: float | None = None) -> Choice:
-        """The next z for a λ, or for the λ under which the data are likeliest."""
+        """The next z for a λ, or for the λ for which the data are likeliest."""
         assert self.best is not None
         J = self.weights[:, None] * self.J
         r, K, n = self.residuals(self.best), self.K, len(self.J)
@@ -261,7 +261,7 @@ class SmoothFitting(Fitting):
         trials = [at(self.unit * s) for s in stated or STRENGTHS]
         return min(trials, key=lambda trial: trial[1])[0]
 
-    # ---- what came out
+    # ---- the result
 
     def _found(self) -> Found:
         assert self.best is not None

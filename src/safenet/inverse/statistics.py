@@ -19,9 +19,9 @@ from .thresholds import AT_BOUND, ILL_POSED, INVOLVED, LOOSE, NOTHING, SAME
 
 @dataclass(frozen=True)
 class Seen:
-    """What the sensitivities J show: one standard error of each number for σ = 1; which the data do not depend on
-    (`blind`); directions that they do not tell apart (`open_ones`); and `unseen`, all that have no error. `C` is the
-    covariance of columns of length 1, without those directions."""
+    """What the sensitivities J show: the standard error of each number for σ = 1 (`per_sigma`); the numbers that the
+    data do not depend on (`blind`); directions that they do not determine (`open_ones`); and all numbers that have no
+    error (`unseen`). `C` is the covariance for columns of length 1, without those directions."""
 
     per_sigma: np.ndarray
     blind: np.ndarray
@@ -31,7 +31,7 @@ class Seen:
 
 
 def seen_by(J: np.ndarray, nothing: float) -> Seen:
-    """`nothing`: the length of a column of J that is no dependence."""
+    """`nothing`: a column of J that is no longer than this shows no dependence."""
     lengths = np.linalg.norm(J, axis=0)
     blind = lengths <= nothing
     scale = np.where(blind, np.inf, lengths)
@@ -54,9 +54,9 @@ def found_numbers(
     size: float,
     known: bool,
 ) -> Found:
-    """From the residuals r and their sensitivities J at z, both in units of σ; `size` is that of the model.
+    """The numbers, from the residuals r and their sensitivities J at z, both in units of σ; `size` is ‖model‖.
 
-    Where σ is known it counts, unless the residuals are larger than chance allows; else s² = Σr²/(n − p).
+    A known σ is used, unless the residuals are larger than chance allows; otherwise s² = Σr²/(n − p).
     """
     names = tuple(problem.unknown)
     numbers = list(problem.unknown.values())
@@ -68,7 +68,7 @@ def found_numbers(
     errors = {
         name: None if seen.unseen[i] or few else slopes[i] * float(sd[i]) for i, name in enumerate(names)
     }
-    # An error of the solution is the same at all points, as far as one knows: it does not average out.
+    # The error of the solution may be the same at all points: it does not average out.
     shifts = {name: slopes[i] * float(seen.per_sigma[i]) * size for i, name in enumerate(names)}
     bounded = {name: bound for name, n in problem.unknown.items() if (bound := _at_bound(n, values[name]))}
     said = [
@@ -104,7 +104,7 @@ def found_numbers(
 
 
 def _at_bound(number: Number, value: float) -> str:
-    """The bound that a value is at, beside the distance of the start from it; "" where it is at none."""
+    """The bound that a value is at, judged by the distance of the start from it; "" if it is at none."""
     start = float(number.start)
     for bound in (number.above, number.below):
         if bound is not None and abs(value - float(bound)) < AT_BOUND * abs(start - float(bound)):
@@ -123,7 +123,7 @@ def curve_found(
 ) -> Found:
     """Functions and numbers with their errors, from the covariance C of z and the shares that the data determine.
 
-    Where the noise is neither given nor to be estimated (not `noisy`), there are no errors.
+    If the noise is neither given nor can be estimated (not `noisy`), there are no errors.
     """
     values: dict[str, Any] = {}
     errors: dict[str, Any] = {}
@@ -166,7 +166,7 @@ def curve_found(
 
 
 def _recoverable(problem: Problem, name: str, curve: Curve, count: float, singular: np.ndarray) -> list[str]:
-    """What of a function the data do not tell."""
+    """What the data do not determine about a function."""
     if count < 0.5:
         return [f"the data do not depend on {name}: it stays near its start"]
     if singular[0] < ILL_POSED * singular[-1] and len(singular) == curve.size:
@@ -189,7 +189,7 @@ def spread(r: np.ndarray, freedom: int, known: bool) -> float:
 
 
 def combination(names: tuple[str, ...], direction: np.ndarray) -> str:
-    """changing a by +1 % and b by −1 % together changes none of the values"""
+    """The sentence: changing a by +1 % and b by −1 % together changes none of the values."""
     direction = direction / direction[np.argmax(np.abs(direction))]
     parts = [
         f"{name} by {'+' if share > 0 else '−'}{abs(share):.2g} %"

@@ -1,7 +1,7 @@
-"""∂F/∂c of every equation and condition F: numbers that only appear as a product, or a sum, are not told apart.
+"""∂F/∂c of every equation and condition F: numbers that only appear as a product, or a sum, cannot be told apart.
 
-A fit finds that by its sensitivities. A training has none; but where ∂F/∂a and ∂F/∂b are parallel at all points, no
-data whatsoever determine a and b one by one.
+A fit finds that by its sensitivities. Training has none; but if ∂F/∂a and ∂F/∂b are parallel at all points, no data
+whatsoever determine a and b one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PLACES = 256  # at which ∂F/∂c is compared
 
 
 def untold(problem: Problem, field: Any) -> list[str]:
-    """A sentence for each combination of unknown numbers that no equation and no condition contains."""
+    """A sentence for each combination of unknown numbers on which no equation and no condition depends."""
     names = tuple(name for name, number in problem.unknown.items() if not isinstance(number, Curve))
     if len(names) < 2:
         return []
@@ -34,7 +34,7 @@ def untold(problem: Problem, field: Any) -> list[str]:
 
 
 def _slopes(problem: Problem, field: Any, relation: Relation, names: tuple[str, ...]) -> np.ndarray:
-    """c ∂F/∂c at scattered points, a column for each number: what changing it by a share does."""
+    """c ∂F/∂c at scattered points, a column for each number: the effect of a relative change."""
     symbols = {symbol.name: symbol for symbol in relation.residual.free_symbols}
     points = interior_points(problem, PLACES)
     if isinstance(relation, Condition) and relation.piece:

@@ -1,7 +1,7 @@
 """∫ (c u_xx + …) v = −∫ c u_x v_x − ∫ c_x u_x v + ∮ c u_x n_x v + …: polynomials of degree p on rectangles, continuous.
 
-Values at Gauss–Lobatto nodes are the unknowns. Those inside a rectangle are eliminated there, the others by a sparse
-factorisation: it asks for no definite form, so that waves are as good as diffusion.
+The unknowns are values at Gauss–Lobatto nodes. Those inside a rectangle are eliminated there, the others by a sparse
+factorisation, which needs no definite form: it handles waves as well as diffusion.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EPS = float(np.finfo(float).eps)
 
 @cache
 def reference(p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """On [−1, 1]: nodes, Gauss points and weights, the nodes' polynomials there, their slopes, and nodes → T_k."""
+    """On [−1, 1]: nodes, Gauss points and weights, the Lagrange polynomials there, their slopes, and nodes → T_k."""
     inner = np.sort(legendre.Legendre.basis(p).deriv().roots().real)
     nodes = np.concatenate([[-1.0], inner, [1.0]])
     points, weights = legendre.leggauss(p + 2)
@@ -44,9 +44,9 @@ class Galerkin:
     def __init__(self, problem: Problem, system: Elliptic, mesh: Mesh, degree: int) -> None:
         self.problem, self.system, self.mesh, self.p = problem, system, mesh, degree
         self.fields, self.n, self.cells = len(problem.unknowns), degree + 1, mesh.cells
-        self.noise = 0.0  # of the solution: what becomes of rounding
+        self.noise = 0.0  # relative error of the solution due to rounding
         x, y = (axis.symbol for axis in problem.axes)
-        # What integration by parts leaves of a coefficient that varies: −c_x u_x v.
+        # Integration by parts of a varying coefficient leaves −c_x u_x v.
         self.weak: list[dict[tuple[int, Orders, Orders], sp.Expr]] = []
         for terms in system.terms:
             own: dict[tuple[int, Orders, Orders], sp.Expr] = {}
@@ -116,7 +116,7 @@ class Galerkin:
     # ---- on a side
 
     def _condition(self, side: Side, f: int, at: np.ndarray) -> tuple[dict[int, Any], Any, Any]:
-        """Coefficients of the values by unknown, that of the slope, and the given value."""
+        """The coefficients of the values, by unknown, that of the slope, and the given value."""
         condition, slope = side.conditions[f], np.zeros(len(at))
         values: dict[int, Any] = {}
         normals = np.zeros((len(at), 2))
@@ -132,7 +132,7 @@ class Galerkin:
         return values, slope, self._values(self.problem.value(condition.source), at)
 
     def _sides(self, matrices: list[np.ndarray], rights: list[np.ndarray]) -> dict[int, float]:
-        """Slopes enter the rectangles' integrals; {number of an unknown: value} of what is given itself."""
+        """Add given slopes to the rectangles' integrals; returns {number of an unknown: value} of given values."""
         given: dict[int, float] = {}
         nodes, points, weights, values, _, _ = reference(self.p)
         for side in self.system.sides:
@@ -160,7 +160,7 @@ class Galerkin:
                         matrices[number][f, line[:, None], other, line] -= block
         return given
 
-    # ---- all together
+    # ---- the whole system
 
     def solve(self) -> np.ndarray:
         """Chebyshev coefficients, (rectangles, fields, p + 1, p + 1)."""
@@ -206,7 +206,7 @@ class Galerkin:
         loads: list[tuple[np.ndarray, np.ndarray]],
         given: dict[int, float],
     ) -> np.ndarray:
-        """The values on the sides of the rectangles, by their numbers `known`."""
+        """The values on the sides of the rectangles, in the order of their numbers `known`."""
         size = len(known)
         right = np.zeros(size)
         for names, load in loads:
@@ -221,8 +221,8 @@ class Galerkin:
         load = (right - matrix @ values)[free]
         solved = factor.solve(load)
         values[free] = solved + factor.solve(load - reduced @ solved)
-        # What a rounding of every entry and load becomes: e^{1/ε} times as much, where convection leaves on all sides.
-        # Relative to the largest value, also where this solution happens to be zero: another need not be.
+        # The effect of rounding every entry and load: amplified by e^{1/ε} where convection leaves on all sides.
+        # Relative to the largest value, even where this solution happens to be zero: another need not be.
         largest = np.full(size, np.abs(values).max(initial=0.0))
         rounding = EPS * (abs(matrix) @ largest + np.abs(right))[free]
         moved = factor.solve(rounding * np.random.default_rng(size).choice([-1.0, 1.0], size=len(load)))

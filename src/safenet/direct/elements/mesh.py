@@ -1,4 +1,4 @@
-"""Lines parallel to the axes, closer and closer towards corners: the rectangles between them that are in the domain."""
+"""Lines parallel to the axes, ever closer towards corners, and the rectangles between them inside the domain."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def corners(system: Elliptic) -> tuple[Corner, ...]:
 
 
 def mesh(problem: Problem, system: Elliptic, parts: int, layers: Mapping[Corner, int]) -> Mesh:
-    """Each distance between two corners in `parts`, two at least where there are layers; `layers` more next to each
-    corner, ever thinner."""
+    """The distances between corners divided into `parts`; next to each corner the first part is divided further, into
+    `layers` that get ever thinner."""
     lines = []
     for axis in range(2):
         base = sorted({corner[axis] for corner in layers} | {*breaks(problem)[axis]})
@@ -68,7 +68,7 @@ def _lines(base: list[float], layers: dict[float, int], parts: int) -> list[floa
 
 
 def on_side(mesh: Mesh, side: Side) -> list[tuple[int, int]]:
-    """(number of the rectangle, number of the line along the side) of all that lie at a side."""
+    """(number of the rectangle, number of its first line along the side) of all rectangles at a side."""
     across = mesh.lines[side.axis]
     line = int(np.argmin(np.abs(across - side.place)))
     own = line - 1 if side.sign > 0 else line

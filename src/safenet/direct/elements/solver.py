@@ -1,7 +1,7 @@
 """Steady linear equations of second order on rectangles: elements of high degree, thinner ones at corners.
 
-Level by level the degree rises, or rectangles at a corner are cut, where the coefficients there decay least. How the
-differences between levels fall is the estimate of the error.
+Each level raises the degree or, if the coefficients decay least at a corner, cuts the rectangles there. The error is
+estimated from how the differences between levels fall.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .mesh import Corner, Mesh, corners, mesh
 
 @dataclass(frozen=True)
 class Elements:
-    """Sparse elements of high degree on rectangles, for steady linear equations of second order.
+    """Finite elements of high degree on rectangles, for steady linear equations of second order.
 
     Levels are refined until the estimated error is below `tolerance`, with at most `unknowns` coefficients.
 
@@ -58,7 +58,7 @@ class Elements:
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
-        """Why a problem is not one of this kind, or None if it is."""
+        """Why it does not suit a problem, or None if it does."""
         try:
             elliptic(problem)
         except SafeNetError as refusal:
@@ -77,14 +77,14 @@ class Elements:
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
     ) -> Iterator[Direct]:
-        """A state for each level; a resumed one begins again."""
+        """A state for each level; a resumed solve starts again."""
         system, points = elliptic(problem), interior_points(problem)
         layers = dict.fromkeys(corners(system), 0)
         torn = jumping(problem)
         degree, parts, poor = 1 if torn else ELEMENTS_DEGREES[0], 1, 0
         before: np.ndarray | None = None
         gaps: list[np.ndarray] = []
-        divided = [1.0]  # how many times as many parts along a side each level has
+        divided = [1.0]  # the parts along a side of each level, relative to the level before
         best, cut, levels = Direct(), False, Parts(budget, LEVELS_GROW)
         levels.over()
         while True:
@@ -114,7 +114,7 @@ class Elements:
             poor = poor + 1 if best.residual <= worst < UNSOLVED else 0
             if worst < best.residual or best.field is None:
                 best = Direct(found, worst, best.iterations + 1, best.evaluations + 1)
-            # Digits that cost nothing are taken, too.
+            # Digits that cost next to nothing are computed, too.
             free = galerkin.size < ELEMENTS_FREE and worst > ELEMENTS_ROUNDING and not torn
             met = worst < max(self.tolerance, ELEMENTS_TORN * torn)
             if (met and not free) or poor >= ELEMENTS_STUCK:
@@ -124,9 +124,7 @@ class Elements:
             if levels.over():
                 yield replace(best, stopped=True)
                 return
-            if (
-                torn
-            ):  # singular at every corner of the table: cells of a table are small, and their degree rises
+            if torn:  # singular at every corner of the table, whose cells are small: only the degree rises
                 degree += 1
             else:
                 coarse = parts
@@ -143,8 +141,8 @@ def _error(gaps: list[np.ndarray], cut: bool, divided: Sequence[float] = ()) -> 
     """d₂ (d₂/d₁)^s, of each unknown and of all: the error of the last level, if it falls as the differences do.
 
     s = log r₂ / log r₁ where the last two levels have r₁ and r₂ times as many parts: d ∝ r^−q; otherwise 1. With layers
-    at corners they fall by a factor that is not small: where d₂ is far below d₁, they are of different things, and d₂
-    counts.
+    at corners, differences fall only slowly: if d₂ is far below d₁, they do not measure the same thing, and the error
+    is taken as d₂.
     """
     if len(gaps) < 2:
         return None
@@ -159,15 +157,15 @@ def _error(gaps: list[np.ndarray], cut: bool, divided: Sequence[float] = ()) -> 
 def _finer(
     form: ElementForm, grid: Mesh, layers: dict[Corner, int], degree: int, parts: int
 ) -> tuple[dict[Corner, int], int, int]:
-    """The next level: cut at corners where the highest coefficients are far larger than elsewhere; if nowhere, a higher
-    degree, and then more parts: 2, 3, 4, 6, 8, …"""
+    """The next level: layers at corners whose highest coefficients are far larger than elsewhere; if there are none, a
+    higher degree, and after the highest more parts: 2, 3, 4, 6, 8, …"""
     coefficients = np.asarray(form.coefficients)
     box = np.array(form.cells)
     high = np.concatenate(
         [coefficients[:, :, -2:].reshape(len(box), -1), coefficients[:, :, :, -2:].reshape(len(box), -1)],
         axis=1,
     )
-    # As energies, which do not shrink with a rectangle: the error of a corner spreads everywhere.
+    # Measured as energies, which do not shrink with a rectangle: the error at a corner spreads everywhere.
     tails = np.linalg.norm(high, axis=1)
     touching = {
         corner: np.any(box[:, 0] == corner[0], axis=1) & np.any(box[:, 1] == corner[1], axis=1)

@@ -1,7 +1,7 @@
 """R(t, y) and ∂R/∂y of a weak form on a mesh: R = Σ_β B_βᵀ W g_β(x, t, B y), B_α y the jets ∂^α u at quadrature points.
 
-B and the weights W are computed once; what a step costs are the formulas at the points and products with sparse
-matrices. Rows of nodes where u is given say so instead: 0 = g(t) − y.
+B and the weights W are computed once; a step costs only the formulas at the points and products with sparse matrices.
+At nodes where u is given, the row is 0 = g(t) − y instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..thresholds import EVOLVE_LARGE
 from .linear import factored_lu, linear_to_quadratic, two_levels
 from .rules import RULES
 
-Table = tuple[int, tuple[int, ...]]  # functions of a cell, derivatives
+Table = tuple[int, tuple[int, ...]]  # functions per cell, derivatives
 
 
 class Assembly:
@@ -33,10 +33,10 @@ class Assembly:
     def __init__(self, problem: Problem, mesh: Mesh) -> None:
         self.problem, self.mesh, self.weak = problem, mesh, weak_form(problem)
         self.names, self.space = problem.unknowns, self.weak.space
-        # The derivatives that test functions have: v, v_x, v_y, …
+        # The derivatives of test functions: v, v_x, v_y, …
         self.tests = tuple(along(axis, self.space) for axis in (None, *range(self.space)))
         self.points, self.weights = RULES[self.space]
-        self.linear = self.space + 1  # functions of a cell, of a field that is linear in it
+        self.linear = self.space + 1  # functions per cell, of a field that is linear in it
         self.few = {
             name: self.linear if self.weak.linear_field(name) else mesh.cells.shape[1] for name in self.names
         }
@@ -87,7 +87,7 @@ class Assembly:
 
     @cached_property
     def _terms(self) -> list[tuple[int, tuple[int, ...], sp.Expr]]:
-        """(equation, derivatives of the test function, g), those that are not zero."""
+        """(equation, derivatives of the test function, g) of all nonzero terms."""
         return [
             (k, order, g)
             for k, row in enumerate(self.weak.rows)
@@ -97,7 +97,7 @@ class Assembly:
 
     @cached_property
     def _slopes(self) -> list[tuple[int, Key, sp.Expr]]:
-        """(term, jet, ∂g/∂jet), those that are not zero."""
+        """(term, jet, ∂g/∂jet) of all nonzero slopes."""
         return [
             (i, key, slope)
             for i, (_, _, g) in enumerate(self._terms)
@@ -133,7 +133,7 @@ class Assembly:
     # ---- R, its slopes, and the mass
 
     def residual(self, t: float, y: np.ndarray) -> np.ndarray:
-        """R(t, y); its rows of given values are g(t) − y."""
+        """R(t, y); the rows of given values are g(t) − y."""
         self.evaluations += 1
         found = np.zeros(len(y))
         with np.errstate(all="ignore"):
@@ -149,7 +149,7 @@ class Assembly:
         return self._imposed(t, y, found)
 
     def jacobian(self, t: float, y: np.ndarray) -> scipy.sparse.csc_matrix:
-        """∂R/∂y; blocks of triangles first, which go to their places in one pass."""
+        """∂R/∂y: the dense blocks of all cells first, which are then put in their places in one pass."""
         with np.errstate(all="ignore"):
             values = self._dg(*self._values(t, y))
         local: dict[tuple[str, str], Any] = {}
@@ -169,7 +169,7 @@ class Assembly:
 
     @cached_property
     def _blocks(self) -> list[tuple[tuple[str, str], int]]:
-        """The pairs of fields that see each other, and how many numbers their blocks of all triangles are."""
+        """The pairs of coupled fields, and how many entries their blocks have over all cells."""
         pairs = dict.fromkeys((self.weak.tested[self._terms[i][0]], name) for i, (name, _), _ in self._slopes)
         return [((a, b), len(self.mesh.cells) * self.few[a] * self.few[b]) for a, b in pairs]
 
@@ -185,7 +185,7 @@ class Assembly:
         return np.concatenate(rows), np.concatenate(columns)
 
     def _along_sides(self, t: float, y: np.ndarray) -> scipy.sparse.csr_matrix:
-        """What slopes that depend on u contribute."""
+        """The contribution of given slopes that depend on u."""
         blocks: list[list[Any]] = [[None] * len(self.names) for _ in self.names]
         for i, size in enumerate(self.sizes):
             blocks[i][i] = scipy.sparse.csr_matrix((size, size))
@@ -208,7 +208,7 @@ class Assembly:
 
     @cached_property
     def mass(self) -> scipy.sparse.csc_matrix:
-        """∫ c φ_i φ_j, nothing where values are given and where an equation has no time derivative."""
+        """∫ c φ_i φ_j, zero where values are given and where an equation has no time derivative."""
         blocks: list[list[Any]] = [[None] * len(self.names) for _ in self.names]
         known = dict(zip(self._symbols, self.x.T, strict=False))
         for i, size in enumerate(self.sizes):
@@ -227,14 +227,14 @@ class Assembly:
         return "triangles" if self.space == 2 else "tetrahedra"
 
     def factored(self, matrix: Any) -> Any:
-        """What solves systems with a matrix M/h − ∂R/∂y, or −∂R/∂y; None where it is singular."""
+        """A solver for a matrix M/h − ∂R/∂y, or −∂R/∂y; None if it is singular."""
         if self._up is not None:
             return two_levels(matrix, self._up)
         return factored_lu(matrix)
 
     @cached_property
     def _up(self) -> scipy.sparse.csr_matrix | None:
-        """From linear functions to all of them, where in space there are too many unknowns for LU."""
+        """The matrix from linear to quadratic functions, if there are too many unknowns in space for LU; else None."""
         if self.space == 2 or len(self.mesh.nodes) < EVOLVE_LARGE or any(map(self._is_linear, self.names)):
             return None
         parts = [self.taken[self.part(name)] for name in self.names]
@@ -256,7 +256,7 @@ class Assembly:
 
     @cached_property
     def _along(self) -> dict[str, dict[str, Any]]:
-        """Points, normals, weights and functions along the sides where slopes are given."""
+        """Points, normals, weights and functions on the sides where slopes are given."""
         found = {}
         for piece in dict.fromkeys(side.piece for side in self._natural):
             ends = self._ends(piece)
@@ -291,7 +291,7 @@ class Assembly:
     # ---- given values
 
     def _given(self) -> None:
-        """Which rows say y = g: nodes on sides with values, and one for each pin."""
+        """Find the rows y = g: those of nodes on sides with given values, and one for each pin."""
         total = int(self.offsets[-1])
         self.given: list[tuple[np.ndarray, np.ndarray, sp.Expr]] = []  # rows, places, value
         taken = np.zeros(total, bool)
@@ -317,7 +317,7 @@ class Assembly:
         self._fixed = scipy.sparse.csr_matrix((values, (rows, columns)), (total, total))
 
     def _pin(self, name: str, point: np.ndarray) -> tuple[int, list[tuple[int, int, float]]]:
-        """u(x₀) = g as the row of the node with the largest function there."""
+        """u(x₀) = g, as the row of the node whose function is largest at x₀."""
         where, xi = located(self.mesh.nodes, self.mesh.cells, point)
         shape = (linear if self._is_linear(name) else quadratic)(xi)[0][0]
         columns = self.mesh.cells[where[0], : self.few[name]] + self.part(name).start
@@ -331,7 +331,7 @@ class Assembly:
         return found
 
     def value(self, expression: sp.Expr, places: np.ndarray, t: float) -> np.ndarray:
-        """A formula in space and time at places."""
+        """The values of a formula in space and time at some places."""
         known: dict[Any, Any] = dict(zip([axis.symbol for axis in self.problem.axes], places.T, strict=False))
         if self.problem.time is not None:
             known[self.problem.axes[-1].symbol] = t
@@ -346,7 +346,7 @@ class Assembly:
         return y
 
     def with_sides(self, t: float, y: np.ndarray) -> np.ndarray:
-        """The same values, and on the sides what is given there."""
+        """y, with the given values on the sides."""
         y = y.copy()
         for rows, places, value in self.given:
             if len(rows) == 1 and (self._fixed[[rows[0]]].nnz > 1):
@@ -356,7 +356,7 @@ class Assembly:
 
 
 def _across(tangents: np.ndarray) -> np.ndarray:
-    """The vectors across a side (n, d), as long as it is large: of a line the tangent turned right, else t₁ × t₂."""
+    """Normals of a side (n, d), as long as its area element: for a line the tangent turned right, else t₁ × t₂."""
     if tangents.shape[1] == 1:
         return np.stack([tangents[:, 0, 1], -tangents[:, 0, 0]], axis=1)
     return np.asarray(np.cross(tangents[:, 0], tangents[:, 1]))

@@ -1,8 +1,8 @@
-"""Problems in the plane that change in time, on regions and boxes: quadratic triangles, RODAS steps, finer meshes.
+"""Diffusion in time and flows, in the plane and in space: quadratic triangles or tetrahedra, RODAS steps, finer meshes.
 
-Every level has cells finer by √2 and a lower tolerance in time: the last one costs a third of all, so that stopping
-at a tolerance or a budget wastes little. The error is estimated from what two levels differ by, and from three of
-them by the rate at which that falls.
+Every level has cells finer by √2 and a lower tolerance in time, and costs only a few times as much as the last, so that
+stopping at a tolerance or a budget wastes little. The error is estimated from the difference of two levels, and with
+three of them from the rate at which it falls.
 """
 
 from __future__ import annotations
@@ -53,9 +53,10 @@ from .steady import steady
 
 @dataclass(frozen=True)
 class Evolve:
-    """Quadratic triangles and Rosenbrock steps for diffusion in time on regions of the plane.
+    """Quadratic finite elements and Rosenbrock steps, for diffusion and flows in the plane and in space.
 
-    Levels of finer triangles until the estimated error is below `tolerance`, with at most `unknowns` at a time.
+    Levels of finer triangles or tetrahedra until the estimated error is below `tolerance`, with at most `unknowns`
+    values at any one time.
 
     Examples:
         >>> sn.Evolve(tolerance=1e-3).obstacle(decay) is None
@@ -69,7 +70,7 @@ class Evolve:
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
-        """Why a problem is not one of diffusion in time or in space, or of a flow with pressure; None if it is."""
+        """Why a problem is neither diffusion (in time, or in space) nor a flow with pressure; None if it is one."""
         try:
             weak = weak_form(problem)
         except SafeNetError as refusal:
@@ -98,7 +99,7 @@ class Evolve:
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
     ) -> Iterator[Direct]:
-        """A state for each level; a resumed run goes on with the next."""
+        """A state for each level; a resumed run continues with the next."""
         state = state or Direct(cursor={"level": 0, "apart": None})
         last = 0.0
         while not (state.done or state.stopped):
@@ -145,7 +146,7 @@ class Evolve:
         found = Triangles(found.values, found.times, found.nodes, found.cells, error)
         worst = float(error[-1])
         monitor.level(size, worst)
-        # Two meshes may agree on something else: the equations themselves have to hold, too.
+        # Two meshes may agree on something wrong: the equations themselves have to hold, too.
         done = bool(worst < self.tolerance) and held_out(problem, found).worst < SOLVED_BELOW
         sizes = f"{len(found.cells)} {assembly.cells} and {len(found.times) - 1} steps"
         reason = f"estimated error below {self.tolerance:g}, {sizes}"
@@ -156,11 +157,11 @@ class Evolve:
 
     @staticmethod
     def _next(field: Triangles) -> int:
-        """About how many unknowns there will be on finer cells."""
+        """About how many unknowns the next level will have."""
         return int(sum(np.shape(own)[1] for own in field.values) * _finer(field))
 
     def _newton(self, assembly: Assembly, monitor: Monitor, budget: Budget, coarser: Any) -> Triangles | None:
-        """The steady state, from the one on coarser cells or from rest."""
+        """The steady state, starting from the one on coarser cells or from rest."""
 
         def show(what: str) -> None:
             monitor.phase(self.name, f"{len(assembly.mesh.cells)} {assembly.cells}, {what}")
@@ -181,13 +182,13 @@ class Evolve:
     def _march(
         self, assembly: Assembly, tolerance: float, monitor: Monitor, budget: Budget
     ) -> tuple[Triangles, str]:
-        """From the beginning to the end of time, or to where it was stopped or no step was short enough."""
+        """Steps from the beginning of time to the end, or until it is stopped or no step is short enough."""
         problem = assembly.problem
         axis = problem.axes[-1]
         system, plain = _system(assembly), assembly.start(axis.lo)
         stops = np.array([axis.lo, *breaks(problem)[-1], axis.hi])
         y = assembly.with_sides(axis.lo, plain)
-        # A time that is there twice is a jump: of sides that switch, or that do not agree with the initial values.
+        # A repeated time is a jump: sides switch, or do not agree with the initial values.
         jumps = np.abs(y - plain)[_moving(assembly)].max(initial=0.0) > 1e-9 * np.abs(y).max()
         times, states, ended = (
             [axis.lo, axis.lo] if jumps else [axis.lo],
@@ -208,7 +209,7 @@ class Evolve:
                 ended = "stopped"
                 break
         whole = np.stack(states)
-        # What has no initial value, as a pressure, begins with that of the first step.
+        # Unknowns without an initial value, such as a pressure, begin with their value after the first step.
         for i in reversed(range(len(times) - 1)):
             if i == 0 or times[i] == times[i - 1]:
                 whole[i] = np.where(_moving(assembly), whole[i], whole[i + 1])
@@ -220,9 +221,9 @@ class Evolve:
 
 @fact
 def meshed(problem: Problem, level: int) -> Mesh:
-    """Triangles or tetrahedra of the region, or of the box with sides as pieces 0, 1, …; every level has finer ones."""
+    """Triangles or tetrahedra in the region, or in the box, whose sides are pieces 0, 1, …; finer on every level."""
     body = _body(problem)
-    # As fine as the smaller of the domain's size and the square root of its area: channels are long.
+    # The cells' size follows from the root of the area or volume, not from the length: channels are long.
     finer = EVOLVE_FINER**level
     size = body.measure ** (1 / body.dimension) / EVOLVE_ACROSS[body.dimension] / finer
     if isinstance(body, Region):
@@ -247,7 +248,7 @@ def _on(axis: int, value: float, length: float) -> Any:
 
 
 def _moving(assembly: Assembly) -> np.ndarray:
-    """Which unknowns have a time derivative, and are not given."""
+    """Which unknowns have a time derivative."""
     whole = np.zeros(int(assembly.offsets[-1]), bool)
     for name, c in zip(assembly.weak.tested, assembly.weak.mass, strict=True):
         whole[assembly.part(name)] = c != 0
@@ -258,7 +259,7 @@ def _system(assembly: Assembly) -> System:
     counted = _moving(assembly)
 
     def scale(size: np.ndarray) -> np.ndarray:
-        """The largest value of each field; what has no time derivative does not count."""
+        """The largest value of each field; fields without a time derivative do not count."""
         found = np.full(len(size), 1e300)
         largest = max(float(size[counted].max()), 1e-300)
         for name in assembly.names:
@@ -273,10 +274,11 @@ def _system(assembly: Assembly) -> System:
 
 
 def in_time(state: Direct) -> float:
-    """The tolerance of a step on the next level: a tenth for half the size, or what the steps may add up to.
+    """The tolerance of a time step on the next level.
 
-    Steps that together err by less than a share of what is expected of the finer mesh are short enough. At least √10
-    less for cells of half the size, so that two levels differ by their errors in time, too."""
+    The errors of all steps may add up to a share of the difference expected of the finer mesh. When the size of the
+    cells halves, the tolerance falls at least by √10, so that two levels also differ by their errors in time, and at
+    most by 10."""
     halvings, apart = int(state.cursor["level"]) * np.log2(EVOLVE_FINER), state.cursor["apart"]
     least, most = 10.0 ** -(3.5 + halvings), 10.0 ** -(4 + halvings / 2)
     if apart is None or state.field is None:
@@ -291,10 +293,10 @@ def _finer(field: Triangles) -> float:
 
 
 def _error(problem: Problem, state: Direct, found: Triangles) -> tuple[np.ndarray, float | None]:
-    """Of each field and of all: what two levels differ by over 2^p − 1, p the rate at which that fell, or 2.
+    """The error of each field and of all: the difference of two levels over 2^p − 1, p the rate at which it fell, or 2.
 
-    No rate is better than that of the elements: a difference that fell faster was small by chance, and counts as if it
-    had fallen at that rate."""
+    No rate is better than that of the elements: a difference that fell faster is small by chance, and is enlarged as if
+    it had fallen at that rate."""
     unknown = np.full(len(problem.unknowns) + 1, np.nan)
     if state.field is None:
         return unknown, None

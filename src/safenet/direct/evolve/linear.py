@@ -1,7 +1,7 @@
-"""A x = b of quadratic cells: by LU, or in space by conjugate gradients with a coarse space of linear functions.
+"""A x = b for quadratic cells: by LU, or in space by GMRES with a coarse space of linear functions.
 
-LU of tetrahedra fills up: 80,000 unknowns would take minutes and gigabytes. The linear functions on the same cells are
-an eighth of them, are solved by LU, and see what is smooth; the diagonal sees the rest.
+LU fills up on tetrahedra: 80,000 unknowns would take minutes and gigabytes. The linear functions on the same cells are
+an eighth as many; solved by LU, they remove smooth errors, and sweeps with the diagonal the rest.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ..thresholds import EVOLVE_SOLVED, EVOLVE_STEPS
 
 
 def factored_lu(matrix: Any) -> Any:
-    """LU in an order for symmetric patterns: half the work or less, with a pressure too. Its diagonal is zero only at
-    first: velocities that come before it fill it, or another pivot is taken."""
+    """LU in an order for symmetric patterns: half the work or less, also with a pressure. The pressure's diagonal is
+    zero only at first: velocities eliminated before it fill it, or another pivot is taken."""
     order = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.01, "options": {"SymmetricMode": True}}
     try:
         return scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(matrix), **order)
@@ -28,7 +28,7 @@ def factored_lu(matrix: Any) -> Any:
 
 @dataclass(frozen=True)
 class TwoLevels:
-    """A with V-cycles: a sweep over the diagonal, the coarse space, a sweep again."""
+    """A with V-cycles as preconditioner: sweeps with the diagonal, the coarse space, sweeps again."""
 
     matrix: scipy.sparse.csr_matrix
     diagonal: np.ndarray
@@ -71,7 +71,7 @@ def two_levels(matrix: Any, up: scipy.sparse.csr_matrix) -> TwoLevels | None:
 def linear_to_quadratic(
     mesh: Mesh, taken: np.ndarray, middles: tuple[tuple[int, int], ...]
 ) -> scipy.sparse.csr_matrix:
-    """The values at all nodes of functions that are linear in each cell, and zero where values are given."""
+    """The matrix to values at all nodes, of functions that are linear in each cell and zero where values are given."""
     corners = mesh.cells.shape[1] - len(middles)
     rows, columns, entries = [np.arange(mesh.vertices)], [np.arange(mesh.vertices)], [np.ones(mesh.vertices)]
     middle, first = np.unique(mesh.cells[:, corners:], return_index=True)

@@ -1,7 +1,7 @@
 """M y′ = F(t, y) by RODAS, a Rosenbrock method of order 4 with one of order 3 inside (Hairer & Wanner, VI.4).
 
-(M/(hγ) − J) U_i = F(t + α_i h, y + Σ a_ij U_j) + M Σ (c_ij/h) U_j + γ_i h F_t.  M may be singular: what it leaves out
-are algebraic equations. One factorisation a step, none where J is constant and the step is the same.
+(M/(hγ) − J) U_i = F(t + α_i h, y + Σ a_ij U_j) + M Σ (c_ij/h) U_j + γ_i h F_t.  M may be singular: its empty rows are
+algebraic equations. One factorisation a step, none if J is constant and the step size unchanged.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ C = (
     (8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136, -6.058818238834054),
 )
 SHORTER, LONGER, SAFE = 0.2, 4.0, 0.9
-STEADY = 1.2  # a step that could grow by less stays, and with it the factorisation
-EDGE = 1e-12  # of the whole time: the value at a switch is the one so far from it, on the side of the step
-LEAST = 1e-11  # of the whole time: shorter steps are a failure
+STEADY = 1.2  # a step size that could grow by less is kept, and with it the factorisation
+EDGE = 1e-12  # of the whole time: values at a switch are taken so far from it, on the side of the step
+LEAST = 1e-11  # of the whole time: if a shorter step is needed, the method fails
 
 
 @dataclass(frozen=True)
 class System:
-    """F, ∂F/∂y and M; `constant`: ∂F/∂y is always the same; `factored(A)` has `solve`, or is None where A is singular.
+    """F, ∂F/∂y and M; `constant`: ∂F/∂y is always the same; `factored(A)` has `solve`, or is None if A is singular.
     `scale(y)` is what errors are relative to."""
 
     rate: Callable[[float, np.ndarray], np.ndarray]
@@ -55,12 +55,12 @@ class System:
 def steps(
     system: System, y: np.ndarray, stops: np.ndarray, tolerance: float, longest: float
 ) -> Iterator[tuple[float, np.ndarray]]:
-    """(t, y) behind every step from the first of `stops` to the last; a step ends at each. Ends early if none is short
-    enough."""
+    """(t, y) after every step from the first of `stops` to the last; a step ends at each stop. Ends early if no step is
+    short enough."""
     t, whole = float(stops[0]), float(stops[-1] - stops[0])
     h, before, J, factor, factored = 1e-4 * whole, 1.0, None, None, 0.0
     for began, stop in pairwise(stops):
-        h = min(h, 1e-3 * whole)  # formulas may break there
+        h = min(h, 1e-3 * whole)  # formulas may switch at a stop
         own = _between(system, began + EDGE * whole, stop - EDGE * whole)
         while t < stop - 1e-12 * whole:
             h = min(h, longest)
@@ -91,7 +91,7 @@ def steps(
 
 
 def _between(system: System, first: float, last: float) -> System:
-    """The system with the formulas of one stretch of time, also at its ends: a switch there belongs to neither."""
+    """The system with the formulas inside one stretch of time, also at its ends, where they may switch."""
     return replace(
         system,
         rate=lambda t, y: system.rate(min(max(t, first), last), y),

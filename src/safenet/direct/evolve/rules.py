@@ -1,4 +1,4 @@
-"""∫ f ≈ Σ w f(ξ) on the straight cell of one, two or three dimensions, exact for degree 5 and more."""
+"""∫ f ≈ Σ w f(ξ) on the reference cell of one, two or three dimensions, exact to degree 5 at least."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _orbits(orbits: Sequence[tuple[float, tuple[float, ...]]], volume: float) ->
 
 
 def _radon() -> Rule:
-    """Radon's seven points in a triangle: with bent sides the integrands are no polynomials anyway."""
+    """Radon's seven points in a triangle: with curved sides the integrands are no polynomials anyway."""
     root = np.sqrt(15)
     orbits = [(0.225, (1 / 3, 1 / 3, 1 / 3))]
     for sign in (-1, 1):

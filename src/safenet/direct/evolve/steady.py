@@ -1,7 +1,7 @@
 """R(y) = 0 by Newton's method; where that fails, along R_s = s R + (1 − s)(R(y₀) + R′(y₀)(y − y₀)), s from 0 to 1.
 
-y₀ is rest. Of a flow R_0 is Stokes' and s the share of the convective terms, so that s is Reynolds' number over the one
-asked for.
+y₀ is the state at rest. For a flow, R_0 is the Stokes problem and s the share of the convective terms: the Reynolds
+number relative to the requested one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .assembly import Assembly
 
 @dataclass(frozen=True)
 class Blend:
-    """R_s with its slopes."""
+    """R_s and its Jacobian."""
 
     assembly: Assembly
     origin: np.ndarray
@@ -46,7 +46,7 @@ class Blend:
 def steady(
     assembly: Assembly, guess: np.ndarray | None, show: Callable[[str], None], over: Callable[[], bool]
 ) -> np.ndarray | None:
-    """The steady state next to a guess, or the one that is reached from rest; None if there is none."""
+    """The steady state near a guess, or the one reached from rest; None if none is found."""
     blend = Blend.of(assembly)
     start = blend.origin if guess is None else guess
     if (found := _newton(blend, start, 1.0, show, over)) is not None:
@@ -65,7 +65,7 @@ def steady(
 def _newton(
     blend: Blend, y: np.ndarray, s: float, show: Callable[[str], None], over: Callable[[], bool]
 ) -> np.ndarray | None:
-    """Steps that are halved while they do not lessen the residual."""
+    """Newton's method; steps are halved until they lower the residual."""
     residual = blend.residual(y, s)
     for step in range(NEWTON_MOST):
         show(f"step {step + 1}" if s == 1.0 else f"{s:.0%} of the nonlinear terms, step {step + 1}")
@@ -74,7 +74,7 @@ def _newton(
         change, share = factor.solve(residual), 1.0
         while True:
             after = blend.residual(y + share * change, s)
-            # The first step leaves rest, where a convective term is not felt yet.
+            # The first step may start at rest, where convective terms vanish, and raise the residual.
             if step == 0 or np.linalg.norm(after) < np.linalg.norm(residual) or share < NEWTON_LEAST:
                 break
             share /= 2

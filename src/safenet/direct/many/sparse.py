@@ -1,7 +1,7 @@
-"""Linear problems in many dimensions: least squares for a growing list of products of polynomials.
+"""Linear problems in many dimensions: least squares on a growing list of products of polynomials.
 
-A list grows by those neighbours of its products that explain most of the residual: so sums of functions of few
-variables, and what is smooth in all of them, need hundreds of products where a grid would have millions.
+The list grows by those neighbours of its products that explain most of the residual. Sums of functions of few
+variables, and functions that are smooth in all of them, then need hundreds of products where a grid has millions.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from ..thresholds import (
     SPARSE_ROWS,
 )
 
-AXES = 4  # with fewer, series and cells have all products
+AXES = 4  # with fewer axes, series and cells can include all products
 
 
 @dataclass(frozen=True)
 class Sparse:
     """Least squares on a growing list of products of polynomials, for linear problems with four axes or more.
 
-    The list grows until the held-out residual is below `tolerance`, with at most `unknowns` products.
+    The list grows until the held-out residual is below `tolerance`, with at most `unknowns` coefficients.
 
     Examples:
         >>> sn.Sparse().obstacle(sn.library.problem("wave"))
@@ -90,7 +90,7 @@ class Sparse:
         monitor.phase(self.name, f"{size} coefficients")
         found, shares = solved(problem, indices)
         residual = held_out(problem, found).worst
-        # Of a linear problem errors are as residuals: the list before differs by its own error.
+        # For a linear problem, errors fall as residuals do, and the previous list is off by its own error.
         fall = min(residual / state.residual, 1.0)
         found = replace(found, error=fall * _error(problem, found, state.field))
         monitor.level(size, residual)
@@ -109,7 +109,7 @@ class Sparse:
 
 
 def first_indices(axes: int) -> np.ndarray:
-    """All products up to degree 2 in all."""
+    """All products of total degree 2 or less."""
     pairs = {
         tuple(np.eye(axes, dtype=int)[i] + np.eye(axes, dtype=int)[j])
         for i, j in product(range(axes), repeat=2)
@@ -119,7 +119,7 @@ def first_indices(axes: int) -> np.ndarray:
 
 
 def neighbours(indices: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """One or two steps up along an axis from products of the list; and the largest coefficient that each is next to.
+    """Products one or two steps up along an axis from the list; and for each the largest coefficient next to it.
 
     Two, because every second coefficient of even and odd functions is zero.
     """
@@ -136,10 +136,11 @@ def neighbours(indices: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarra
 def grown(
     indices: np.ndarray, coefficients: np.ndarray, shares: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """The list with the fewest neighbours that explain half of what all would of the residual (Dörfler, 1996), and as
-    many next to the largest coefficients: what a product explains by itself, others may explain, too.
+    """The list with two kinds of neighbours added: the fewest that together explain half of the residual that all of
+    them explain (Dörfler, 1996), and as many that are next to the largest coefficients, as what one product explains,
+    others may explain, too.
 
-    `shares` is what each neighbour explains.
+    `shares` gives what each neighbour explains by itself.
     """
     near, largest = neighbours(indices, coefficients)
     share = shares(near)
@@ -174,7 +175,7 @@ class Rows:
         return np.concatenate(blocks)
 
     def weigh(self, form: SparseSeries) -> None:
-        """An equation counts by the size of its rows, or high derivatives would drown the conditions."""
+        """Divide each equation by the size of its rows; otherwise high derivatives would swamp the conditions."""
         for i, (relation, points) in enumerate(self.parts):
             block = self._block(form, relation, points)
             size = float(np.median(np.linalg.norm(block, axis=1))) / np.sqrt(len(form.indices))
@@ -206,7 +207,7 @@ class Rows:
 
 
 def solved(problem: Problem, indices: np.ndarray) -> tuple[SparseSeries, Callable[[np.ndarray], np.ndarray]]:
-    """Least squares over scattered points; and what other products would explain of the residual that is left."""
+    """Least squares over scattered points; and a function for how much of the residual other products would explain."""
     ends = tuple(axis.lo for axis in problem.axes), tuple(axis.hi for axis in problem.axes)
     fields, rows = len(problem.unknowns), Rows(problem, len(indices))
 
@@ -239,7 +240,7 @@ def _draw(seed: int) -> Any:
 
 
 def _error(problem: Problem, found: SparseSeries, before: SparseSeries | None) -> np.ndarray:
-    """What the list before this one differs by: of each field and of all."""
+    """The relative difference from the solution of the previous list, of each field and of all."""
     if before is None:
         return np.full(len(problem.unknowns) + 1, np.nan)
     points = interior_points(problem)

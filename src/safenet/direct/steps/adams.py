@@ -1,9 +1,9 @@
 """y(t + h) = e^{hL} y + h ∫₀¹ e^{(1−s)hL} N(s) ds, N a polynomial through its last values: exponential Adams steps.
 
-The predictor has the last five values of N; the corrector has the one at the predicted y, too, and is of order 6. Two
-evaluations a step, where the one-step method of the same accuracy has eleven; it makes the first four steps. With
-τ_i the times of the values in units of h, and ℓ_i = Σ_j c_ij s^j the polynomials that are 1 at one of them and 0 at the
-others, the weight of a value is h Σ_j c_ij j! φ_{j+1}(hL).
+The predictor uses the last five values of N; the corrector, of order 6, also that at the predicted y. A step takes
+two evaluations; the one-step method of the same accuracy, which makes the first four steps, takes eleven. With τ_i the
+times of the values in units of h, and ℓ_i = Σ_j c_ij s^j the polynomials that are 1 at one of them and 0 at the others,
+the weight of a value is h Σ_j c_ij j! φ_{j+1}(hL).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 
 from .exponential import Evolution
 
-VALUES = 5  # of N, that the predictor has
-# Of the difference between corrector and predictor: a corrector of the predictor's order has 1/18 of its error.
+VALUES = 5  # of N that the predictor uses
+# The error, as a share of corrector − predictor: a corrector of the predictor's order has 1/18 of its error.
 MILNE = 1 / 16
-# h ρ |φ₁(hL)|, ρ of N's slopes, up to which errors do not grow: between 0.5 and 0.8 on Burgers' equation, above 0.9 on
-# Korteweg and de Vries'.
+# The largest h ρ |φ₁(hL)|, ρ from the slopes of N, at which errors do not grow: between 0.5 and 0.8 for Burgers'
+# equation, above 0.9 for the Korteweg–de Vries equation.
 BEARS = 0.6
-KEPT = 4  # sets of weights: at one step and behind a change of it
+KEPT = 4  # sets of weights: for one step size, and after a change of it
 
 
 class Adams:
-    """A run of steps along `evolution`: the values of N that it has left."""
+    """A run of steps along `evolution`, with its latest values of N."""
 
     def __init__(self, evolution: Evolution) -> None:
         self.evolution = evolution
@@ -41,11 +41,11 @@ class Adams:
         return other
 
     def bears(self, h: float, rho: np.ndarray) -> bool:
-        """Whether steps of h are stable where N changes by ρ y along each mode."""
+        """Whether steps of length h are stable if N changes by ρ times y along each mode."""
         return float(np.max(h * rho * self.evolution.mean_of_decay(h))) < BEARS
 
     def step(self, t: float, y: Any, h: float, single: bool = False) -> tuple[Any, Any]:
-        """y(t + h), and what its error is judged by; `single`: by the one-step method in any case."""
+        """y(t + h) and its estimated error; `single`: use the one-step method in any case."""
         if not self.times or self.times[-1] != t:
             self.times, self.values = self.times[1 - VALUES :], self.values[1 - VALUES :]
             self.times.append(t)
@@ -55,7 +55,7 @@ class Adams:
         return multistep(self.evolution, self.weights(h), t, y, h, self.values)
 
     def within(self, t: float, y: Any, h: float) -> Any:
-        """y(t + h) inside a step from t: e^{hL} y, and the integral of the polynomial through the values of N."""
+        """y(t + h) inside a step from t: e^{hL} y plus the integral of the polynomial through the values of N."""
         phi = self.evolution.phis(h, len(self.times) + 1)
         weights = self._integrals(h, phi, tuple((one - t) / h for one in self.times))
         x = self.evolution.times
@@ -63,7 +63,7 @@ class Adams:
         return self.evolution.cleaned(found)
 
     def weights(self, h: float) -> tuple[Any, list[Any], list[Any]]:
-        """e^{hL}, and what multiplies the values of N in the predictor and in the corrector."""
+        """e^{hL}, and the weights of the values of N in the predictor and in the corrector."""
         last = self.times[-1]
         key = (h, *[round((t - last) / h, 6) for t in self.times])
         if key not in self._weights:
@@ -92,7 +92,7 @@ def multistep(
     h: float,
     values: list[Any],
 ) -> tuple[Any, Any]:
-    """Predicted, evaluated, corrected; and the difference of the two as the error of a step."""
+    """Predict, evaluate, correct; the error of the step is estimated from the difference of the two."""
     decay, before, after = weights
     x = evolution.times
     whole = x(decay, y)

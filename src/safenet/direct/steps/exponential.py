@@ -1,12 +1,12 @@
-"""y_t = L y + N(y) along Fourier modes: e^{hL} exactly, N by Runge and Kutta's way (Krogstad's ETDRK4).
+"""y_t = L y + N(y) along Fourier modes: e^{hL} exactly, N by a Runge–Kutta scheme (Krogstad's ETDRK4).
 
 U₂ = e^{z/2}y + h/2 φ₁(z/2) N₁                                  z = hL
 U₃ = e^{z/2}y + h (φ₁/2 − φ₂)(z/2) N₁ + h φ₂(z/2) N₂
 U₄ = e^z y + h (φ₁ − 2φ₂)(z) N₁ + 2h φ₂(z) N₃
 y⁺ = e^z y + h ((φ₁ − 3φ₂ + 4φ₃) N₁ + (2φ₂ − 4φ₃)(N₂ + N₃) + (4φ₃ − φ₂) N₄)
 
-What has no time derivative is eliminated mode by mode: a = −D⁻¹C y where D has an inverse, else (D = 0, a pressure)
-a = −(CB)⁻¹C(Ly + N), which keeps C y = 0.
+Unknowns without a time derivative are eliminated mode by mode: a = −D⁻¹C y where D has an inverse, else (D = 0, a
+pressure) a = −(CB)⁻¹C(Ly + N), which keeps C y = 0.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from .fluxes import Fluxes
 from .phi import phi, phi_matrices
 from .waves import UNCHANGED, Waves, squares
 
-RANK = 1e-10  # relative singular values of a constraint below this are zero: the mean of a pressure
+RANK = 1e-10  # relative singular values of a constraint below this are zero, e.g. for the mean of a pressure
 
 
 class Evolution:
     """A problem's matrices and its N on one grid; `evaluations` counts how often N was computed.
 
-    `xp` is the library of the arrays that a step takes and returns: NumPy, or JAX's.
+    `xp` is the library of the arrays that a step takes and returns: numpy or jax.numpy.
     """
 
     def __init__(self, problem: Problem, waves: Waves, xp: Any = np) -> None:
@@ -88,11 +88,11 @@ class Evolution:
                 follow = -np.linalg.pinv(d, rcond=RANK) @ c
                 self.follow, linear = self.xp.asarray(_first(follow)), linear + b @ follow
             else:
-                # Which multiple of the constraint holds does not matter, so rows are scaled by their size.
+                # I − B(CB)⁻¹C keeps C y = 0; the pseudo-inverse skips modes in which the constraint is void.
                 inverse = np.linalg.pinv(c @ b, rcond=RANK) @ c
                 self.project = np.eye(self.count) - b @ inverse
                 self._inverse, self._pressed = _first(inverse), _first(linear)
-                # A viscosity that is the same for all parts keeps the constraint: numbers instead of matrices.
+                # A viscosity that is the same for all parts keeps the constraint: a number replaces each matrix.
                 alike = linear[..., :1, :1] * np.eye(self.count)
                 linear = linear if np.array_equal(linear, alike) else self.project @ linear
         off = linear * (1 - np.eye(self.count))
@@ -116,12 +116,12 @@ class Evolution:
         return np.asarray(self.times(linear, y) + self.rest(t, y))
 
     def times(self, matrix: Any, y: Any) -> Any:
-        """matrix · y for each mode; a matrix of numbers on the diagonal has one axis less."""
+        """matrix · y for each mode; a diagonal matrix is given by its diagonal, with one axis less."""
         if matrix.ndim == y.ndim:
             return matrix * y
         return self.xp.einsum("ij...,j...->i...", matrix, y)
 
-    # ---- the rest
+    # ---- the rest, N
 
     def _jets(self, t: Any, y: Any, jets: list[tuple[int, Any]]) -> list[Any]:
         """The coordinates, t, and each ∂^α of a part of y, on the grid."""
@@ -157,7 +157,7 @@ class Evolution:
 
     @cached_property
     def _mean(self) -> Any:
-        """1, along modes."""
+        """The function 1, along modes."""
         found = np.zeros(self.waves.spectrum, complex)
         found[(0,) * found.ndim] = 1.0
         return self.xp.asarray(found)
@@ -168,7 +168,7 @@ class Evolution:
         return self.xp.asarray(_first(self.project))
 
     def slopes(self, t: float, y: np.ndarray) -> np.ndarray:
-        """ρ(k): by how much N changes at most, relative to a change of y along mode k."""
+        """ρ(k): the largest change of N, relative to a change of y along mode k."""
         found = np.zeros(self.waves.spectrum)
         if not self.system.jets:
             return found
@@ -180,9 +180,9 @@ class Evolution:
         return found
 
     def dropped(self, t: float, y: Any, h: float) -> np.ndarray:
-        """h φ₁(hL) N(y) along the modes that the grid does not have, relative to y, per axis: on twice as many modes.
+        """h φ₁(hL) N(y) along the modes that the grid lacks, relative to y, per axis, computed with twice the modes.
 
-        A spectrum may have gaps. The waves cos kx of u³ are those of 3k, beyond a tail that is empty.
+        A spectrum may have gaps: if u = cos kx, u³ contains cos 3kx, of which an empty tail shows nothing.
         """
         wide = replace(self.waves, modes=tuple(2 * m for m in self.waves.modes))
         other = Evolution(self.problem, wide)
@@ -224,7 +224,7 @@ class Evolution:
         return np.moveaxis(phi_matrices(h * self.linear, count), (-2, -1), (1, 2))
 
     def step(self, t: Any, y: Any, h: float, first: Any) -> Any:
-        """y(t + h), with N(y) at hand."""
+        """y(t + h); `first` is N(y)."""
         e2, a1, b1, b2, e, c1, c3, d1, d2, d4 = self._coefficients(h)
         x = self.times
         start = x(e2, y)
@@ -235,7 +235,7 @@ class Evolution:
         return whole + x(d1, first) + x(d2, second + third) + x(d4, fourth)
 
     def extrapolated(self, t: Any, y: Any, h: float, first: Any) -> tuple[Any, Any]:
-        """y(t + h) from two half steps and a whole one, order 5, and the difference that it rests on; N(y) at hand."""
+        """y(t + h) of order 5, extrapolated from two half steps and a whole one, and its error; `first` is N(y)."""
         whole = self.step(t, y, h, first)
         middle = self.step(t, y, h / 2, first)
         twice = self.step(t + h / 2, middle, h / 2, self.rest(t + h / 2, middle))
@@ -243,7 +243,7 @@ class Evolution:
         return self.cleaned(twice + difference), difference
 
     def cleaned(self, y: Any) -> Any:
-        """What rounding has added is taken away: waves of the wrong parity, and those that a constraint forbids."""
+        """y without what rounding has added: waves of the wrong parity, and those that a constraint forbids."""
         if any(self.waves.mirrored):
             values = self.waves.backward(y, self.xp)
             fields = [self.problem.unknowns.index(name) for name, _ in self.system.evolving]
@@ -251,14 +251,14 @@ class Evolution:
             y = self.waves.forward(self.xp.stack(even), self.xp)
         return y if self.project is None else self.times(self.projection, y)
 
-    # ---- what comes out
+    # ---- initial and recorded values
 
     def start(self) -> Any:
         values = self.xp.asarray(beginning(self.problem, self.waves))
         return self.cleaned(self.waves.forward(values, self.xp))
 
     def unknowns(self, t: float, y: Any) -> np.ndarray:
-        """All unknowns along modes, in their order: those of y, and a."""
+        """All unknowns along modes, in the order of the problem: those of y, and a."""
         if not self.system.algebraic:
             return np.asarray(np.asarray(y)[self.places])
         if self.follow is not None:
@@ -296,7 +296,7 @@ class Evolution:
 
 
 def _first(matrices: np.ndarray) -> np.ndarray:
-    """The axes of small matrices, or of vectors, moved before those of the modes."""
+    """The axes of small matrices, moved before those of the modes."""
     return np.ascontiguousarray(np.moveaxis(matrices, (-2, -1), (0, 1)))
 
 
@@ -313,7 +313,7 @@ def beginning(problem: Problem, waves: Waves) -> np.ndarray:
 
 
 def missed(problem: Problem, waves: Waves, start: np.ndarray) -> float:
-    """‖u₀ − its waves‖/‖u₀‖ at scattered points: on a grid a short wave cannot be told from a long one."""
+    """‖u₀ − its waves‖/‖u₀‖ at scattered points: on the grid, a short wave looks like a long one."""
     system, axes = semilinear(problem), problem.axes[:-1]
     points = np.array(
         [axis.lo + axis.length * share for axis, share in zip(axes, scattered(256, len(axes)).T, strict=True)]
@@ -330,7 +330,7 @@ def missed(problem: Problem, waves: Waves, start: np.ndarray) -> float:
 
 
 def pinned(problem: Problem, name: str) -> Condition | None:
-    """The condition that fixes the constant of an unknown, if there is one."""
+    """The condition that fixes the additive constant of an unknown, if there is one."""
     for condition in problem.conditions:
         fields = {jet.field for jet in condition.jets.values()}
         if is_pin(condition, len(problem.axes) - 1) and fields == {name} and not condition.initial:
@@ -339,7 +339,7 @@ def pinned(problem: Problem, name: str) -> Condition | None:
 
 
 def places_of(problem: Problem, system: Semilinear) -> list[int]:
-    """Where each unknown itself is among y and then a."""
+    """The place of each unknown itself in (y, a)."""
     parts = [*system.evolving, *((name, 0) for name in system.algebraic)]
     return [parts.index((name, 0)) for name in problem.unknowns]
 

@@ -1,6 +1,6 @@
-"""u u_x = (u²/2)_x: terms of N that are derivatives of something are computed as such, with fewer transforms.
+"""u u_x = (u²/2)_x: terms of N that are total derivatives are computed as such, with fewer transforms.
 
-Where a constraint says Σ ∂_i w_i = 0, Σ w_i ∂_i q = Σ ∂_i (w_i q), too: the transport of an incompressible flow.
+If a constraint says Σ ∂_i w_i = 0, then also Σ w_i ∂_i q = Σ ∂_i (w_i q): the transport of an incompressible flow.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...problem.jets import Orders, along
 
 @dataclass(frozen=True)
 class Term:
-    """∂^orders of an expression, so many times a part of each of these rows of N."""
+    """∂^orders of an expression, a term of N with a factor for each of these rows."""
 
     expression: sp.Expr
     orders: Orders
@@ -23,9 +23,9 @@ class Term:
 
 
 class Fluxes:
-    """The terms of N, those along one derivative of one row together, and the jets that they contain.
+    """The terms of N, collected by row and derivative, and the jets that they contain.
 
-    What two rows share, as u v² of a reaction, is one term; `constants` are numbers that are added to the rows.
+    What two rows share, such as u v² in a reaction, is one term; `constants` are numbers that are added to the rows.
     """
 
     def __init__(self, system: Semilinear) -> None:
@@ -74,7 +74,7 @@ class Fluxes:
         return self._none, term
 
     def _transport(self, terms: list[sp.Expr]) -> dict[Orders, list[sp.Expr]]:
-        """Takes c Σ w_i q_i out of the terms, and returns c w_i q along each axis."""
+        """Remove c Σ w_i q_i from the terms, and return c w_i q along each axis."""
         found: dict[Orders, list[sp.Expr]] = {}
         for carriers in self._steady:
             slopes = {(column, orders): symbol for symbol, (column, orders) in self._jets.items()}

@@ -1,9 +1,9 @@
-"""Smooth solutions on boxes that repeat, or that parity continues: Fourier grids and exponential steps.
+"""Smooth solutions on boxes that are periodic, or continued by parity: Fourier grids and exponential steps.
 
-A first run finds the modes, from the tail of the spectrum, and the steps, from the error of each. A second has steps
-shorter by r, at most half as long, and more modes. Its error is the difference of the two divided by r⁵ − 1, as the
-steps are of order 5. What r has to be is told by the errors of the first run's steps, added: where stability and not
-accuracy decided their length, it is near 1.
+A first run finds the modes, from the tail of the spectrum, and the step sizes, from the error of each step. A second
+one has more modes and steps shorter by a factor r ≤ 2. Its error is the difference of the two divided by r⁵ − 1, as the
+steps are of order 5. The sum of the first run's step errors tells how large r must be: near 1, if stability and not
+accuracy limited the steps.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ from .settling import first_level
 from .trail import Trail
 from .waves import Waves, squares
 
-ORDER = 5  # of the error over all steps, at least: the corrector's is 6
+ORDER = 5  # of the global error, at least: the corrector's is 6
 
 
 @dataclass(frozen=True)
 class Fourier:
-    """Exponential time steps on a Fourier grid of at most `points`, each exact to `tolerance` of every unknown.
+    """Exponential time steps on a Fourier grid of at most `points`.
 
-    Given up where it would cost more than `work` (points of the grid times evaluations), and where the spectrum does
-    not decay.
+    Steps are shortened until the estimated error of every unknown is below `tolerance`. Gives up if it would cost more
+    than `work` (points of the grid times evaluations), or if the spectrum does not decay.
 
     Examples:
         >>> solver = sn.Fourier()
@@ -76,11 +76,11 @@ class Fourier:
     tolerance: float = 1e-8
     points: int = 2**21
     work: float = 8e9
-    rough: bool = True  # a rough solution first, in a plane and in space
+    rough: bool = True  # in the plane and in space, find a rough solution first
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
-        """Why a problem is not one of smooth waves, or None if it is."""
+        """Why a problem has no smooth Fourier series as its solution, or None if it may have one."""
         try:
             semilinear(problem)
             check_pins(problem)
@@ -107,7 +107,7 @@ class Fourier:
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
     ) -> Iterator[Direct]:
-        """A state for each run; a resumed one begins again. In a plane and in space a rough solution comes first."""
+        """A state for each run; a resumed solve starts again. In the plane and in space, a rough solution is first."""
         best: Direct | None = None
         rough = self.rough and len(problem.axes) > 2 and self.tolerance < ROUGH_FIRST
         tolerances = (ROUGH_FIRST, self.tolerance) if rough else (self.tolerance,)
@@ -127,7 +127,7 @@ class Fourier:
                 if one.done and not one.given_up and tolerance != tolerances[-1]:
                     best, spent = one, march.cost
                     one = replace(one, done=False, final=False)
-                elif one.stopped and best is not None:  # worth more than a part of a finer one
+                elif one.stopped and best is not None:  # worth more than a part of the finer one
                     one = replace(best, done=False, final=False, stopped=True)
                 yield one
 
@@ -135,7 +135,7 @@ class Fourier:
         """Runs with shorter steps until the difference between two is small enough."""
         try:
             trail = march.explore()
-        except KeyboardInterrupt:  # what there is of it is kept
+        except KeyboardInterrupt:  # keep what has been computed
             if (form := march.recorded()) is not None:
                 yield Direct(form)
             raise
@@ -175,14 +175,14 @@ class Fourier:
 
 
 def _times_dearer(problem: Problem, ratio: float) -> float:
-    """What a tolerance smaller by `ratio` costs: steps of order 5, and a spectrum that falls exponentially."""
+    """The relative cost of a tolerance `ratio` times as large: steps of order 5, an exponentially falling spectrum."""
     finer = 1 + math.log(ratio) / math.log(FOURIER_TAIL * ROUGH_FIRST)
     return float(ratio ** (-1 / 5) * finer ** (len(problem.axes) - 1))
 
 
 @fact
 def first_waves(problem: Problem, tolerance: float, most: int) -> Waves | None:
-    """The fewest modes that resolve the initial values; None if no grid of so many points does."""
+    """The fewest modes that resolve the initial values; None if no grid of at most `most` points does."""
     kinds = tuple(tuple(axis_kinds(problem)[name][:-1]) for name in problem.unknowns)
     modes = [max(8, m) for m in first_modes(problem, 8)[:-1]]
     while True:
@@ -200,7 +200,7 @@ def first_waves(problem: Problem, tolerance: float, most: int) -> Waves | None:
 
 
 class _March:
-    """The runs of one problem, and what they have cost."""
+    """The runs of one problem, and their cost."""
 
     def __init__(self, solver: Fourier, problem: Problem, monitor: Monitor, budget: Budget) -> None:
         self.solver, self.problem, self.monitor, self.budget = solver, problem, monitor, budget
@@ -209,9 +209,9 @@ class _March:
         self.recorder = Recorder(solver.tolerance)
 
     def explore(self) -> Trail:
-        """The first run, once more from the start where the beginning asks for more modes than the initial values.
+        """The first run, restarted if its beginning needs more modes than the initial values.
 
-        What the first steps lose stays to the end, and no difference of runs would be about the steps.
+        What the first steps lose stays lost, and the difference of two runs would not show the error of the steps.
         """
         waves = first_waves(self.problem, self.solver.tolerance, self.solver.points)
         assert waves is not None
@@ -220,8 +220,8 @@ class _March:
         return found
 
     def _explored(self, waves: Waves) -> Trail | Waves:
-        """Steps T/2^j, longer or shorter as their errors say; more modes where the tail is large, which are returned if
-        that is at the beginning."""
+        """Steps T/2^j, longer or shorter as their errors require, and more modes where the tail is large; if that is
+        at the beginning, only the wider grid is returned."""
         evolution = Evolution(self.problem, waves)
         adams, allowed = Adams(evolution), FOURIER_LOOSE * self.solver.tolerance
         y, unit, place = evolution.start(), 2**LAST_LEVEL_OF_STEPS, 0
@@ -229,7 +229,7 @@ class _March:
         recorder.add(self.axis.lo, evolution.unknowns(self.axis.lo, y), waves)
         level = first_level(evolution, y, self.axis, self.solver.tolerance)
         sizes = np.zeros(len(y))
-        calm, patience = 0, VALUES  # steps since the last change, and how many until a longer one
+        calm, patience = 0, VALUES  # steps since the last change, and how many before a longer one is tried
         while place < unit:
             t = self.axis.lo + self.axis.length * place / unit
             h = self.axis.length / 2**level
@@ -280,7 +280,7 @@ class _March:
         return trail
 
     def recorded(self) -> Any:
-        """The first run as far as it came."""
+        """The first run as far as it got."""
         recorder = self.recorder
         recorder.times = recorder.times[: len(recorder.states)]
         return recorder.form()
@@ -293,11 +293,11 @@ class _March:
         return replace(waves, modes=tuple(modes))
 
     def repeat(self, rough: Trail, ratio: float) -> Trail:
-        """The steps of another run, shorter by this ratio, with more modes at every time.
+        """Another run with its steps shortened by this ratio, and with more modes at every time.
 
-        Each by the method of the first run: its difference says how errors fall only where both are of one kind.
+        Each step uses the method that it had in the other run: only then does their difference show how errors fall.
         """
-        # A spectrum that falls like e^{−ck}: so many more modes that the tail, too, falls by ratio^5.
+        # For a spectrum that falls like e^{−ck}: enough modes for the tail to fall by ratio^5, too.
         more = 1 + ORDER * math.log(ratio) / -math.log(FOURIER_TAIL * self.solver.tolerance)
         grids = [replace(one, modes=tuple(math.ceil(more * m) for m in one.modes)) for one in rough.grids]
         waves, self.last = grids[0], 0.0
@@ -357,7 +357,7 @@ class _March:
         return trail
 
     def end(self, trail: Trail, kept: Direct | None) -> Direct:
-        """The state behind a run that did not come to its end."""
+        """The state after a run that did not reach the end."""
         if trail.ended == "stopped":
             field = kept.field if kept is not None else trail.form
             return Direct(field, stopped=True)
@@ -375,25 +375,25 @@ def _reached(march: _March, steps: int, error: float) -> str:
 
 
 def _shorter(times: float) -> float:
-    """By what ratio steps are shortened where the error is so many times the tolerance."""
+    """The ratio by which to shorten steps if the error is so many times the tolerance."""
     wanted = 1.1 * max(times, 1.0) ** (1 / ORDER) if np.isfinite(times) else FOURIER_RATIOS[1]
     return min(max(wanted, FOURIER_RATIOS[0]), FOURIER_RATIOS[1])
 
 
 def _levels(times: float) -> int:
-    """How often a step is halved whose error is so many times what is allowed."""
+    """How often to halve a step whose error is so many times the allowed one."""
     return max(1, math.ceil(math.log2(times) / 6)) if np.isfinite(times) else 2
 
 
 def _cost(evolution: Evolution) -> float:
-    """Points of the grid times evaluations, each of which costs as much as so many points before it begins."""
+    """Evaluations times points of the grid, plus an overhead for each evaluation."""
     return float(evolution.evaluations * (evolution.waves.points + OVERHEAD))
 
 
 def _error(
     y: np.ndarray, after: np.ndarray, difference: np.ndarray, sizes: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """The largest relative error of a step over the parts of y, and their sizes so far (from zero: behind the step)."""
+    """The largest relative error of a step over the parts of y, and their sizes (of zero parts: after the step)."""
     space = tuple(range(1, y.ndim))
     own, next_, apart = (np.sqrt(np.sum(squares(one), axis=space)) for one in (y, after, difference))
     sizes = np.maximum(np.where(own > 0, own, next_), 0.99 * sizes)

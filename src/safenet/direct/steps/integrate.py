@@ -1,8 +1,8 @@
-"""y′ = f(t, y): a system without space, by SciPy's integrators, again and again with tighter tolerances.
+"""y′ = f(t, y): a system without space, by SciPy's integrators, run repeatedly with tighter tolerances.
 
-DOP853 as long as accuracy decides its steps; LSODA where stability would: h·|Re λ| of the Jacobian, which the symbols
-give, stays near DOP853's limit. The difference of two runs is the error of the looser one, and how fast it falls from
-run to run that of the tightest, whose steps are kept as polynomials.
+DOP853 is used as long as accuracy limits its steps, LSODA if stability would: then h·|Re λ| of the symbolic Jacobian
+stays near DOP853's limit. The difference of two runs is the error of the looser one. How fast it falls from run to run
+gives the error of the tightest run, whose steps are kept as polynomials.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ A_FEW_ROUNDINGS = 16 * EPS
 class Integrate:
     """SciPy's DOP853 or LSODA for systems without space.
 
-    Runs with smaller and smaller relative tolerances, down to far below `tolerance`, and once more if the estimated
-    error is above it. Given up after `steps` steps.
+    It is run with smaller and smaller relative tolerances, down to far below `tolerance`, and once more if the
+    estimated error is above `tolerance`. Gives up after `steps` steps.
 
     Examples:
         >>> solution = sn.solve(decay, sn.Integrate())
@@ -95,7 +95,7 @@ class Integrate:
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
     ) -> Iterator[Direct]:
-        """One state for each run; it takes seconds, so a resumed one begins again."""
+        """One state for each run; runs take seconds, so a resumed solve starts again."""
         system, state = System.of(problem), Direct()
         tightest = max(TIGHTEST, _blurred(problem))
         tolerances = sorted({max(self.tolerance * share, tightest) for share in LOOSE_TO_TIGHT}, reverse=True)
@@ -117,10 +117,10 @@ class Integrate:
             error = tightening.after(rtol, np.asarray(found.jets(times, [(0,)])[0,]))
             atol = _scales(track.values)
             if stiff and len(tightening.differences):
-                # Steps of an order of 5 and less: a digit at a time, and none that was not asked for.
+                # Steps of order 5 or less: gain a digit at a time, and none beyond the tolerance.
                 tolerances = [rtol / 10] if error.max() > self.tolerance and rtol > STIFF_TIGHTEST else []
             elif self._short(float(error.max()), rtol, tolerances) and rtol > tightest:
-                # A tenth of what the error asks for, as it is in proportion.
+                # A tenth of what is needed if the error is proportional to the tolerance of the run.
                 tolerances = [max(tightest, 0.1 * rtol * self.tolerance / float(error.max()))]
             state = Direct(
                 field=system.form(track, error),
@@ -134,13 +134,13 @@ class Integrate:
             yield state
 
     def _short(self, error: float, rtol: float, planned: list[float]) -> bool:
-        """Whether no run that is planned comes below the tolerance, as far as two runs with digits tell."""
+        """Whether no planned run will meet the tolerance, judging by two runs that share digits."""
         if not planned:
             return error > self.tolerance
         return len(planned) == 1 and error < NO_DIGIT and bool(error * planned[0] > self.tolerance * rtol)
 
     def _ended(self, problem: Problem, system: System, track: Track, state: Direct) -> Direct:
-        """A run that did not come to the end: out of time, out of steps, or at the end of the solution itself."""
+        """The state after a run that ended early: out of time, out of steps, or where the solution itself ends."""
         kept = system.form(track) if len(track.times) > 1 else None
         t = float(track.times[-1])
         if track.ended == "undefined":
@@ -160,7 +160,7 @@ class Integrate:
 
 @dataclass
 class Track:
-    """The nodes of a run and the state there; for LSODA also the coefficients within each step."""
+    """The nodes of a run and the states there; for LSODA also the coefficients within each step."""
 
     times: list[float]
     values: list[np.ndarray]
@@ -181,11 +181,11 @@ class System:
         self._slopes = compiled(slopes, names, scalar=True)
         self._all_rates = compiled(system.rates, names)
         self._system = system
-        # Nothing in the data as wide as narrow() leaves it may lie between the stages of a step.
+        # Features too wide for narrow() to report must not fit between the stages of a step.
         driven = any(system.time in rate.free_symbols for rate in system.rates)
         self.longest = (span[-1] - span[0]) / LEAST_STEPS if driven else np.inf
         self.runs = 0
-        self.side = span[0], span[-1]  # at a break f is that of the side where the steps are
+        self.side = span[0], span[-1]  # at a break, f is evaluated on the side of the current steps
         self.evaluations = 0
 
     @staticmethod
@@ -206,9 +206,9 @@ class System:
         return np.array(self._slopes(t, *y.tolist())).reshape(len(y), len(y))
 
     def track(self, rtol: float, atol: np.ndarray, stiff: bool, most: int, budget: Budget) -> Track:
-        """From break to break to the end; from the start again where it turns out to be stiff.
+        """Integrate from break to break to the end; again from the start, by LSODA, if the system turns out stiff.
 
-        The longest step is shorter in every run: two with the same steps would not tell their error.
+        The longest step is shorter in every run: two runs with the same steps would not show their error.
         """
         self.runs += 1
         track = Track([self.span[0]], [self.start], stiff=stiff)
@@ -241,7 +241,7 @@ class System:
         return track
 
     def _beside(self, low: float, high: float) -> tuple[float, float]:
-        """The ends of a piece of time without its breaks: where one is found to be is rounded."""
+        """The ends of a piece of time, just inside its breaks, whose positions are rounded."""
         inside = low > self.span[0], high < self.span[-1]
         return low + A_FEW_ROUNDINGS * abs(low) * inside[0], high - A_FEW_ROUNDINGS * abs(high) * inside[1]
 
@@ -296,8 +296,8 @@ class System:
         return ""
 
     def halve(self, track: Track, rtol: float, atol: np.ndarray, allowed: float, most: int) -> None:
-        """More nodes, up to `most`, where the polynomial between two misses the equation: the derivatives at a node may
-        be those of something narrow beside it, which a step of the integrator does not feel."""
+        """Insert nodes, up to `most`, where the polynomial between two misses the equation: the derivatives at a node
+        may be those of a narrow feature next to it, which the integrator's steps do not notice."""
         for _ in range(HALVINGS):
             times, values = np.array(track.times), np.array(track.values)
             for i in reversed(np.flatnonzero(self._missed(times, values, allowed)).tolist()):
@@ -314,7 +314,7 @@ class System:
                 return
 
     def _missed(self, times: np.ndarray, values: np.ndarray, allowed: float) -> np.ndarray:
-        """Which pieces miss y′ = f in their inside by more than `allowed` of the largest y, in their own length."""
+        """Which pieces miss y′ = f inside: over half their length, by more than `allowed` of the largest |y|."""
         halves, missed = np.diff(times) / 2, np.zeros(len(times) - 1, dtype=bool)
         inner = self._hermite(times, values)
         orders = [end - place for place, end in pairwise((*self.places, values.shape[1]))]
@@ -338,7 +338,7 @@ class System:
         return missed
 
     def form(self, track: Track, error: np.ndarray | None = None) -> TimePieces:
-        """The steps as polynomials: Hermite's from the derivatives that the symbols give, or LSODA's own."""
+        """The steps as polynomials: Hermite's, from symbolic derivatives, or LSODA's own."""
         times, fields = np.array(track.times), len(self.places)
         if track.inner:
             inner = np.stack(track.inner)[:, list(self.places)]
@@ -348,7 +348,7 @@ class System:
         return TimePieces(tuple(inner[:, f] for f in range(fields)), times, unknown, ((),) * fields)
 
     def _hermite(self, times: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Of as many derivatives as are finite at every node: those of √|u| at rest at 0 are not."""
+        """Polynomials from as many derivatives as are finite at every node: those of √|u| at rest at 0 are not."""
         halves, ends, spans = np.diff(times) / 2, [], []
         joints = {0, *np.flatnonzero(np.isin(times, self.span)).tolist(), len(times) - 1}
         for low, high in pairwise(sorted(joints)):
@@ -364,26 +364,26 @@ class System:
 
 
 def _thinned(times: np.ndarray, breaks: tuple[float, ...]) -> np.ndarray:
-    """The nodes without those that make a piece far shorter than the next: the first steps of an integrator feel
-    their way, and differences between neighbours divided by them are rounding."""
+    """Which nodes to keep: not those that make a piece far shorter than the next. An integrator's first steps are
+    tiny, and differences between neighbours divided by them are rounding."""
     kept, length = [len(times) - 1], 0.0
     for i in range(len(times) - 2, -1, -1):
         own = times[kept[-1]] - times[i]
         before = own if i == 0 else times[i] - times[i - 1]
         if i == 0 or times[i] in breaks or (own >= FEELING * length and before >= FEELING**2 * own):
-            length = 0.0 if times[i] in breaks else own  # beyond a break all may be narrower
+            length = 0.0 if times[i] in breaks else own  # beyond a break all pieces may be shorter
             kept.append(i)
     return np.array(kept[::-1])
 
 
 def _blurred(problem: Problem) -> float:
-    """What rounding t does to something narrow, far from zero: no tolerance below that can be met there."""
+    """The effect of rounding t on a narrow feature far from t = 0: no smaller tolerance can be met there."""
     axis = problem.axes[0]
     return BLURRED * float(np.finfo(float).eps) * max(abs(axis.lo), abs(axis.hi)) / narrow(problem).gap(0)
 
 
 def _scales(values: list[np.ndarray]) -> np.ndarray:
-    """What counts as small of each component: a share of a value that it hardly ever falls below."""
+    """The size below which a component counts as small: a share of a value that it rarely falls below."""
     sizes = np.abs(np.array(values))
     low, largest = np.quantile(sizes, ATOL_QUANTILE, axis=0), sizes.max(axis=0)
     scales = ATOL_SHARE * np.where(low > 0, low, FIRST_ATOL * np.where(largest > 0, largest, sizes.max()))

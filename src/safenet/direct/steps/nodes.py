@@ -1,4 +1,4 @@
-"""u, u′, …, u^(m) at the nodes of an integration, from the symbols: what its polynomials in time are made of."""
+"""u, u′, …, u^(m) at the nodes of an integration, from the symbols: the data of its polynomials in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""φ₀(z) = e^z, φ_{j+1}(z) = (φ_j(z) − 1/j!)/z: the factors of exponential steps, of numbers and matrices."""
+"""φ₀(z) = e^z, φ_{j+1}(z) = (φ_j(z) − 1/j!)/z: the factors of exponential steps, for numbers and matrices."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-SERIES_BELOW = 3.0  # |z|: nearer to zero the recurrence cancels, and the power series converges
+SERIES_BELOW = 3.0  # |z| below which the recurrence cancels, and the power series converges
 TERMS = 32
-SINGULAR = 1e6  # condition of eigenvectors from which on the doubling formulas lose fewer digits
+SINGULAR = 1e6  # condition number of the eigenvectors above which the doubling formulas lose fewer digits
 
 
 def phi(z: np.ndarray, count: int = 4) -> np.ndarray:
@@ -16,7 +16,7 @@ def phi(z: np.ndarray, count: int = 4) -> np.ndarray:
     z = np.asarray(z, dtype=complex)
     small = np.abs(z) < SERIES_BELOW
     near, far = np.where(small, z, 0), np.where(small, 1.0, z)
-    # Near zero the power series of the last, and from there φ_j = z φ_{j+1} + 1/j!, which adds what is alike in size.
+    # Near zero: the power series of the last φ, then downwards φ_j = z φ_{j+1} + 1/j!, which does not cancel.
     series = np.zeros_like(z)
     for n in reversed(range(TERMS)):
         series = series * near + 1 / math.factorial(n + count - 1)

@@ -9,7 +9,7 @@ from .waves import Waves, squares
 
 DEGREE = 8
 LEAST, MOST = 10, 80  # steps in a piece
-MEMORY = 2**25  # numbers that wait to be fitted
+MEMORY = 2**25  # numbers that may wait to be fitted
 
 
 class Recorder:
@@ -17,10 +17,8 @@ class Recorder:
 
     def __init__(self, allowed: float) -> None:
         self.allowed = allowed
-        self._missed, self._whole = (
-            np.zeros(1),
-            np.zeros(1),
-        )  # ∫ of the squares of what fits miss, and of the fields
+        # ∫ of the squared errors of the fits, and of the squared fields.
+        self._missed, self._whole = np.zeros(1), np.zeros(1)
         self.times: list[float] = []
         self.states: list[np.ndarray] = []
         self.waves: Waves | None = None
@@ -29,7 +27,7 @@ class Recorder:
         self.pieces: list[tuple[Waves, list[np.ndarray]]] = []
 
     def add(self, t: float, state: np.ndarray, waves: Waves) -> None:
-        """The unknowns along modes at the next time; a grid only ever gets finer."""
+        """Add the unknowns along modes at the next time; the grid only ever gets finer."""
         if self.waves is not None and self.waves is not waves:
             self.states = [self.waves.onto(waves, one) for one in self.states]
         self.waves = waves
@@ -41,11 +39,11 @@ class Recorder:
             self.times, self.states = self.times[most:], self.states[most:]
 
     def miss(self, time: float, apart: np.ndarray) -> None:
-        """States within so long a time are off by this much."""
+        """Count an error of the recorded states over so long a time."""
         self._missed = self._missed + time * _energy(apart[None])[0]
 
     def _flush(self, low: int, high: int) -> None:
-        """The nodes low … high as one piece, or as two halves where that is not accurate enough."""
+        """Fit the nodes low … high as one piece, or as two halves if that is not accurate enough."""
         t, states = np.array(self.times[low : high + 1]), np.array(self.states[low : high + 1])
         self.sizes = np.maximum(self.sizes, np.sqrt(_energy(states).max(axis=0)))
         z = (2 * t - t[0] - t[-1]) / (t[-1] - t[0])
@@ -77,9 +75,9 @@ class Recorder:
         return np.sqrt([*(self._missed / scale), together])
 
     def form(self, until: float | None = None) -> TimePieces | None:
-        """What has been recorded so far; nothing of it is recorded again.
+        """The field recorded so far; later states continue it.
 
-        `until`: where a run that is whole ends; its steps add up to that but for rounding.
+        `until`: the end of a complete run, which the sum of its steps meets only up to rounding.
         """
         if len(self.times) > 1:
             self._flush(0, len(self.times) - 1)
@@ -106,14 +104,14 @@ def _fitting(z: np.ndarray) -> np.ndarray:
     degree = min(DEGREE, len(z) - 1)
     table = np.polynomial.chebyshev.chebvander(z, degree)
     ends = table[[0, -1]]
-    # Lagrange's equations of min ‖Tc − y‖ with the ends fixed.
+    # Lagrange's equations for min ‖Tc − y‖ with the ends fixed.
     system = np.block([[table.T @ table, ends.T], [ends, np.zeros((2, 2))]])
     right = np.vstack([table.T, np.eye(len(z))[[0, -1]]])
     return np.asarray(np.linalg.solve(system, right)[: degree + 1])
 
 
 def _widened(values: np.ndarray, old: Waves, new: Waves, field: int) -> np.ndarray:
-    """Coefficients with zeros for the modes that a later grid has more."""
+    """Coefficients, with zeros for the modes that a later grid has in addition."""
     for axis, (kind, m, more) in enumerate(zip(new.kinds[field], old.modes, new.modes, strict=True)):
         if m == more:
             continue

@@ -1,7 +1,7 @@
 """e ≈ d₂ (r₃/r₂)^p, d₂/d₁ = (r₂/r₁)^p: the error of the last of several runs, each tighter than the one before.
 
-d₁ and d₂ are the differences between runs with tolerances r₁, r₂, r₃. The difference is the error of the looser one;
-that of the last, which nothing tighter tells, is smaller as the differences fell.
+d₁ and d₂ are the differences between runs with tolerances r₁, r₂, r₃. Each difference is the error of the looser
+run. The last run has no tighter one beside it: its error is extrapolated from how the differences fell.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Tightening:
     differences: list[np.ndarray] = field(default_factory=list)
 
     def after(self, rtol: float, values: np.ndarray) -> np.ndarray:
-        """The relative error of the run with these values, of each field and of all; nan for the first."""
+        """The estimated relative error of a new run with these values, of each field and of all; nan for the first."""
         before, self.values = self.values, values
         self.rtols.append(rtol)
         if before is None:
@@ -38,8 +38,8 @@ class Tightening:
         if len(self.differences) > 1:
             power = math.log(rtol / loose) / math.log(loose / self.rtols[-3])
             fall = np.clip((found / self.differences[-2]) ** power, rtol / loose, 1.0)
-        # A looser run without a digit does not tell how good the tighter one is.
+        # If the looser run has no correct digit, the fall does not tell how good the tighter one is.
         fall = np.where(found > NO_DIGIT, 1.0, fall)
-        # Rounding is magnified as the error of the looser run was.
+        # Rounding is amplified as the error of the looser run was.
         rounding = SLACK * EPS * np.maximum(found / loose, 1.0)
         return np.asarray(np.maximum(found * fall, rounding))

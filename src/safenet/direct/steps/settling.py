@@ -1,7 +1,7 @@
-"""∫ |y − fit|² dt ≈ |s|²/λ³ of a mode that settles with the rate λ from the slope s: it moves by s/λ in the time 1/λ.
+"""∫ |y − fit|² dt ≈ |s|²/λ³ for a mode that settles at the rate λ from the slope s: it moves by s/λ in the time 1/λ.
 
-Exponential steps are exact for what decays within one, and so the error of a step does not show it; but between the
-first two states of a run it would be missed.
+Exponential steps are exact for what decays within one step, so the error of the step does not show it; but a fit
+through the first two states of a run would miss it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .waves import squares
 
 
 def first_level(evolution: Evolution, y: np.ndarray, time: Axis, tolerance: float) -> int:
-    """j of the first steps T/2^j: so short that the modes which settle within one do not matter over all time."""
+    """j of the first steps T/2^j: so short that modes which settle within one do not matter over the whole time."""
     rates = np.maximum(evolution.decay_rates, 0.0)
     sizes = np.sum(squares(y), axis=tuple(range(1, y.ndim)), keepdims=True)
     sizes = np.maximum(sizes, 1e-6 * max(float(sizes.max()), 1e-300))

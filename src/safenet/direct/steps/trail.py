@@ -1,4 +1,4 @@
-"""A run of exponential steps: where it stepped, what it left at some of its places, and how another differs from it."""
+"""A run of exponential steps: its step sizes, snapshots of its states, and how another run differs from it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ class Trail:
     snapshots: dict[int, tuple[Waves, np.ndarray]] = field(default_factory=dict)
     stride: int = 1  # between snapshots
     represented: np.ndarray = field(default_factory=lambda: np.zeros(1))
-    tail: np.ndarray = field(
-        default_factory=lambda: np.zeros(1)
-    )  # at the end: of each unknown, and the largest
+    # The tail of the spectrum at the end: of each unknown, and the largest.
+    tail: np.ndarray = field(default_factory=lambda: np.zeros(1))
     local: float = 0.0  # the errors of all steps, added
     ended: str = ""  # why it did not reach the end: "stopped", "cost", "modes", "failed"
     t: float = 0.0
-    single: float | None = None  # until when its steps were single ones, where another run decided that
+    single: float | None = None  # until when it uses the one-step method, if another run decided that
 
     def keep(self, state: np.ndarray) -> None:
-        """A state behind the last step as a snapshot, one in so many: every second goes where they become too many."""
+        """Keep the state after every `stride`-th step as a snapshot; if there are too many, drop every second one."""
         if len(self.steps) % self.stride:
             return
         self.snapshots[len(self.steps)] = self.grids[-1], state
@@ -45,16 +44,16 @@ class Trail:
 
     @property
     def starting(self) -> float:
-        """Until when steps were single ones: several behind one another need a few values to begin from."""
+        """Until when the one-step method was used: the multistep method needs a few values to start from."""
         if self.single is not None:
             return self.single
         t, h = self.steps[min(VALUES, len(self.steps)) - 1]
         return t - 1e-9 * h if len(self.steps) >= VALUES else t + h
 
     def refined(self, ratio: float) -> Iterator[tuple[int, list[tuple[float, float]]]]:
-        """Steps shorter by `ratio` or more, those up to the same place together; behind how many of the old it is.
+        """Groups of steps shorter by `ratio` or more, each with the number of old steps up to its end.
 
-        Steps of one length between two snapshots are divided as a whole, so that the ratio need not be an integer.
+        Old steps of one length between two snapshots are divided as a whole, so the ratio need not be an integer.
         """
         first = 0
         for number in range(1, len(self.steps) + 1):

@@ -1,6 +1,6 @@
-"""u(x) = Σ_k û_k e^{ik·θ} on the grid of a box that repeats, or of one that parity continues: FFTs and wave numbers.
+"""u(x) = Σ_k û_k e^{ik·θ} on the grid of a periodic box, or of one continued by parity: FFTs and wave numbers.
 
-A sine or cosine series is one of twice the length: its values are mirrored, and its modes are those of the longer box.
+A sine or cosine series is a Fourier series on a box of twice the length, with mirrored values and that box's modes.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ import numpy as np
 from ...fields.basis import AxisBasis
 from ...problem.relation import Axis
 
-PARALLEL = (
-    2**17
-)  # points, a millisecond for a pair of transforms, from which on SciPy's two threads are worth its import
+# Points (a millisecond for a pair of transforms) from which on SciPy's two threads are worth its import.
+PARALLEL = 2**17
 UNCHANGED = 1.0  # (ik)^0
 
 
 @dataclass(frozen=True)
 class Waves:
-    """`modes` kept along each axis, on a grid of half as many points again."""
+    """`modes` kept along each axis, on a grid with half as many points again."""
 
     axes: tuple[Axis, ...]
     kinds: tuple[tuple[str, ...], ...]  # of each unknown along each axis
@@ -32,7 +31,7 @@ class Waves:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Even, and without aliases of products of two; those of higher powers are as small as the tail."""
+        """Even, and large enough for products of two not to alias; aliases of higher powers are like the tail."""
         return tuple(2 * fast_length(math.ceil((3 * m + 1) / 2)) for m in self.modes)
 
     @property
@@ -55,7 +54,7 @@ class Waves:
 
     @cached_property
     def coordinates(self) -> list[np.ndarray]:
-        """One line for each axis, broadcast over the grid."""
+        """The coordinates along each axis, broadcast over the grid."""
         ticks = [
             axis.lo + length * np.arange(n) / n
             for axis, length, n in zip(self.axes, self.lengths, self.shape, strict=True)
@@ -64,14 +63,14 @@ class Waves:
 
     @cached_property
     def indices(self) -> list[np.ndarray]:
-        """k along each axis, 0 … m and −m … −1, of the last axis only 0 … m: what a real function needs."""
+        """k along each axis: 0 … m and −m … −1, along the last axis only 0 … m, which suffices for a real function."""
         last = len(self.modes) - 1
         lines = [np.arange(m + 1) if i == last else np.r_[0 : m + 1, -m:0] for i, m in enumerate(self.modes)]
         return [line.reshape([-1 if j == i else 1 for j in range(last + 1)]) for i, line in enumerate(lines)]
 
     @cached_property
     def spectrum(self) -> tuple[int, ...]:
-        """The shape of the modes that are kept."""
+        """The shape of an array of the modes that are kept."""
         return np.broadcast_shapes(*(k.shape for k in self.indices))
 
     def power(self, orders: Sequence[int]) -> Any:
@@ -83,7 +82,7 @@ class Waves:
         return found
 
     def _fft(self, xp: Any) -> tuple[Any, dict[str, Any]]:
-        """The transforms of an array library, and what they are told."""
+        """The FFT module of an array library, and the arguments of its functions."""
         if xp is np and self.points >= PARALLEL:
             import scipy
 
@@ -108,7 +107,7 @@ class Waves:
         return fft.irfft(waves, self.shape[-1], **how)
 
     def continued(self, values: Any, field: int, xp: Any = np) -> Any:
-        """Values with those beyond the box replaced by the mirror image of those within."""
+        """The values, those beyond the box replaced by the mirror image of those inside."""
         for i, (twice, n) in enumerate(zip(self.mirrored, self.shape, strict=True)):
             if not twice:
                 continue
@@ -134,7 +133,7 @@ class Waves:
         return found
 
     def tails(self, waves: np.ndarray) -> np.ndarray:
-        """Per axis, the share of the modes beyond those kept, if they fall on as fast; the largest over the parts.
+        """Per axis, the share of the modes beyond those kept, if they keep falling as fast; the largest over the parts.
 
         q₂²/q₁, with q₂ the share of the highest quarter of the modes and q₁ that of the quarter below it; q₂ itself
         where the spectrum does not fall.
@@ -181,12 +180,12 @@ def squares(waves: np.ndarray) -> np.ndarray:
 
 
 def _at(axis: int, low: int, high: int | None) -> tuple[Any, ...]:
-    """[…, low:high, …] along an axis that is counted from the last."""
+    """[…, low:high, …] along an axis that is counted from the end."""
     return (..., slice(low, high), *[slice(None)] * (-1 - axis))
 
 
 def fast_length(least: int) -> int:
-    """The smallest 2^a 3^b 5^c that is not below `least`: of such lengths transforms are fast."""
+    """The smallest 2^a 3^b 5^c that is not below `least`: transforms of such lengths are fast."""
     for n in range(least, 2 * least + 1):
         left = n
         for prime in (2, 3, 5):

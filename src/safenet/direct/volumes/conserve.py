@@ -1,7 +1,7 @@
-"""Conservation laws past the time at which they jump: finite volumes on finer and finer grids, and what they differ by.
+"""Conservation laws whose solutions jump: finite volumes on finer and finer grids, compared with each other.
 
-Residuals at points mean nothing at a jump. The error is estimated in the mean of |u|, from three grids: with
-differences d and d′ of two pairs and the rate 2^p = d/d′ that they show, it is d′/(2^p − 1).
+Residuals at points mean nothing at a jump. The error is estimated in the mean of |u|, from three grids: with the
+differences d and d′ of two successive pairs, and the rate 2^p = d/d′, it is d′/(2^p − 1).
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from .scheme import Scheme, sides_given
 
 @dataclass(frozen=True)
 class Conserve:
-    """Finite volumes for conservation laws with jumps: twice as many cells along each axis, until the estimated error
-    is below `tolerance`, up to `cells`.
+    """Finite volumes for conservation laws with jumps.
 
-    `work` limits cells times steps of a grid, in the plane and on a line alike.
+    The cells along each axis are doubled until the estimated error is below `tolerance`, up to `cells` in all. `work`
+    limits the cells times the steps of a grid.
 
     Examples:
         >>> sn.Conserve(tolerance=1e-3).obstacle(decay) is None
@@ -59,7 +59,7 @@ class Conserve:
     only_above: float = 0.0
 
     def obstacle(self, problem: Problem) -> str | None:
-        """Why a problem is no conservation law that finite volumes can step, or None if it is."""
+        """Why a problem is no conservation law that finite volumes can solve, or None if it is one."""
         try:
             conservation(problem)
             sides_given(problem)
@@ -79,7 +79,7 @@ class Conserve:
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
     ) -> Iterator[Direct]:
-        """A state for each grid; a resumed run goes on with the next."""
+        """A state for each grid; a resumed run continues with the next."""
         state = state or Direct(
             cursor={"across": VOLUMES_SEEN[len(problem.axes) - 1][0], "steps": 0, "apart": None}
         )
@@ -111,7 +111,7 @@ class Conserve:
         return now
 
     def _cut_short(self, state: Direct, t: float, steps: int) -> Direct:
-        """Out of time, or no number any more."""
+        """The state when time ran out, or when u is no longer finite."""
         if steps >= 0:
             return replace(state, stopped=True)
         reason = f"the solution has no value after t = {t:.4g}"
@@ -123,7 +123,7 @@ class Conserve:
         return replace(state, done=True, final=True, reason=f"{reason}; errors are in the mean of |u| (L¹)")
 
     def _error(self, problem: Problem, state: Direct, found: Averages) -> tuple[np.ndarray, float | None]:
-        """Of each field and of all, from the grid before this one and the rate at which two differences fell."""
+        """The error of each field and of all, from the previous grid and the rate at which two differences fell."""
         unknown = np.full(len(problem.unknowns) + 1, np.nan)
         if state.field is None:
             return unknown, None
@@ -138,10 +138,10 @@ class Conserve:
 def solved(
     problem: Problem, cells: tuple[int, ...], monitor: Monitor, budget: Budget
 ) -> tuple[Averages | None, int, float]:
-    """The field on one grid, its steps, and the time reached; −1 steps where it lost its values, None if stopped."""
+    """(field, steps, time reached) on one grid; no field if it was stopped or, with −1 steps, u is no longer finite."""
     scheme, axis = Scheme(problem, cells), problem.axes[-1]
     u = scheme.start()
-    # As many snapshots as cells across, and cells put together in the plane, so that all fit into memory.
+    # As many snapshots as cells across, if they fit into memory; in the plane, cells are merged to that end.
     merged = 1 if len(cells) == 1 else max(1, max(cells) // VOLUMES_ACROSS)
     store = math.prod(cells) // merged ** len(cells) * len(u)
     times = np.linspace(axis.lo, axis.hi, int(np.clip(VOLUME_STORED // store, 17, max(cells))) + 1)
@@ -163,7 +163,7 @@ def solved(
 
 @fact
 def first_grid(problem: Problem, across: int) -> tuple[Averages | None, int, float]:
-    """A coarse grid, on which it is seen whether the solution jumps; a solve begins with it."""
+    """The solution on a coarse grid, which shows whether it jumps; a solve begins with it."""
     return solved(problem, (across,) * (len(problem.axes) - 1), Monitor(), Budget())
 
 
@@ -180,7 +180,7 @@ def replace_error(found: Averages, error: np.ndarray) -> Averages:
 
 
 def _too_many(problem: Problem, across: int) -> bool:
-    """On a line: more cells times snapshots than can be stored, with fewer of which time would be the coarser."""
+    """Whether, on a line, cells times snapshots are too many to store; fewer snapshots would be too coarse in time."""
     return len(problem.axes) == 2 and across**2 * len(problem.unknowns) > 4 * VOLUME_STORED
 
 
@@ -194,7 +194,7 @@ def _apart(problem: Problem, one: Any, other: Any) -> np.ndarray:
 
 @fact
 def steepens(problem: Problem) -> bool:
-    """Whether the largest step between neighbouring cells hardly falls where cells are halved: u jumps, or nearly."""
+    """Whether the largest step between neighbouring cells hardly falls when cells are halved: u jumps, or nearly."""
     if not conservation(problem).nonlinear:
         return _jumps_are_given(problem)
     rough, fine = (_largest_step(problem, across) for across in VOLUMES_SEEN[len(problem.axes) - 1])
@@ -202,7 +202,7 @@ def steepens(problem: Problem) -> bool:
 
 
 def _largest_step(problem: Problem, across: int) -> float:
-    """The largest difference of neighbours at any time; 0 where that is less than a tenth of the span of all values."""
+    """The largest difference of neighbours at any time; 0 if it is less than a tenth of the span of all values."""
     found, _, _ = first_grid(problem, across)
     if found is None:
         return math.nan
@@ -212,8 +212,8 @@ def _largest_step(problem: Problem, across: int) -> float:
 
 
 def _jumps_are_given(problem: Problem) -> bool:
-    """Whether the data jump, which pure transport carries along: the largest step between neighbours of the initial
-    values, or in time of what a side gives after them, does not fall where there are four times as many."""
+    """Whether the data jump, which pure transport carries along: the largest step between neighbouring initial
+    values, or in time from them through the values given on a side, does not fall with four times as many."""
     rough, fine = (_largest_given(problem, across) for across in (64, 256))
     return bool(fine > JUMPS_STAY * rough > 0)
 

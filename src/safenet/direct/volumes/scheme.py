@@ -2,10 +2,10 @@
 
 Slopes are van Leer's monotonised central ones: no new extrema, second order where u is smooth. F is the mean of f on
 both sides of a face less ρ/2 times the jump, ρ the largest speed there (Rusanov, 1961; Shu & Osher, 1988; van Leer,
-1977). What is no flux, B ∂u, is taken along the straight line between both sides of a face (Parés, 2006).
+1977). Terms that are no flux, B ∂u, are integrated along the straight line between both sides of a face (Parés, 2006).
 
-Where the slope of a flux is not monotone in u, limited slopes can converge to a shock that no viscosity has; there the
-cells have none, and Rusanov's scheme is monotone (Crandall & Majda, 1980).
+If the slope of a flux is not monotone in u, limited slopes can converge to a shock that no viscosity produces; slopes
+are then set to zero, and Rusanov's scheme is monotone (Crandall & Majda, 1980).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...problem.evaluate import evaluate
 from ...problem.facts.conservation import conservation, fixed_value
 from ...problem.facts.structure import axis_kinds
 
-jax, jnp = later("jax"), later("jax.numpy")  # a second, for this solver only
+jax, jnp = later("jax"), later("jax.numpy")  # importing it takes a second, and only this solver needs it
 
 COURANT = 0.4  # of the stability limit of a step, over all axes
 SAMPLES = 5  # Gauss points of a cell along each axis, for the means of the initial values
@@ -68,7 +68,7 @@ def periodic_axes(problem: Problem) -> tuple[bool, ...]:
 
 
 class Scheme:
-    """One problem on one grid of cells; `advance(t, u, end)` steps to a time."""
+    """One problem on one grid of cells; `advance(t, u, end)` steps from t to `end`."""
 
     def __init__(self, problem: Problem, cells: tuple[int, ...]) -> None:
         self.problem, self.cells, self.law = problem, cells, conservation(problem)
@@ -79,10 +79,10 @@ class Scheme:
         ]
         self.sides, self.periodic = sides_given(problem), periodic_axes(problem)
 
-    # ---- the beginning
+    # ---- initial values
 
     def start(self) -> np.ndarray:
-        """Means of the initial values over the cells, by Gauss points of each."""
+        """Means of the initial values over the cells, by Gauss quadrature in each."""
         nodes, weights = np.polynomial.legendre.leggauss(SAMPLES)
         total = np.zeros((len(self.law.start), *self.cells))
         for which in np.ndindex(*(SAMPLES,) * len(self.cells)):
@@ -119,7 +119,7 @@ class Scheme:
 
     @property
     def carried(self) -> bool:
-        """Whether every unknown is carried along by itself, at speeds that do not depend on it: no jump steepens."""
+        """Whether each unknown is transported by itself, at speeds independent of the solution: no jump steepens."""
         law = self.law
         return not (law.nonlinear or law.viscous) and all(A.is_diagonal() for A in law.slopes)
 
@@ -135,7 +135,7 @@ class Scheme:
             first = u + dt * self._rate(t, u)
             second = (3 * u + first + dt * self._rate(t + dt, first)) / 4
             third = (u + 2 * (second + dt * self._rate(t + dt / 2, second))) / 3
-            # The last step ends there to the bit, whatever t + dt rounds to.
+            # The last step ends exactly at `end`, whatever t + dt rounds to.
             return jnp.where(dt >= end - t, end, t + dt), third, count + 1
 
         def run(t: Any, u: Any, end: Any) -> tuple[Any, Any]:
@@ -149,7 +149,7 @@ class Scheme:
         return compiled
 
     def _longest(self, t: Any, u: Any) -> Any:
-        """1/Σ_i (ρ_i/(C h_i) + 2ν/h_i² + …): all that limits a step, together."""
+        """1/Σ_i (ρ_i/(C h_i) + 4ν/h_i² + …): the longest step, limited by transport, viscosity and sources together."""
         values = self._values(t, u, self.centres)
         total: Any = 0.0
         for A, nu, h in zip(self.law.slopes, self.law.viscosity, self.h, strict=True):
@@ -173,7 +173,7 @@ class Scheme:
         return total
 
     def _along(self, axis: int, t: Any, u: Any) -> Any:
-        """What one axis contributes, with two cells beyond each end."""
+        """The contribution of one axis, with two cells beyond each end."""
         wide = self._padded(axis, t, u)
         h, n = self.h[axis], self.cells[axis]
         differences = _cut(wide, axis + 1, 1, n + 4) - _cut(wide, axis + 1, 0, n + 3)
@@ -214,7 +214,7 @@ class Scheme:
     # ---- beyond the sides
 
     def _padded(self, axis: int, t: Any, u: Any) -> Any:
-        """u with two more cells at each end: the other end's, given values, mirror images, or the last value again."""
+        """u with two more cells at each end: periodic, given values, mirror images, or the last value repeated."""
         n, at = self.cells[axis], axis + 1
         if self.periodic[axis]:
             width = [(2, 2) if i == at else (0, 0) for i in range(u.ndim)]
@@ -233,7 +233,7 @@ class Scheme:
                 if end == 0
                 else jax.lax.slice_in_dim(u, n - 1, n, axis=at)
             )
-            # A wall fixes some unknowns, and a viscous one is met at the face: both by mirror images.
+            # Mirror images if only some unknowns are given (a wall), or if viscosity makes values hold at the face.
             whole = (
                 all(given.get(name) is not None for name in self.problem.unknowns) and not self.law.viscous
             )
@@ -261,13 +261,13 @@ def _cut(a: Any, axis: int, low: int, high: int) -> Any:
 
 
 def _limited(before: Any, after: Any) -> Any:
-    """Van Leer's monotonised central slope: the least of twice both differences and of their mean, 0 at extrema."""
+    """Van Leer's monotonised central slope: the least of twice each difference and their mean; 0 at extrema."""
     least = jnp.minimum(2 * jnp.minimum(jnp.abs(before), jnp.abs(after)), jnp.abs(before + after) / 2)
     return jnp.where(before * after > 0, jnp.sign(before) * least, 0.0)
 
 
 def _sharpened(before: Any, after: Any) -> Any:
-    """Roe's superbee: the larger of both differences, unless it is more than twice the smaller one; 0 at extrema."""
+    """Roe's superbee: the larger of both differences, but at most twice the smaller one; 0 at extrema."""
     one, other = jnp.abs(before), jnp.abs(after)
     steep = jnp.minimum(jnp.maximum(one, other), 2 * jnp.minimum(one, other))
     return jnp.where(before * after > 0, jnp.sign(before) * steep, 0.0)
@@ -278,7 +278,7 @@ def _matrix(A: sp.Matrix, values: dict[Any, Any]) -> list[list[Any]]:
 
 
 def _radius(A: list[list[Any]], size: int) -> Any:
-    """ρ(A) of small matrices at every face: of one and two rows exactly, else ‖A⁸‖^(1/8), which is not less."""
+    """ρ(A) of small matrices at every face: exact for up to three rows, else ‖A⁸‖^(1/8), which is not less."""
     if size == 1:
         return jnp.abs(A[0][0])
     if size == 2:
