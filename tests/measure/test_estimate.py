@@ -236,3 +236,15 @@ domain = {{ x = [0, 1] }}
     assert held_out(layer, field).worst < 1e-9  # which says nothing where it is adrift
     if held:
         assert estimated_error(layer, field) < 1e-10
+
+
+def test_a_nonlinear_condition_holds_a_solution_in_place():
+    """Its slope, 1 + 2 u(0), is no constant but depends on the solution."""
+    problem = sn.Problem(
+        equations=["u_xx = 6*u**2 - 4*u"],
+        conditions=["u(0) + u(0)**2 = 2", "u(1) + u_x(1)**2 = 1"],
+        domain={"x": (0, 1)},
+    )
+    field = carry_out(problem, plan_of([LeastSquares()], problem, "auto")).field
+    assert held_out(problem, field).worst < 1e-9
+    assert not adrift(problem, field)

@@ -289,7 +289,8 @@ def adrift(problem: Problem, field: Any) -> bool:
     for condition in problem.conditions:
         known, pull, size = jets_at(problem, field, condition, points[:1]), 0.0, 0.0
         for symbol, jet in condition.jets.items():
-            slope = float(evaluate(problem.value(condition.coefficient(symbol)), known, np))
+            with np.errstate(all="ignore"):
+                slope = float(np.ravel(evaluate(problem.value(condition.coefficient(symbol)), known, np))[0])
             (order,) = jet.orders
             pull += slope * float(jet_at(problem, field, replace(jet, orders=(order + 1,)), points[:1])[0])
             size += abs(slope) / axis.length**order
