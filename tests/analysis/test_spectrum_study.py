@@ -9,9 +9,8 @@ import pytest
 import safenet as sn
 from running import run
 from safenet.direct.plan import DirectPlan
-from safenet.fields.cells import cell_skeleton
+from safenet.fields.saved import KINDS
 from safenet.measure.points import sample
-from safenet.networks import ModalForm, Piecewise
 from safenet.networks.methods import build, method
 from safenet.train.objective import physics_loss
 
@@ -87,15 +86,26 @@ def test_the_loss_of_a_linear_form_is_quadratic_in_its_coefficients():
     assert analysis.lambda_min >= -analysis.spectra["loss"].rounding
 
 
-@pytest.mark.parametrize(
-    ("network", "words"),
-    [
-        (Piecewise((), (0.0, 1.0)), "slabs of time"),
-        (cell_skeleton(1, {"degrees": [2], "cells": [[[0, 1]]]}), "cells with a polynomial"),
-        (ModalForm(()), "exact solutions"),
-    ],
-)
-def test_solutions_in_parts_are_refused_with_a_remedy(network, words):
+CELLS = {"degrees": [2], "cells": [[[0, 1]]]}
+MODES = {"parts": []}
+IN_PARTS = {
+    "piecewise": ({"pieces": [], "breaks": [0.0, 1.0]}, "slabs of time"),
+    "cells": (CELLS, "cells with a polynomial"),
+    "elements": (CELLS, "cells with a polynomial"),
+    "modes": (MODES, "exact solutions"),
+    "gaussian": ({"mean": MODES, "modes": MODES, "factor": [2, 1]}, "a covariance"),
+    "time-pieces": ({"pieces": 2, "degree": 3, "space": [[]]}, "pieces of time"),
+    "averages": ({"shape": [2, 1, 4], "lower": [0], "upper": [1], "periodic": [False]}, "mean values"),
+    "sparse": ({"products": 2, "axes": 1, "fields": 1}, "products of polynomials"),
+    "triangles": ({"times": 1, "nodes": 6, "cells": 1, "sizes": [6]}, "finite elements"),
+    "unknown": ({}, "nothing, because the solve stopped"),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"linear-form"}))
+def test_solutions_in_parts_are_refused_with_a_remedy(kind):
+    spec, words = IN_PARTS[kind]
+    network = KINDS[kind](sn.loads(POISSON), spec)
     remedy = "sn.spectrum.problem, method=.safe-net.*sn.solve.problem, sn.LeastSquares"
     with pytest.raises(sn.SafeNetError, match=f"(?s){words}.*{remedy}"):
         sn.spectrum(sn.Solution(sn.loads(POISSON), network, DirectPlan("auto", ())))

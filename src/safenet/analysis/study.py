@@ -250,7 +250,7 @@ def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Arra
         a_network, one_form = _instead(solution)
         possible = LeastSquares().obstacle(solution.problem) is None
         raise SafeNetError(
-            f"this run's solution is made of {in_parts}: there is no one loss whose spectrum could be taken",
+            f"this solution consists of {in_parts}: it has no single loss to analyse",
             f"analyse a network ({a_network})" + (f", or one series ({one_form})" if possible else ""),
         )
     loss, theta = _loss(solution, widened(network), points)

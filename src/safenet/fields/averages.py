@@ -23,6 +23,7 @@ class Averages(Tree):
     that residuals at points mean nothing at a jump; a solve is judged by this error instead.
     """
 
+    in_parts: ClassVar[str] = "mean values over cells"
     weak: ClassVar[bool] = True
 
     values: Any  # NumPy or JAX arrays

@@ -7,7 +7,7 @@ derivative of it, is the squared norm of a row: |φ(x) F|².
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class GaussianForm(Tree):
 
     `error` is the root mean square of the standard deviation over that of the mean, for each field, then for all.
     """
+
+    in_parts: ClassVar[str] = "exact solutions of the equations with a covariance of their coefficients"
 
     mean: ModalForm
     modes: ModalForm  # φ_n, each with coefficient one

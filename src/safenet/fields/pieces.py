@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class TimePieces(Tree):
 
     `error` is the solver's own estimate: the relative error of each field, then of all together; nan if unknown.
     """
+
+    in_parts: ClassVar[str] = "pieces of time with a polynomial in each"
 
     coefficients: tuple[Any, ...]  # NumPy or JAX arrays
     breaks: Any

@@ -6,7 +6,7 @@ In many dimensions a full grid of products is out of reach, and most of them are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ BLOCK = 2_000_000  # numbers in a table of points × products
 
 class SparseSeries(Tree):
     """`indices` (products, axes), `coefficients` (products, fields); `error` is the solver's own estimate."""
+
+    in_parts: ClassVar[str] = "products of polynomials, chosen during the solve"
 
     coefficients: Any
     indices: Any

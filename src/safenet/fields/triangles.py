@@ -57,6 +57,7 @@ class Triangles(Tree):
     `error` is the solver's own estimate: the relative error of each field, then of all together; nan if unknown.
     """
 
+    in_parts: ClassVar[str] = "finite elements"
     rough: ClassVar[bool] = True  # residuals measure second derivatives, which are far worse than values
 
     values: tuple[Any, ...]

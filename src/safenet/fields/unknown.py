@@ -15,7 +15,7 @@ class Unknown(Tree):
     """`fields` unknowns without a value anywhere."""
 
     kind: ClassVar[str] = "unknown"
-    in_parts: ClassVar[str] = "nothing: the solve was given up before there was a solution"
+    in_parts: ClassVar[str] = "nothing, because the solve stopped before it had one"
 
     fields: int = static()
 
