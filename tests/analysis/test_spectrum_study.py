@@ -113,6 +113,12 @@ def test_solutions_in_parts_are_refused_with_a_remedy(kind):
         sn.spectrum(sn.Solution(sn.library.wave(), network, DirectPlan("auto", ())))
 
 
+@pytest.mark.parametrize("counts", [{"points": 0}, {"condition_points": 0}, {"points": -3}])
+def test_no_points_are_too_few(counts):
+    with pytest.raises(sn.SafeNetError, match="points are too few"):
+        sn.spectrum(sn.loads(POISSON), **{**TINY, **FEW, **counts})
+
+
 def test_weights_that_adapt_are_those_of_the_parameters():
     problem = sn.loads(POISSON)
     settings = {"depth": 1, "width": 5, "precision": "float64", **FEW, "operator": "gauss-newton"}

@@ -314,7 +314,8 @@ def _starved(kernels: Mapping[str, Kernel], equations: Sequence[str], trained: b
 
 def _points(plan: Plan, interior: int | None, condition: int | None, on_cpu: bool) -> tuple[int, int]:
     most = CPU_POINTS if on_cpu else (plan.interior, plan.condition)
-    asked = interior or min(plan.interior, most[0]), condition or min(plan.condition, most[1])
+    usual = min(plan.interior, most[0]), min(plan.condition, most[1])
+    asked = usual[0] if interior is None else interior, usual[1] if condition is None else condition
     if min(asked) < 1:
         raise SafeNetError(f"{min(asked)} points are too few", "give at least 1")
     return asked
