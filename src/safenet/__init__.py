@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 for _large in ("sympy", "scipy.integrate"):
-    uncollected(_large)  # a quarter of the time that its import takes
+    uncollected(_large)  # saves a quarter of its import time
 
 # Names are imported when first used: `safenet --help` need not wait for JAX.
 _NAMES = {

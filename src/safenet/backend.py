@@ -1,4 +1,4 @@
-"""JAX, set up once: float64 available everywhere, float32 meant as such; every array still states its own precision."""
+"""JAX, set up once: float64 is available and float32 is not rounded further; every array states its own precision."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ jax.config.update("jax_enable_x64", True)
 # On a GPU, JAX multiplies float32 matrices in TF32, with 10 bits: gradients become too rough for any line search.
 jax.config.update("jax_default_matmul_precision", "highest")
 
-MOST_CORES = 8  # beyond, the blocks of points become too few for each
+MOST_CORES = 8  # with more, each core gets too few blocks of points
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -26,7 +26,7 @@ def _cores_as_devices() -> None:
     counted = jax.config.jax_num_cpu_devices  # type: ignore[attr-defined]
     if counted != -1 or "xla_force_host_platform_device_count" in flags:
         return
-    with contextlib.suppress(RuntimeError):  # JAX is at work already
+    with contextlib.suppress(RuntimeError):  # JAX is already initialised
         jax.config.update("jax_num_cpu_devices", min(cores(), MOST_CORES))
 
 

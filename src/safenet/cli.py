@@ -30,7 +30,7 @@ from .errors import SafeNetError, SafeNetWarning, printable
 from .lazily import after_import
 from .paper.command import report
 
-SPELT_OUT = "spelt-out"  # what becomes of characters that a terminal does not know
+SPELT_OUT = "spelt-out"  # error handler for characters that a terminal cannot show
 SIGNS = {
     "→": "->",
     "≤": "<=",
@@ -46,7 +46,7 @@ SIGNS = {
 
 
 def _spelt_out(error: UnicodeError) -> tuple[str, int]:
-    """≤ → <=, ö → o; what has no such form as \\u2202."""
+    """≤ → <=, ö → o; any other character becomes its escape, e.g. \\u2202."""
     assert isinstance(error, UnicodeEncodeError)
     text = ""
     for character in error.object[error.start : error.end]:
@@ -123,11 +123,9 @@ def _shown(message: Warning | str, category: type[Warning], *_: object, **__: ob
 
 
 def main() -> None:
-    """Run a command; what the user did wrong is one message and exit code 2."""
+    """Run a command; a user's mistake gives one message and exit code 2."""
     warnings.showwarning = _shown
-    after_import(
-        "sympy", gc.freeze
-    )  # what a short program has imported stays to its end: no need to look at it again
+    after_import("sympy", gc.freeze)  # imports stay until a short program ends: no need to scan them again
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=SPELT_OUT)
@@ -143,12 +141,12 @@ def main() -> None:
         raise SystemExit(130) from None
 
 
-LOADING = 60.0  # seconds: a process that is older was not started for this
+LOADING = 60.0  # seconds: an older process was not started for this command
 
 
 def program() -> None:
-    """`safenet` itself. Compiled code that was interrupted may crash while Python takes itself apart, so a run that was
-    stopped, and saved, ends at once; so does one that left a program behind which still compiles."""
+    """The entry point of `safenet`. Interrupted compiled code may crash while Python shuts down, so a run that was
+    stopped, and saved, exits at once; so does one that left a thread behind which still compiles."""
     solving.BEGAN = _started()
     try:
         main()
@@ -162,7 +160,7 @@ def program() -> None:
 
 
 def _started() -> float:
-    """When this process began, by the clock of budgets; now, where the system does not tell (Linux does)."""
+    """When this process began, in time.monotonic(); the current time if the system does not say (Linux does)."""
     now = time.monotonic()
     try:
         ticks = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])

@@ -17,7 +17,7 @@ from typing import Any
 def attributes(
     package: str, homes: Mapping[str, str], modules: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package: each name from its home in it, and its modules themselves."""
+    """`__getattr__` and `__dir__` of a package: names from their home modules in it, and its modules themselves."""
     parts = tuple(modules)
 
     def get(name: str) -> Any:
@@ -36,7 +36,7 @@ def attributes(
 
 
 def after_import(module: str, action: Callable[[], Any]) -> None:
-    """Do `action` as soon as `module` is imported, by whomever: at once if it is."""
+    """Run `action` as soon as anyone has imported `module`; at once if it is imported already."""
     if module in sys.modules:
         action()
         return
@@ -44,7 +44,7 @@ def after_import(module: str, action: Callable[[], Any]) -> None:
 
 
 def uncollected(module: str) -> None:
-    """Import `module` without garbage collection, whoever imports it: it makes many objects and hardly any garbage."""
+    """Switch off garbage collection when anyone imports `module`: it makes many objects and hardly any garbage."""
     if module not in sys.modules:
         _following(module)
 
@@ -59,7 +59,7 @@ def _following(module: str) -> _Follower:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Without collections, behind which all that is new counts as old: it is not looked through at once."""
+    """Switch off garbage collection meanwhile. Afterwards new objects count as old, so they are not scanned at once."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -73,7 +73,7 @@ def _no_collection() -> Iterator[None]:
 
 
 class _Follower(MetaPathFinder):
-    """Finds a module as the other finders do, imports it without garbage collection, and acts behind that."""
+    """Finds a module as the other finders do, imports it without garbage collection, then runs its actions."""
 
     def __init__(self, module: str, actions: list[Callable[[], Any]]) -> None:
         self.module, self.actions = module, actions
@@ -105,5 +105,5 @@ class _Later:
 
 
 def later(module: str) -> Any:
-    """A module that is imported when something of it is first asked for."""
+    """A module that is imported when one of its attributes is first used."""
     return _Later(module)

@@ -65,15 +65,15 @@ class Solution:
     result: Result = dataclass_field(default_factory=Result)
     orders: Orders = ()
     folder: Path | None = None
-    factory: Callable[[Any], Any] | None = None  # what made a network of the user's own
+    factory: Callable[[Any], Any] | None = None  # the function that made the user's own network
 
     def __call__(self, *places: Any, **coordinates: Any) -> Any:
         """Fields at points, by axis name or in the order of the axes: `sol(x=0.3, t=0.5)`, `sol(0.3, 0.5)`.
 
         An array of the broadcast shape, or a dict of them for several unknowns.
         There is no extrapolation. As with SciPy's interpolators, a point outside the intervals of the axes is an
-        error, and one between them that is not in the region is nan: with a warning, which `grid`, made to fill the
-        box, does not give.
+        error. A point within them but outside the region gives nan with a warning (without one in `grid`, which
+        fills the box).
         """
         coordinates |= self._in_order(places, coordinates)
         fields, outside = self.sampled(coordinates)
@@ -133,7 +133,7 @@ class Solution:
     def _points(self, coordinates: Mapping[str, Any]) -> tuple[np.ndarray, tuple[int, ...]]:
         arrays = list(self.problem.broadcast(coordinates).values())
         for axis, array in zip(self.problem.axes, arrays, strict=True):
-            slack = 1e-6 * axis.length  # float32 grids end a rounding beyond their interval
+            slack = 1e-6 * axis.length  # the last point of a float32 grid may be a rounding error outside
             outside = array[(array < axis.lo - slack) | (array > axis.hi + slack)]
             if outside.size:
                 raise OutsideError(
@@ -149,7 +149,8 @@ class Solution:
     @property
     def found(self) -> FoundOnes:
         """What an inverse problem has found: `sol.found["nu"]` is a number, with its standard error as `.error`, and
-        `sol.found["k"](x=0.3)` a function, with `.error(x=0.3)`. What was not found is an error that says why."""
+        `sol.found["k"](x=0.3)` a function, with `.error(x=0.3)`. A name that was not found raises an error that says
+        why."""
         found: dict[str, Any] = {}
         for name, one in self.result.found.items():
             if name in self.problem.curves:
@@ -162,7 +163,7 @@ class Solution:
         return FoundOnes(found, self.problem.unknown, self.result.stop_reason)
 
     def std(self, *places: Any, **coordinates: Any) -> Any:
-        """One standard deviation at points, of a solution that is a Gaussian posterior; called like the solution."""
+        """One standard deviation at points, for a solution by `Posterior`; called like the solution."""
         if not hasattr(self.field, "std"):
             raise SafeNetError(
                 f"{self.problem.name} was not solved as a Gaussian posterior: it has no standard deviation",
@@ -174,7 +175,7 @@ class Solution:
         return fields if len(fields) > 1 else fields[self.problem.unknowns[0]]
 
     def read_off(self, *data: Any) -> dict[str, FoundNumber]:
-        """Of a family u(x, t; nu): the nu that fits data best, with its standard error, without solving anything.
+        """For a family u(x, t; nu): the nu that fits data best, with its standard error, without another solve.
 
         Every parameter for which the data have no column is found: `sol.read_off(sn.Data(x=…, t=…, u=…))["nu"]`.
         A warning says what the data do not determine (then `.error` is None), and what does not fit."""
@@ -193,7 +194,7 @@ class Solution:
         return replace(self, orders=tuple(orders))
 
     def _check_undifferentiated(self, verb: str, remedy: str) -> None:
-        """What follows is about u: of u_x it would say the same, and mean something else."""
+        """Refuse a derivative of a solution for what would silently be done to the solution itself."""
         if any(self.orders):
             raise SafeNetError(f"a derivative of a solution cannot be {verb}", remedy)
 
@@ -202,14 +203,15 @@ class Solution:
         return errors(self.problem, self.field, self.orders)
 
     def estimate(self) -> float | None:
-        """The error ‖e‖/‖u‖ estimated from the equations and conditions alone; None where there is no way to tell."""
+        """The error ‖e‖/‖u‖ estimated from the equations and conditions alone; None if it cannot be estimated."""
         self._check_undifferentiated("estimated", "call estimate() of the solution itself")
         return estimated_error(self.problem, self.field)
 
     def plot(self, *what: str, style: str = "light", title: bool = True, **at: Any) -> Figure:
-        """A picture of the fields, or of those in `what` ("u", "u_x"), held at `at`: `sol.plot("u", t=[0, 0.5, 1])`.
+        """A picture of the fields, or of those in `what` ("u", "u_x"), with axes fixed by `at`:
+        `sol.plot("u", t=[0, 0.5, 1])`.
 
-        `style`: light, dark or transparent; without the name and the error above it: `title=False`."""
+        `style`: light, dark or transparent; `title=False` leaves out the name and the error above the picture."""
         from .views.plot import plot
 
         return plot(self, *what, style=style, title=title, **at)
@@ -227,7 +229,7 @@ class Solution:
         return compare(self, other, style, **at)
 
     def explore(self) -> Any:
-        """The fields to play with, in a notebook: sliders, a player for time, cross-sections where one clicks.
+        """An interactive view in a notebook: sliders, a player for time, and cross-sections where you click.
 
         Needs Panel: pip install 'safenet[ui]'."""
         from .views.explore import explore
@@ -237,13 +239,14 @@ class Solution:
     def grid(self, **counts: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Ticks by axis and values by unknown on a grid over the box: `sol.grid(x=201, t=[0, 0.5, 1])`.
 
-        Where the box is not in the region, the values are nan."""
+        Outside the region, the values are nan."""
         from .views.export import grid_values
 
         return grid_values(self, **counts)
 
     def export(self, path: str | Path, *, derivatives: Sequence[str] = (), **counts: Any) -> Path:
-        """Fields over the grid, and derivatives such as "u_xt", as .csv, .npz, .nc, .vtr, .vtu or .pvd: the file."""
+        """Write fields over the grid, and derivatives such as "u_xt", as .csv, .npz, .nc, .vtr, .vtu or .pvd; returns
+        the file's path."""
         from .views.export import export
 
         return export(self, path, derivatives, **counts)
@@ -255,16 +258,16 @@ class Solution:
         return to_xarray(self, **counts)
 
     def to_vtk(self, path: str | Path, **counts: Any) -> Path:
-        """VTK files over the grid, or the cells of a region; the one to open in ParaView is returned."""
+        """Write VTK files over the grid, or the cells of a region; returns the one to open in ParaView."""
         from .views.vtk import to_vtk
 
         return to_vtk(self, path, **counts)
 
     def save(self, folder: str | Path, factory: Callable[[Any], Any] | None = None) -> Path:
-        """problem.toml, plan.json, solution.npz and result.json: readable without this program, and no pickle.
+        """Save problem.toml, plan.json, solution.npz and result.json: readable without this program, and no pickle.
 
-        A network of your own is built again by the function that made it: give it here as `factory` (key → module),
-        defined in a module, unless `Train(network=factory)` was given it already.
+        A network of your own is rebuilt by the function that made it: give that function, defined in a module, as
+        `factory` (key → module), unless it was already given as `Train(network=factory)`.
         """
         self._check_undifferentiated("saved", "save the solution itself, and call .diff after loading it")
         folder, plan = Path(folder), self.plan
@@ -343,7 +346,7 @@ def load(
 
 
 def read_problem(folder: Path) -> Problem:
-    """The problem saved in a run folder, with the library's reference where it is one of the library's."""
+    """The problem saved in a run folder; if it is one of the library, with the library's reference."""
     path = folder / PROBLEM
     if not path.is_file() or not (folder / PLAN).is_file():
         kind = "has no problem.toml and plan.json" if folder.is_dir() else "does not exist"

@@ -1,6 +1,6 @@
-"""A field as a frozen dataclass of arrays that JAX knows as a pytree, from the moment on that JAX is loaded.
+"""A field as a frozen dataclass of arrays, registered as a pytree as soon as JAX is loaded.
 
-A direct solve needs NumPy alone and does not wait for JAX.
+A direct solve needs only NumPy and does not wait for JAX.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .lazily import after_import
 
 
 def static() -> Any:
-    """A part of the structure: hashable, no leaf."""
+    """A field that is part of the structure: hashable, not a leaf."""
     return field(metadata={"static": True})
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(static,))
 class Tree:
-    """Subclasses are frozen dataclasses; their fields are leaves or trees, those that are `static()` structure."""
+    """Subclasses are frozen dataclasses; their fields are leaves or trees, except for `static()` ones: structure."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, eq=False)(cls)
@@ -47,7 +47,7 @@ def _structure(tree: Any) -> tuple[Any, ...]:
 
 
 def _made(cls: Any, names: list[str], values: Any, more: list[str], others: Any) -> Any:
-    """An instance without its constructor: the leaves of a tree may be anything."""
+    """An instance made without its constructor: JAX may put anything in the place of leaves."""
     found = object.__new__(cls)
     for name, value in (*zip(names, values, strict=True), *zip(more, others, strict=True)):
         object.__setattr__(found, name, value)

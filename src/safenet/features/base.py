@@ -1,9 +1,9 @@
 """φ: point → features. `a + b` joins two feature maps.
 
 On a batch, features give jets (see `derivatives`): `table(x, orders)` is {α: ∂^α φ}, arrays of (features, points), and
-`image(W, x, orders)` is {α: ∂^α W φ}. Both are optional: without `image` the table is multiplied, without `table` the
-map itself is differentiated. An `image` is worth writing where W can go first: it is narrower than the features. A rule
-that can be given an `Operator` among its orders is named in the class's `operators`.
+`image(W, x, orders)` is {α: ∂^α W φ}. Both are optional: without `image`, W multiplies the table; without `table`, the
+map itself is differentiated. An `image` is worth writing if W can be applied first, since W φ has fewer rows than φ. A
+rule that accepts an `Operator` among its orders is named in the class's `operators`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ..problem.jets import along
 class Frozen(eqx.Module):
     """An array that belongs to the features but not to θ: no gradient reaches it and no optimiser moves it.
 
-    A node of its own, so that `trainable` finds it by type wherever it stands and no list of names is kept.
+    It is a node of its own, so `trainable` finds it by its type anywhere in a tree, without a list of names.
     """
 
     array: Float[Array, ...]
@@ -121,9 +121,9 @@ def turned_image(
     P: Float[Array, "features points"],
     orders: Sequence[Orders],
 ) -> Jets:
-    """{α: W_α P}: all derivatives as one product, where those of a table are the same table with other numbers in W.
+    """{α: W_α P}: all derivatives in one product, if those of a table are the same table with other weights W_α.
 
-    `weights` has W_α for the parts of an Operator.
+    `weights` has W_α for every part of an Operator, too.
     """
     beside = jnp.concatenate([collected(weights, alpha) for alpha in orders])
     return dict(zip(orders, jnp.split(matmul(beside, P), len(orders)), strict=True))
@@ -181,7 +181,7 @@ def affine(
     x: Float[Array, "axes points"],
     orders: Sequence[Orders],
 ) -> Jets:
-    """The coordinates themselves, and of their derivatives only ∂_i of the i-th, the same everywhere."""
+    """The values of the coordinates, and ∂_i of the i-th, which is constant; all other derivatives are zero."""
     first = jnp.diag(jnp.asarray(slopes, x.dtype))
     values = jax.vmap(coordinates, in_axes=1, out_axes=1)(x)
     return straight(values, {axis: first[:, [axis]] for axis in range(len(slopes))}, orders)
@@ -190,7 +190,7 @@ def affine(
 def straight(
     values: Float[Array, "rows points"], slopes: dict[int, Float[Array, "rows 1"]], orders: Sequence[Orders]
 ) -> Jets:
-    """The jets of something that is a straight line along each axis, with the slopes there."""
+    """The jets of values that are linear along each axis, with constant slopes."""
     axes = len(orders[0])
     first = {along(axis, axes): slope for axis, slope in slopes.items()}
     wanted = {alpha: collected(first, alpha) for alpha in orders}
@@ -206,5 +206,5 @@ def unit(
 
 
 def box(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The lower and the upper corner."""
+    """The lower and the upper corner of the domain's box."""
     return tuple(axis.lo for axis in problem.axes), tuple(axis.hi for axis in problem.axes)

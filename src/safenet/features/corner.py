@@ -1,14 +1,14 @@
-"""Ψ = r^λ cos(λα + …), 0 < λ < 2: how solutions begin at a corner where no smooth feature follows them.
+"""Ψ = r^λ cos(λα + …), 0 < λ < 2: how solutions behave at a corner, where no smooth feature follows them.
 
-At a corner of the angle ω a solution of −Δu + … = f begins with r^λ sin λφ, λ = kπ/ω, if u is given on both sides,
-with cos λφ if its slope is, and with λ = (k − ½)π/ω if one of each; φ is the angle from the first side. A viscous flow
-with velocities given on both sides begins as that of Stokes: sin² λω = λ² sin² ω, velocities like r^λ and a pressure
-like r^{λ−1}, which belong together; those with λ < 1 are taken. Derivatives of these are infinite at the corner, so
-that a network without them minimises its residual by being wrong there, and from there on everywhere. All of it is
-read off the symbols and the shape.
+At a corner of angle ω the leading terms of a solution of −Δu + … = f are r^λ sin λφ, λ = kπ/ω, if u is given on both
+sides, r^λ cos λφ if its slope is, and λ = (k − ½)π/ω if one of each is; φ is the angle from the first side. A viscous
+flow with velocities given on both sides behaves like a Stokes flow: sin² λω = λ² sin² ω, with velocities like r^λ and a
+pressure like r^{λ−1}, which share one factor; those with λ < 1 are taken. Derivatives of these modes are infinite at
+the corner, so a network without them minimises its residual by being wrong there, and as a result everywhere. All of it
+is read off the symbols and the shape.
 
-An angle has a cut. It lies opposite to the bisector, outside Ω at first; where it comes back into Ω, behind a hole or a
-fin, the modes have ended before, by a factor (1 − r²/R²)⁴.
+An angle has a branch cut. It lies opposite to the bisector, outside Ω near the corner; before it re-enters Ω, behind a
+hole or a fin, a factor (1 − r²/R²)⁴ has ended the modes.
 """
 
 from __future__ import annotations
@@ -32,14 +32,18 @@ from ..problem.geometry.region import Region
 from ..problem.weak_form import WeakEquations, weak_equations
 from .base import Features
 
-SMOOTH = 2.0  # r² cos 2α and the like are polynomials: from here on second derivatives are bounded
-SINGULAR = 0.9  # the largest λ for which a corner counts: with those above, polygons stand for curves
-AT_CORNER = 1e-12  # of the scale: r at the corner itself, where pressures are infinite
-SHORT = 0.05  # of the scale: modes that end sooner are left out, as few points would see them
+SMOOTH = 2.0  # λ from which second derivatives are bounded: r² cos 2α and the like are polynomials
+SINGULAR = (
+    0.9  # the largest λ for which a corner counts: larger ones occur in polygons that approximate curves
+)
+AT_CORNER = 1e-12  # r at the corner itself, where pressures are infinite, as a share of the scale
+SHORT = (
+    0.05  # shortest reach, as a share of the scale: shorter modes are left out, as few points would see them
+)
 
 Wave = tuple[float, float, float, float]  # c, p, m, s of c r^p cos(mα + s)
-Mode = dict[str, list[Wave]]  # of each unknown that takes part
-# Of each unknown, on the first and on the last side: see `_given`.
+Mode = dict[str, list[Wave]]  # the waves of each unknown that takes part
+# `_given` of each unknown, on the first and on the last side.
 Sides = dict[str, tuple[bool | None, bool | None]]
 
 
@@ -65,7 +69,7 @@ class CornerModes(Features):
         along, across = cos * x + sin * y, cos * y - sin * x
         square = along**2 + across**2
         log_r = jnp.log(square + AT_CORNER**2) / 2
-        # At the corner itself no angle has a derivative: any will do.
+        # At the corner itself the angle has no derivative, and any value will do.
         alpha = jnp.arctan2(across, jnp.where(square > 0, along, 1))
         zero = jnp.zeros((), point.dtype)
         sums = [
@@ -79,14 +83,14 @@ class CornerModes(Features):
 
 
 def corner_modes(problem: Problem) -> Features | None:
-    """The modes of the corners of a region of the plane: those of a mode for all unknowns in turn; or None."""
+    """The modes of a plane region's corners, each for all unknowns in turn; None if there are none."""
     region = problem.plane
     if region is None:
         return None
     try:
         weak = weak_equations(problem)
     except SafeNetError:
-        return None  # of another kind: how its solutions begin is not known
+        return None  # of another kind: its behaviour at corners is not known
     lower, upper = region.bounds
     scale = float(min(np.subtract(upper, lower))) / 2
     found: list[Features] = []
@@ -104,7 +108,7 @@ def corner_modes(problem: Problem) -> Features | None:
 
 
 def _reach(region: Region, corner: Corner) -> float:
-    """How far it is from the corner, away from the bisector, to where Ω begins again; infinity if it never does."""
+    """The distance from the corner, opposite to the bisector, at which Ω begins again; infinity if it never does."""
     at, away = np.array(corner.point), corner.direction + corner.angle / 2 + np.pi
     far = 2 * float(np.linalg.norm(np.subtract(*region.bounds)))
     end = at + far * np.array([np.cos(away), np.sin(away)])
@@ -119,7 +123,7 @@ def _reach(region: Region, corner: Corner) -> float:
 
 
 def _given(problem: Problem, piece: str, name: str) -> bool | None:
-    """Whether the slope of an unknown is given on a piece, and not its value; None if neither is, or both are."""
+    """True if the slope of an unknown is given on a piece, False if its value is; None if neither or both are."""
     conditions = [c for c in problem.conditions if c.piece == piece]
     own = [c for c in conditions if any(jet.field == name for jet in c.jets.values())]
     if len(own) != 1:
@@ -128,7 +132,7 @@ def _given(problem: Problem, piece: str, name: str) -> bool | None:
 
 
 def _diffusing(weak: WeakEquations, corner: Corner, given: Sides) -> Iterator[Mode]:
-    """Those of each unknown that diffuses by itself."""
+    """The modes of each unknown that diffuses on its own."""
     if any(weak.linear_field(name) for name in weak.tested):
         return
     for name in (n for n, a in zip(weak.tested, weak.diffusion, strict=True) if a != 0):
@@ -147,7 +151,7 @@ def _diffusing(weak: WeakEquations, corner: Corner, given: Sides) -> Iterator[Mo
 
 
 def _flow(weak: WeakEquations, corner: Corner, scale: float, given: Sides) -> Iterator[Mode]:
-    """Those of velocities and a pressure: ν Δu = c p_x, ν Δv = c p_y, u_x + v_y = 0."""
+    """The modes of velocities and a pressure: ν Δu = c p_x, ν Δv = c p_y, u_x + v_y = 0."""
     pressures = [name for name in weak.tested if weak.linear_field(name)]
     if len(weak.tested) != 3 or len(pressures) != 1:
         return
@@ -183,7 +187,7 @@ def _flow(weak: WeakEquations, corner: Corner, scale: float, given: Sides) -> It
 
 def stokes_exponents(angle: float) -> list[tuple[float, bool]]:
     """All 0 < λ < 1 with sin λω = ∓λ sin ω, and whether the stream function is odd about the bisector (the + sign)."""
-    # λ = 0 and 1 solve them trivially; of k/401 none is ½, where both roots of a slit are.
+    # λ = 0 and 1 are trivial solutions. No point k/401 of the grid is ½, where both roots of a slit are.
     grid = np.linspace(0, 1, 402)[1:-1]
 
     def left(power: float, sign: int) -> float:
@@ -208,7 +212,7 @@ def _stokes(angle: float, power: float, odd: bool) -> tuple[list[Wave], list[Wav
         [trig(upper * half), trig(lower * half)],
         [upper * slope(upper * half), lower * slope(lower * half)],
     )
-    # Both say the same at an exponent, but for where one says nothing: the longer row it is.
+    # At an exponent the rows are proportional, but one of them may vanish: use the longer row.
     first_row, second_row = max(rows, key=lambda row: np.hypot(*row))
     A, B = np.array([second_row, -first_row]) / np.hypot(first_row, second_row)
     turn = -np.pi / 2 if odd else 0.0  # cos(z − π/2) = sin z

@@ -3,8 +3,8 @@ than three dimensions products of two axes at a time, four for each set.
 
 For two axes, in the paper's order: sin·cos, cos·sin, sin·sin, cos·cos.
 
-Derivatives stay within a set: ∂^α P_p = ± ω^α P_q for its products P, where q has sines for cosines on the axes of odd
-α_i. So W ∂^α φ = W_α P with other numbers in W_α, and all derivatives are one matrix product with one table.
+Derivatives stay within a set: ∂^α P_p = ± ω^α P_q for its products P, where q swaps sines and cosines on the axes of
+odd α_i. So W ∂^α φ = W_α P with other numbers in W_α, and all derivatives are one matrix product with one table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..problem import Problem
 from .base import Features, Joined, turned_image
 from .sincos import sin_cos
 
-MOST = 3  # axes: with more, products of all of them would be 2^d for each frequency set
+MOST = 3  # axes: with more, there would be too many products of all axes, 2^d for each frequency set
 FREQUENCIES = ("harmonic", "gaussian", "uniform", "box")
 AMPLITUDES = ("unit", "gaussian", "uniform", "xavier", "decay", "slow")
 LENGTHS = ("auto", "1", "L", "axis")
@@ -70,7 +70,7 @@ class FourierProducts(Features):
     def image(
         self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
     ) -> Jets:
-        """W_α P for all α at once; the products are put one after another here, not set by set."""
+        """W_α P for all α at once; the columns are ordered product by product here, not set by set."""
         scaled = W.reshape(-1, *self.amplitude.shape) * self.amplitude
         weights = {alpha: self._turned(scaled, alpha) for alpha in expanded(orders)}
         return turned_image(weights, self._products(x), orders)
@@ -108,7 +108,7 @@ class FourierProducts(Features):
                 rows[alpha][kind] = sign * 2 ** sum(alpha) * self._power(alpha) * A
         if (
             jax.default_backend() != "cpu"
-        ):  # the tables stay where they are computed, and are not written down
+        ):  # there, XLA fuses the sums with the tables, which are never written to memory
             return {alpha: _sum_of_products(row, tables, x.shape[1]) for alpha, row in rows.items()}
         shape = self.omega.shape[0], x.shape[1]
         beside = jnp.concatenate([jnp.broadcast_to(value, shape) for value in tables.values()])
@@ -121,7 +121,7 @@ class FourierProducts(Features):
         return [sin_cos(self.omega[:, i, None] * (x[i] - origin)) for i, origin in enumerate(self.origin)]
 
     def _products(self, x: Float[Array, "axes points"]) -> Float[Array, "features points"]:
-        """P, the same product of all sets together"""
+        """P, ordered product by product: the first product of all sets, then the second, …"""
         waves = self._waves(x)
         patterns = sine_patterns(len(self.origin))
         return jnp.concatenate(
@@ -131,7 +131,7 @@ class FourierProducts(Features):
     def _turned(
         self, scaled: Float[Array, "rows sets products"], alpha: Orders
     ) -> Float[Array, "rows features"]:
-        """W_α: the columns where ∂^α puts them, then their factors, whose gradient is one sum over the rows."""
+        """W_α: the columns moved to where ∂^α puts them, times factors, whose gradient is one sum over the rows."""
         patterns = sine_patterns(self.omega.shape[1])
         sources = {}
         for j, pattern in enumerate(patterns):
@@ -166,7 +166,7 @@ def fourier_products(
     key: Array,
     dtype: DTypeLike,
 ) -> Features:
-    """`features`/2^d frequency sets, initialised as the names say; of more than MOST axes, products of two of them."""
+    """`features`/2^d frequency sets, initialised as named; for more than MOST axes, products of two axes at a time."""
     axes = len(problem.axes)
     if axes <= MOST:
         return _products(problem, range(axes), features // 2**axes, (frequencies, amplitudes, k), key, dtype)
@@ -182,7 +182,7 @@ def fourier_products(
 
 
 def axis_pairs(axes: int, most: int) -> list[tuple[int, int]]:
-    """(0, 1), (1, 2), …, then (0, 2), …: so many pairs of axes that each axis is in about as many."""
+    """(0, 1), (1, 2), …, then (0, 2), …: the first `most` pairs of axes, at least half as many as there are axes."""
     steps = (pair for step in range(1, axes) for pair in ((i, (i + step) % axes) for i in range(axes)))
     return list(dict.fromkeys((min(pair), max(pair)) for pair in steps))[: max(most, (axes + 1) // 2)]
 
@@ -209,7 +209,7 @@ class OnAxes(Features):
         return self._spread(orders, lambda own: self.inner.image(W, x[jnp.array(self.axes)], own))
 
     def _spread(self, orders: Sequence[Orders], jets: Callable[[list[Orders]], Jets]) -> Jets:
-        """The jets of the inner features under the orders of all axes."""
+        """The jets of the inner features, by orders for all axes."""
         own = {
             alpha: tuple(alpha[i] for i in self.axes)
             for alpha in orders
@@ -227,7 +227,7 @@ def _products(
     key: Array,
     dtype: DTypeLike,
 ) -> FourierProducts:
-    """Products of all of the axes `among`; the formulas of the frequencies and amplitudes are beside each name."""
+    """Products of all the axes `among`; the formulas of frequencies and amplitudes are beside their names below."""
     (frequencies, amplitudes, k), own = names, [problem.axes[i] for i in among]
     axes, sets = len(own), max(1, sets)
     frequency_key, amplitude_key = jax.random.split(key)
@@ -276,12 +276,12 @@ def harmonic_length(problem: Problem, k: str = "auto") -> float | np.ndarray:
 
 
 def named_length(problem: Problem, k: str) -> str:
-    """`auto` where k gives the same frequencies as that: one network has one name."""
+    """`auto` if k gives the same frequencies, so that one network has one name; else k."""
     return "auto" if np.all(harmonic_length(problem, k) == harmonic_length(problem)) else k
 
 
 def _vanishes_on_faces(problem: Problem, index: int) -> bool:
-    """Whether u = 0 is asked for on both faces of an axis."""
+    """Whether u = 0 is required on both faces of an axis."""
     faces = {
         jet.place[index]
         for condition in problem.conditions
@@ -292,7 +292,7 @@ def _vanishes_on_faces(problem: Problem, index: int) -> bool:
 
 
 def decoupled_indices(axes: int, sets: int) -> np.ndarray:
-    """(i, j, …) with every combination of low indices, nearest the origin first: ω and λ are not tied together."""
+    """(i, j, …), combinations of low indices with the smallest product first: the axes do not share one index ℓ."""
     reach = max(2, math.ceil(2 * sets ** (1 / axes)))
     combinations = np.array(list(itertools.product(range(1, reach + 1), repeat=axes)), dtype=float)
     order = np.lexsort((*combinations.T[::-1], np.prod(combinations, axis=1)))

@@ -1,8 +1,8 @@
-"""φ ↦ (φ − mean φ)/(‖φ − mean φ‖ + ε), or a fixed scale: what stands between features and network.
+"""φ ↦ (φ − mean φ)/(‖φ − mean φ‖ + ε), or a fixed scale: the normalisation between features and network.
 
 The paper does not say over which axis its mean and norm are taken. `point` takes them over the features of one
 point, `batch` over a sample of points for each feature, `global` over all features of all points in it. Each is
-a map of one point, so derivatives mean what they say.
+a map of one point, so its derivatives are well defined.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .base import Features, Frozen, Joined, image, table
 
 NORMALISATIONS = ("point", "batch", "global", "fixed", "none")
 EPSILON = 1e-3
-WAVES = 32  # Fourier products whose values at one point are surely not all alike
+WAVES = 32  # with so many Fourier products, their values at a point are never all nearly equal
 
 
 class PointNormalised(Features):
@@ -45,7 +45,7 @@ class PointNormalised(Features):
     def image(
         self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
     ) -> Jets:
-        """W c q with c = φ − mean φ and q = 1/(‖c‖ + ε), one number a point: W goes first."""
+        """W c q with c = φ − mean φ and q = 1/(‖c‖ + ε), one number per point: W is applied first."""
         sums = jnp.sum(W, axis=1, keepdims=True)
         found = image(self.inner, jnp.concatenate([W, jnp.full_like(W[:1], 1 / self.size)]), x, orders)
         mean = {alpha: value[-1:] for alpha, value in found.items()}
@@ -55,9 +55,9 @@ class PointNormalised(Features):
         return product(centred, quotient, orders)
 
     def _square(self, mean: Jets, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
-        """‖φ − m‖² = Σφ² − n m² where many waves give their Σφ² in closed form: they are never all nearly equal.
+        """‖φ − m‖² = Σφ² − n m² if there are many waves, with Σφ² in closed form: they are never all nearly equal.
 
-        Where they could be, the difference would cancel; there the features themselves are centred.
+        If they could be, the difference would cancel; then the features themselves are centred.
         """
         parts = self.inner.parts if isinstance(self.inner, Joined) else (self.inner,)
         if not any(_many_waves(part) for part in parts):
@@ -88,9 +88,9 @@ def _summed(jets: Jets) -> Jets:
 class BatchNormalised(Features):
     """(φ_j − mean_i φ_j(x_i))/(‖φ_j(x_i) − mean‖₂ + 10⁻³): over a fixed sample x_i of the box, feature by feature.
 
-    A batch of the training points would give interior and faces different networks, so the sample is the box's.
-    Mean and norm follow the trainable features; they do not depend on the point, so many points share them.
-    The norm grows with the root of the sample's size, as the printed formula's does with the batch's.
+    A batch of the training points would give interior and faces different networks, so the sample is from the box.
+    Mean and norm follow the trainable features; they do not depend on the point, so all points share them.
+    The norm grows with the square root of the sample's size, as the printed one does with the batch's.
     """
 
     inner: Features
@@ -107,7 +107,7 @@ class BatchNormalised(Features):
         return (self.inner(point) - mean) / (norm + EPSILON)
 
     def _statistics(self, batch: Float[Array, "points features"]) -> tuple[Array, Array]:
-        """The mean and the norm of what is left without it, for each feature; all alike if they are of the whole."""
+        """The mean, and the norm of the centred values, for each feature; with `whole`, the same for all features."""
         if not self.whole:
             mean = jnp.mean(batch, axis=0)
             return mean, _norm(batch - mean)
@@ -125,7 +125,7 @@ class BatchNormalised(Features):
 
 
 def _norm(values: Float[Array, " n *features"]) -> Float[Array, " *features"]:
-    """‖·‖₂ along the first axis. √ has no derivative at 0, where all values are equal: the quotient is 0 anyway."""
+    """‖·‖₂ along the first axis. √ has no derivative at 0; there all values are equal, and the quotient is 0 anyway."""
     square = jnp.sum(values**2, axis=0)
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
 
@@ -136,7 +136,7 @@ def _reciprocal_norm(square: Float[Array, ...]) -> Float[Array, ...]:
 
 
 class Scaled(Features):
-    """φ/s with one fixed s: the derivatives keep the shape of the features'."""
+    """φ/s with one fixed s, by which the derivatives are divided, too."""
 
     inner: Features
     scale: Frozen
@@ -158,7 +158,7 @@ class Scaled(Features):
 def normalised(
     features: Features, how: str, problem: Problem, dtype: DTypeLike, batch: int = 512
 ) -> Features:
-    """`point`, `batch`, `global`: the paper's, over either axis or both; `fixed`: s² = mean ‖φ‖² at first; `none`."""
+    """`point`, `batch`, `global`: the paper's, over either axis or both; `fixed`: s² = mean ‖φ‖² initially; `none`."""
     if how == "point":
         return PointNormalised(features)
     if how == "none":

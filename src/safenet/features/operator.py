@@ -20,11 +20,11 @@ from ..problem.facts.dispersion import Symbol, symbol
 from ..problem.facts.waves import Factors, families, open_axes
 from .base import Features, Frozen
 
-NEWTON = 4  # steps from the root at the start to that at the present k: exact where P is linear in s
+NEWTON = 4  # steps from the initial root s to the one at the current k: exact if P is linear in s
 
 
 class OperatorFeatures(Features):
-    """Waves k (modes, axes but one), trainable where s(k) is a simple root; s follows by Newton's method on P(k, ·)."""
+    """Waves k (modes, all axes but one), trainable where s(k) is a simple root; Newton's method on P(k, ·) gives s."""
 
     k: Float[Array, "modes waves"]
     start: Frozen  # (modes, 2): s at the start, real and imaginary part
@@ -54,7 +54,7 @@ class OperatorFeatures(Features):
         return jnp.concatenate(found)
 
     def exponents(self) -> Complex[Array, "modes axes"]:
-        """κ: ik, and s(k) along the last axis; the derivative of s is that of the implicit function, −P_k/P_s."""
+        """κ: ik, and s(k) on the axis `along`; the derivative of s is that of the implicit function, −P_k/P_s."""
         simple = jnp.asarray(self.simple)
         k = jnp.where(simple[:, None], self.k, lax.stop_gradient(self.k))
         waves = lax.complex(jnp.zeros_like(k), k)
@@ -69,14 +69,14 @@ class OperatorFeatures(Features):
                 jnp.broadcast_to(jnp.asarray(evaluate(p.as_expr(), here, jnp), s.dtype), s.shape)
                 for p in (polynomial, polynomial.diff())
             )
-            # Divided only where it is meant: a zero slope would make the gradient of the others nan, too.
+            # Divide only where the root is simple: a zero slope would make the gradient of the others nan, too.
             s = s - jnp.where(simple, value / jnp.where(simple, slope, 1.0), 0.0)
         columns = [s if i == self.along else waves[:, rest.index(i)] for i in range(len(kappa))]
         return jnp.stack(columns, axis=1)
 
 
 def operator_features(problem: Problem, features: int, *, dtype: DTypeLike) -> OperatorFeatures:
-    """About `features` functions, the longest waves first; along time or, in a steady problem, the last open axis."""
+    """About `features` functions, longest waves first; s is for time or, in a steady problem, the last open axis."""
     along = open_axes(problem)[-1] if problem.time is None else problem.time
     count = 0
     while True:

@@ -41,7 +41,7 @@ class Radial(Features):
     def image(
         self, W: Float[Array, "rows features"], x: Float[Array, "axes points"], orders: Sequence[Orders]
     ) -> Jets:
-        """W e/Σe with e_i = exp(−‖x − c_i‖²/σ_i²), and Σe one number a point: W goes first."""
+        """W e/Σe with e_i = exp(−‖x − c_i‖²/σ_i²), and Σe one number per point: W is applied first."""
         zero = (0,) * x.shape[0]
         inputs = table(self.inputs, x, orders)
         squares = []
@@ -73,7 +73,7 @@ class Monomials(Features):
 
     @property
     def factors(self) -> list[tuple[int, ...]]:
-        """For each monomial the inputs that are multiplied, by ascending degree."""
+        """For each monomial, by ascending degree, the indices of the inputs that are multiplied."""
         axes = range(self.inputs.size)
         return [
             chosen

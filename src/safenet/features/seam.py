@@ -1,9 +1,9 @@
 """G(x, t) = Σ_± s ierfc(ξ_±/s), s = √(4κt), ξ_± the distance to either end: how heat rounds off a kink at the seam.
 
-A start that is periodic in value but not in slope, u₀′(upper) ≠ u₀′(lower), has a kink where the ends meet. From
+Initial data that are periodic in value but not in slope, u₀′(upper) ≠ u₀′(lower), have a kink where the ends meet. By
 u_t = κ u_xx it is rounded off at once, in a layer of width s that no smooth feature follows: u_xx is infinite at t = 0.
-G solves the heat equation, is zero at t = 0 and has the slopes −1 and 1 at the ends from then on, so that u minus a
-multiple of G is smooth where the kink was. With other terms in the equation that holds to leading order. Everything is
+G solves the heat equation, is zero at t = 0 and has the slopes −1 and 1 at the ends for t > 0, so that u minus a
+multiple of G is smooth where the kink was. If the equation has other terms, this holds to leading order. Everything is
 read off the symbols: the ends, κ and the jump.
 """
 
@@ -22,7 +22,7 @@ from ..problem.facts.structure import axis_kinds
 from ..problem.jets import along
 from .base import Features, box
 
-NEVER = 1e-14  # of the time axis: at t = 0 itself G is its limit
+NEVER = 1e-14  # smallest t, as a share of the time axis: at t = 0 itself, G is its limit
 
 
 class SeamFlow(Features):
@@ -55,7 +55,7 @@ def _ierfc(z: Float[Array, ""]) -> Float[Array, ""]:
 
 
 def seam_flow(problem: Problem) -> SeamFlow | None:
-    """The flows of the kinks that the symbols show, or None."""
+    """G for the kinks that the symbols show, or None if there are none."""
     if problem.time is None or len(problem.unknowns) > 1 or len(problem.equations) > 1:
         return None
     starts = [c for c in problem.conditions if c.initial and c.linear]
@@ -79,7 +79,7 @@ def seam_flow(problem: Problem) -> SeamFlow | None:
 
 
 def _diffusivity(problem: Problem, index: int, time: int) -> float:
-    """κ of u_t = κ ∂²u + …; 0 where the equation is of another kind."""
+    """κ of u_t = κ ∂²u + …; 0 if the equation is of another kind."""
     (equation,) = problem.equations
     slopes = {
         jet.orders: problem.value(equation.residual.diff(symbol)) for symbol, jet in equation.jets.items()

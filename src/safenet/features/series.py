@@ -1,7 +1,7 @@
 """v(x) = [1, cos ωx, sin ωx, …, cos mωx, sin mωx] for every axis of space, ω = 2π/P: the embedding of RBA-PINN.
 
-P is the axis' length where the symbols say that the solution is periodic: then the network is, too, exactly.
-Elsewhere P is twice the length, so that the series can be any function on the axis. Time is a plain coordinate.
+P is the axis' length if the symbols say that the solution is periodic: the network then is periodic, too, exactly.
+Otherwise P is twice the length, so that the series can be any function on the axis. Time is a plain coordinate.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Series(Features):
         )
 
     def _waves(self, s: Float[Array, ""]) -> Float[Array, " waves"]:
-        """[1, cos 2πs, sin 2πs, …]; whole periods are taken off first, so that both faces give the same bits."""
+        """[1, cos 2πs, sin 2πs, …]; whole periods are subtracted first, so that both faces give the same bits."""
         k = jnp.arange(1, self.modes + 1, dtype=s.dtype)
         phase = 2 * math.pi * k * (s - jnp.round(s))
         waves = jnp.stack([jnp.cos(phase), jnp.sin(phase)], axis=1).ravel()
         return jnp.concatenate([jnp.ones(1, s.dtype), waves])
 
     def table(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
-        """Every row is a function of one axis, of slope 1/length in s; the waves go cos → −sin, sin → cos."""
+        """Every row is a function of one axis; the derivatives of its waves go cos → −sin, sin → cos."""
         zero = (0,) * x.shape[0]
         k = jnp.repeat(jnp.arange(1, self.modes + 1, dtype=x.dtype), 2)[:, None]
         tables: list[Jets] = []

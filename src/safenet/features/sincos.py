@@ -3,7 +3,7 @@
 On a CPU, XLA calls the C library for every single sine (14 to 24 ns each, measured); this is arithmetic on vectors,
 twenty times as fast. π/2 is subtracted in three parts whose products with k are exact (Cody and Waite, 1980) for
 |k| < 2¹³ in float32 and 2²⁰ in float64; beyond, the error is that of θ's own rounding. The polynomials are those of
-Cephes and of fdlibm, for |r| ≤ π/4. Accelerators have their own.
+Cephes and of fdlibm, for |r| ≤ π/4. Accelerators use their own sine and cosine.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ g satisfies the conditions and d vanishes where they hold, once for a value and 
     u(x, 0) = u₀, u_t(x, 0) = v₀     g = u₀ + t v₀,                          d ∝ t²
     u(0, t) = a, u(1, t) = b         g ← g + (1 − x)(a − g|₀) + x (b − g|₁),  d ← 4 x (1 − x) d
 
-in the problem's coordinates. Values on faces of a box and initial values of one field each can be had so, as far as
-they agree where they meet; every other condition stays a term of the loss.
+in the problem's coordinates. This is possible for a condition that gives a single field on a face of a box or at the
+start, as long as such conditions agree where they meet; every other condition stays a term of the loss.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .perceptron import Perceptron
 
 
 class Constrained(eqx.Module):
-    """share · g + d N, field by field; the share is 1, and 0 for a network that is added to one that has g."""
+    """share · g + d N, field by field; the share is 1, or 0 for a network that is added to one that has g already."""
 
     inner: Perceptron | Modulated
     share: Frozen
@@ -55,7 +55,7 @@ class Constrained(eqx.Module):
         return added(shared, product(d, propagated(self.inner, x, orders), orders))
 
     def _values(self, expressions: Sequence[sp.Expr]) -> PointFunction:
-        """x ↦ the expressions there."""
+        """x ↦ the values of the expressions at x."""
 
         def compute(point: Float[Array, " axes"]) -> Float[Array, " fields"]:
             values = {symbol: point[i] for i, symbol in enumerate(self.symbols)}
@@ -63,7 +63,7 @@ class Constrained(eqx.Module):
 
         return compute
 
-    # What others ask of a perceptron.
+    # The rest of a perceptron's interface.
 
     @property
     def features(self) -> Features:
@@ -79,11 +79,11 @@ class Constrained(eqx.Module):
 
     @property
     def perceptron(self) -> Perceptron | Modulated:
-        """The part whose parameters move."""
+        """The part whose parameters are trained."""
         return self.inner.perceptron
 
     def without_data(self) -> Constrained:
-        """d N alone, to be added to a network that has g."""
+        """d N alone, to be added to a network that has g already."""
         return replace(self, share=Frozen(jnp.zeros_like(self.share.array)))
 
     @property
@@ -92,7 +92,7 @@ class Constrained(eqx.Module):
 
 
 def constrained(problem: Problem, network: Perceptron | Modulated) -> Perceptron | Modulated | Constrained:
-    """The network with every condition in it that can be; itself where there is none."""
+    """The network with every condition built in that can be; the same network if there is none."""
     forms = [hard_form(problem, name) for name in problem.unknowns]
     if not any(form.conditions for form in forms):
         return network
@@ -104,7 +104,7 @@ def constrained(problem: Problem, network: Perceptron | Modulated) -> Perceptron
 
 @dataclass(frozen=True)
 class HardForm:
-    """g and d of one field, and the conditions that hold by them."""
+    """g and d of one field, and the conditions that they satisfy."""
 
     offset: sp.Expr
     factor: sp.Expr
@@ -113,7 +113,7 @@ class HardForm:
 
 @dataclass(frozen=True)
 class _Value:
-    """∂^order u = data where the axis has one of its ends."""
+    """∂^order u = data at one end of an axis."""
 
     condition: Condition
     axis: int
@@ -124,10 +124,10 @@ class _Value:
 
 @lru_cache(maxsize=64)
 def hard_form(problem: Problem, field: str) -> HardForm:
-    """One condition after another, as long as all of them still hold for g."""
+    """Takes one condition after another, if g then still satisfies all that were taken."""
     values = [value for c in problem.conditions if (value := _value(problem, c, field)) is not None]
     taken: list[_Value] = []
-    # The initial values first, from the lowest derivative up: each continues the ones before.
+    # Initial values first, from the lowest derivative up: each needs those before it.
     for value in sorted(values, key=lambda value: (value.axis != problem.time, value.order)):
         below = {other.order for other in taken if other.axis == value.axis == problem.time}
         if value.order not in (0, len(below)):
@@ -154,13 +154,13 @@ def _value(problem: Problem, condition: Condition, field: str) -> _Value | None:
     face = not axis.is_time and problem.region is None and order == 0 and place in (axis.lower, axis.upper)
     if jet.field != field or sum(jet.orders) != order or not (start or face):
         return None
-    if coefficient.free_symbols or data.has(*KINKS):  # g is differentiated as often as u
+    if coefficient.free_symbols or data.has(*KINKS):  # g must be as differentiable as u
         return None
     return _Value(condition, index, order, place == axis.lower, data)
 
 
 def _offset(problem: Problem, values: Sequence[_Value]) -> sp.Expr:
-    """g: Taylor's sum in time, then what the faces still miss, interpolated along one axis after another."""
+    """g: the Taylor sum in time, then what the faces still lack, interpolated along one axis after another."""
     g = sp.Integer(0)
     for index in sorted(range(len(problem.axes)), key=lambda i: i != problem.time):
         axis, here = problem.axes[index], [value for value in values if value.axis == index]
@@ -178,7 +178,7 @@ def _offset(problem: Problem, values: Sequence[_Value]) -> sp.Expr:
 
 
 def _factor(problem: Problem, values: Sequence[_Value]) -> sp.Expr:
-    """d: of size one, zero where a value is given, as often as there are derivatives of it."""
+    """d: of size one, with a zero where values are given, once for each value or derivative."""
     d = sp.Integer(1)
     for index, axis in enumerate(problem.axes):
         here = [value for value in values if value.axis == index]
@@ -191,7 +191,7 @@ def _factor(problem: Problem, values: Sequence[_Value]) -> sp.Expr:
 
 
 def _holds(problem: Problem, g: sp.Expr, value: _Value) -> bool:
-    """Whether g has the value; what is not seen to be so stays soft."""
+    """Whether g has the value; if that cannot be shown, the condition stays in the loss."""
     axis = problem.axes[value.axis]
     at = axis.lower if value.lower else axis.upper
     left = g.diff(axis.symbol, value.order).subs(axis.symbol, at) - value.data

@@ -2,8 +2,8 @@
 
     x ↦ [x, x + Δ e_t, …, x + (k − 1) Δ e_t] ↦ embedding ↦ encoder ↦ decoder ↦ layers ↦ u of the first
 
-with the activation ω₁ sin + ω₂ cos everywhere. The output belongs to the point itself, and its derivatives are those of
-this map: a sum over the sequence, differentiated as a whole, would mix the derivatives of its steps.
+with the activation ω₁ sin + ω₂ cos everywhere. Only the output for the point itself is returned, and its derivatives
+are those of this map: differentiating a sum over the whole sequence would mix the derivatives of its steps.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .perceptron import parameter_count
 
 STEPS, DELTA = 5, 1e-4  # the pseudo-sequence
 MODEL, HEADS = 32, 2
-FORWARD = 256  # of the layers within encoder and decoder
-BIAS = 0.01  # at the start, as theirs
+FORWARD = 256  # width of the layers within encoder and decoder
+BIAS = 0.01  # initial value, as in the authors' code
 
 
 class Wave(eqx.Module):
@@ -55,7 +55,7 @@ class Layers(eqx.Module):
 
 
 class Attention(eqx.Module):
-    """softmax(Q Kᵀ/√d) V for each head, and a layer."""
+    """softmax(Q Kᵀ/√d) V for each head, then a layer."""
 
     query: Layer
     key: Layer
@@ -76,7 +76,7 @@ class Attention(eqx.Module):
 
 
 class Block(eqx.Module):
-    """x + attention, then x + layers, each behind a wave; a last wave. The decoder attends to the encoder's output."""
+    """x + attention, then x + layers, each of a wave of x; then a wave. The decoder attends to the encoder's output."""
 
     attention: Attention
     layers: Layers
@@ -96,7 +96,7 @@ class Former(eqx.Module):
     head: Layers
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
-        # Time is the last axis of a problem; where there is none, the sequence goes along the last one of space.
+        # Time is the last axis of a problem; without time, the sequence goes along the last axis of space.
         shift = DELTA * jnp.arange(STEPS, dtype=point.dtype)[:, None]
         towards = jnp.zeros_like(point).at[-1].set(1)
         embedded = self.embedding(point + shift * towards)
@@ -108,7 +108,7 @@ class Former(eqx.Module):
 
 
 def former(axes: int, fields: int, width: int, *, key: Array, dtype: DTypeLike) -> Former:
-    """`width` is that of the last layers, 512 with the authors; Glorot weights, biases of 0.01, waves of 1 and 1."""
+    """`width` is that of the last layers (the authors': 512); Glorot weights, biases of 0.01, ω₁ = ω₂ = 1."""
     keys = iter(jax.random.split(key, 32))
     glorot = jax.nn.initializers.glorot_uniform(in_axis=1, out_axis=0)
 

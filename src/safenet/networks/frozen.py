@@ -1,4 +1,4 @@
-"""f(x) inside a network that trains, with every number of f kept as it is."""
+"""f(x) inside a network that trains, with every number of f fixed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FrozenMap(Frozen):
 
 
 class FrozenFeatures(Features):
-    """φ with its frequencies and amplitudes as they start."""
+    """φ with its frequencies and amplitudes fixed at their initial values."""
 
     map: FrozenMap
     operators: ClassVar[tuple[str, ...]] = ("table", "image")

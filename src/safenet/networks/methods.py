@@ -48,7 +48,7 @@ WEIGHTINGS = ("fixed", "ntk", "rba")
 
 @dataclass(frozen=True)
 class Method:
-    """Features of the point, layers, and how the terms of the loss are weighted: numbers and names only.
+    """The features, the layers and the weighting of the loss, as numbers and names only.
 
     Every field is also an option of `Train` and of suites, so an ablation takes one line. A field that the chosen
     embedding or weighting does not use has no effect.
@@ -64,9 +64,9 @@ class Method:
     amplitudes: str = "unit"
     normalise: str = "point"
     domain: bool = True  # features taken from the conditions
-    seams: bool = False  # whether the flow of a kink at a periodic seam joins those
-    corners: bool = False  # whether modes of re-entrant corners are added, times outputs of the network
-    train_features: bool = True  # whether frequencies and amplitudes move with the layers
+    seams: bool = False  # whether those include how diffusion rounds off a kink at a periodic seam
+    corners: bool = False  # whether modes of re-entrant corners, times outputs of the network, are added
+    train_features: bool = True  # whether frequencies and amplitudes are trained with the layers
     # Layers.
     width: int = 50
     depth: int = 1  # hidden layers; 0: u = Σ a φ, the linear form
@@ -82,12 +82,14 @@ class Method:
     # More about the features.
     embedding: str = "fourier"
     k: str = "auto"  # of the harmonic frequencies ℓπ/k
-    scaled: bool = True  # whether coordinates, random and radial features see the box scaled to a unit one
-    sigma_space: float = 1.0  # of the random frequencies, in cycles per unit of the inputs
+    scaled: bool = True  # whether coordinates, random and radial features use the box scaled to a unit one
+    sigma_space: float = 1.0  # σ of the random frequencies, in cycles per unit of the inputs
     sigma_time: float = 1.0
-    bandwidth: float = 1.0  # σ of the radial functions at the start
+    bandwidth: float = 1.0  # initial σ of the radial functions
     degree: int = 0  # > 0: monomials up to this total degree join the features
-    batch: int = 512  # points from which the normalisations `batch` and `fixed` take their statistics
+    batch: int = (
+        512  # points from which the normalisations `batch`, `global` and `fixed` take their statistics
+    )
     # Weights of the loss's terms: those of the plan, adapted by Adam and then kept.
     weighting: str = "fixed"
     ntk_every: int = 1000
@@ -149,7 +151,7 @@ def _operator(
 
 
 def _hybrid(problem: Problem, chosen: Method, inputs: Coordinates, key: Array, dtype: DTypeLike) -> Features:
-    """Fourier products and radial functions, half of the features each: waves, and what is local."""
+    """Fourier products for waves and radial functions for local detail, half of the features each."""
     half = replace(chosen, features=chosen.features // 2)
     keys = jax.random.split(key)
     waves = _fourier(problem, half, inputs, keys[0], dtype)
@@ -192,24 +194,24 @@ METHODS: dict[str, Method] = {
     "fls-pinn": replace(PINN, omega_0=1.0),
     "w-pinn": replace(PINN, weighting="ntk"),
     "w-pinn-grid": replace(PINN, weight_grid=(1e-1, 1e-3, 1e-4)),
-    # m = 31 waves: 16k parameters on the wave equation, the one thing that the paper says about m.
+    # m = 31 waves: 16k parameters on the wave equation, the only thing that the paper says about m.
     "rba-pinn": replace(PINN, embedding="series", features=62, depth=6, weighting="rba"),
     "rff": replace(EMBEDDED, embedding="random", scaled=False, sigma_space=200.0, sigma_time=10.0),
-    # One cycle per box: what can be said without knowing the solution.
+    # One cycle per box: a choice that requires no knowledge of the solution.
     "rff-tuned": replace(EMBEDDED, embedding="random"),
     "rbf": replace(EMBEDDED, embedding="radial"),
     "rbf-p": replace(EMBEDDED, embedding="radial", degree=2),
-    # As its authors have it: three blocks, 256 features of two cycles per box, 727k parameters.
+    # The authors' settings: three blocks, 256 features of two cycles per box, 727k parameters.
     "piratenet": replace(
         EMBEDDED, embedding="random", features=256, layers="pirate", depth=3, sigma_space=2.0, sigma_time=2.0
     ),
-    # As its authors have it: five steps of 1e-4, 454k parameters.
+    # The authors' settings: five steps of 1e-4, 454k parameters.
     "pinnsformer": replace(PINN, layers="attention", width=512, scaled=False),
 }
-# What safe-net is where a dense inverse Hessian trains it: four layers on the features and the coordinates, the linear
-# form beside them, and an output for each function of the conditions. Chosen among some 30 variants, one to three seeds
-# each, on the nine problems of the paper, by the worst ratio of an error to the best of that problem: those nine are
-# selection data, and other problems and seeds are its test. docs/networks.md has what it reaches.
+# Options of safe-net when it is trained with a dense inverse Hessian: four layers on the features and the coordinates,
+# the linear form beside them, and an output for each function of the conditions. Chosen among some 30 variants, one to
+# three seeds each, on the nine problems of the paper, by the worst ratio of an error to the best error on that problem:
+# those nine are selection data; other problems and seeds are the test. Results are in docs/networks.md.
 TRAINED_DENSELY: dict[str, Any] = {
     **{"features": 64, "width": 32, "depth": 4, "degree": 1},
     **{"skip": True, "carriers": True, "seams": True, "corners": True},
@@ -229,7 +231,7 @@ def method(name: str, **options: Any) -> Method:
 
 
 def settled(problem: Problem, chosen: Method) -> Method:
-    """The method with one name for one network: where its k is that of the printed rule, it is called so."""
+    """The method with one name for one network: `k` is "auto" wherever it gives the same frequencies as "auto"."""
     harmonic = chosen.features and chosen.embedding == "fourier" and chosen.frequencies == "harmonic"
     return replace(chosen, k=named_length(problem, chosen.k)) if harmonic and chosen.k != "auto" else chosen
 
@@ -286,6 +288,6 @@ def _features(problem: Problem, chosen: Method, key: Array, dtype: DTypeLike) ->
 
 
 def _of_conditions(problem: Problem, chosen: Method) -> Features:
-    """The functions that the conditions are made of, and those that follow from their kinks."""
+    """The functions that the conditions are made of and, with `seams`, those that follow from their kinks."""
     data, flow = domain_features(problem), seam_flow(problem) if chosen.seams else None
     return data if flow is None else data + flow

@@ -1,8 +1,8 @@
-"""u(x) = N₀(x) + Σ_m ψ_m(x) N_m(x) + Σ_k Ψ_k(x) A_k(x): what is known of a solution carries what the network adds.
+"""u(x) = N₀(x) + Σ_m ψ_m(x) N_m(x) + Σ_k Ψ_k(x) A_k(x): known functions ψ and Ψ, multiplied by outputs of a network.
 
 A solution often keeps the shape of its data for a while, or is that shape times something smooth: sin(20πx) sin(πy) e⁻ᵗ
-for heat in a plate. A network that must make the product itself, out of tanh, spends its layers on it. The ψ are those
-of the conditions, for each unknown by itself; the Ψ are of corners, where all unknowns begin together with one factor.
+for heat in a plate. A network that must form this product itself, out of tanh, spends its layers on it. The ψ are those
+of the conditions, with a factor for each unknown; the Ψ are corner modes, in which all unknowns share one factor.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .perceptron import Perceptron
 class Modulated(eqx.Module):
     """`inner` has 1 + M outputs for each field, for the M functions ψ of `carriers`, then K for the modes of `corners`.
 
-    The functions of `corners` are Ψ_11, …, Ψ_1F, Ψ_21, …: those of a mode for all fields, then of the next.
+    The functions of `corners` are Ψ_11, …, Ψ_1F, Ψ_21, …: all fields of a mode, then those of the next.
     """
 
     inner: Perceptron
@@ -66,7 +66,7 @@ class Modulated(eqx.Module):
             for alpha in fields[0]
         }
 
-    # What others ask of a perceptron.
+    # The rest of a perceptron's interface.
 
     @property
     def features(self) -> Features:

@@ -2,7 +2,7 @@
 
 With ω₀ > 0 the first layer is sin(ω₀ (W_1 φ + b_1)), as in SIREN (Sitzmann et al., 2020); the others keep σ.
 
-`__call__` says what the network is, at one point; `propagate` is the same for many, with its derivatives.
+`__call__` defines the network, at one point; `propagate` computes the same, with derivatives, at many.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "swish": jax.nn.swish,
 }
 
-STEEP = 10.0  # times the trained slopes: they then move as fast as the authors' do
+STEEP = 10.0  # factor of the trained slopes, so that they move as fast as the authors' do
 
 
 class Perceptron(eqx.Module):
-    """Features, then layers W, b with the activation between them; `omega_0` > 0 makes the first a sine."""
+    """Features, then layers W, b with the activation between them; if `omega_0` > 0, the first activation is a sine."""
 
     features: Features
     weights: tuple[Float[Array, ...], ...]
@@ -44,7 +44,7 @@ class Perceptron(eqx.Module):
     activation: str = eqx.field(static=True)
     omega_0: float = eqx.field(static=True, default=0.0)
     skip: Float[Array, "fields features"] | None = None
-    slopes: Float[Array, " layers"] | None = None  # a of σ(10 a z), where they are trained
+    slopes: Float[Array, " layers"] | None = None  # a of σ(10 a z), if they are trained
     operators: ClassVar[tuple[str, ...]] = ("propagate",)
 
     def __call__(self, point: Float[Array, " axes"]) -> Float[Array, " fields"]:
@@ -57,7 +57,7 @@ class Perceptron(eqx.Module):
         return value if self.skip is None else value + self.skip @ features
 
     def propagate(self, x: Float[Array, "axes points"], orders: Sequence[Orders]) -> Jets:
-        """{α: ∂^α u}, arrays of (fields, points), for `orders` that hold all below each of them."""
+        """{α: ∂^α u}, arrays of (fields, points), for `orders`, which must include all orders below each of them."""
         zero = (0,) * x.shape[0]
         weights, biases = self.weights, [bias[:, None] for bias in self.biases]
         first = weights[0] if self.skip is None else jnp.concatenate([weights[0], self.skip])
@@ -76,16 +76,16 @@ class Perceptron(eqx.Module):
         return jets if self.skip is None else added(jets, past)
 
     def _steeper(self, layer: int) -> Any:
-        """10 a of a layer, 1 at the start and where it is not trained (Jagtap, Kawaguchi and Karniadakis, 2020)."""
+        """10 a of a layer: 1 initially, and if not trained (Jagtap, Kawaguchi and Karniadakis, 2020)."""
         return 1 if self.slopes is None else STEEP * self.slopes[layer]
 
     @property
     def perceptron(self) -> Perceptron:
-        """The part whose parameters move: all of it."""
+        """The part whose parameters are trained: all of it."""
         return self
 
     def without_data(self) -> Perceptron:
-        """What is added to another network: it brings no data of its own."""
+        """The network to be added to another one: itself, since it contains no data."""
         return self
 
     @property
@@ -154,5 +154,5 @@ def trainable(network: Any) -> Any:
 
 
 def parameter_count(network: Any) -> int:
-    """How many numbers an optimiser may move, of any network (or of its shapes)."""
+    """The number of trainable parameters of any network (or of its shapes)."""
     return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(trainable(network)))

@@ -4,8 +4,8 @@
     f = σ(W₁ x + b₁),    z = f ⊙ U + (1 − f) ⊙ V        of the block's first layer, and again of its second
     x ← α σ(W₃ z + b₃) + (1 − α) x,                     α = 0 at the start: u = W φ + b, linear in the features
 
-Every W is diag(exp s) V with a trainable s ~ N(1, 0.1²), the authors' random weight factorisation. What they
-add in training (weights by tangent kernels, causal weights, a last layer fitted to the initial values) is not here.
+Every W is diag(exp s) V with a trainable s ~ N(1, 0.1²), the authors' random weight factorisation. Their additions to
+training (weights by tangent kernels, causal weights, a last layer fitted to the initial values) are not included.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Pirate(eqx.Module):
 def pirate(
     features: Features, fields: int, blocks: int, activation: str, *, key: Array, dtype: DTypeLike
 ) -> Pirate:
-    """`blocks` blocks, Glorot weights in factors, zero biases, α = 0."""
+    """`blocks` blocks with factorised Glorot weights, zero biases and α = 0."""
     width = features.size
     glorot = jax.nn.initializers.glorot_normal(in_axis=1, out_axis=0)
 

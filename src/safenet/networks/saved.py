@@ -1,7 +1,7 @@
-"""A network as data: what is needed, beside its arrays, to build the same one again.
+"""A network as data: what is needed, apart from its arrays, to rebuild it.
 
-A network of the user's own is built again by the function that made it. A run folder names that function and never
-imports it: the module that holds it must have been imported already, or the function is given to `load`.
+The user's own network is rebuilt by the function that made it. A run folder names that function and never imports it:
+either the module that holds it has been imported already, or the function is given to `load`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OWN = "own"
 
 
 def network_spec(network: Any, plan: Any) -> dict[str, Any]:
-    """Of a network that `plan` (its method, precision and factory) led to, or of nothing."""
+    """The specification of a network made by `plan` (its method, precision and factory), or of `Unknown`."""
     if isinstance(network, Unknown):
         return network.spec()
     if plan.method == OWN:
@@ -42,7 +42,7 @@ def network_spec(network: Any, plan: Any) -> dict[str, Any]:
 
 
 def _spec(network: Any, chosen: Method, dtype: str) -> dict[str, Any]:
-    if isinstance(network, Staged):  # made of two networks, each with a declaration of its own
+    if isinstance(network, Staged):  # two networks, each with its own `Method`
         return {
             "kind": "staged",
             "first": _spec(network.first.array, chosen, dtype),

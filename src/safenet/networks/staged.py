@@ -1,6 +1,6 @@
-"""u(x) = u₁(x) + ε u₂(x): a network on what another has left (multi-stage refinement; Wang and Lai, 2024).
+"""u(x) = u₁(x) + ε u₂(x): a second network for the error of the first (multi-stage refinement; Wang and Lai, 2024).
 
-ε is the size of the error that is left, so that u₂ is a function of size one.
+ε is the size of that error, so that u₂ is a function of size one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .frozen import FrozenMap
 
 
 class Staged(eqx.Module):
-    """The sum, of which only u₂ is trained; `scale` is ε, one for each field, and `method` is how u₂ was built."""
+    """The sum, in which only u₂ is trained; `scale` is ε, one for each field, and `method` is the `Method` of u₂."""
 
     first: FrozenMap
     second: Any
@@ -38,7 +38,7 @@ class Staged(eqx.Module):
 
     @property
     def perceptron(self) -> Any:
-        """The part whose parameters move."""
+        """The part whose parameters are trained."""
         return self.second.perceptron
 
     @property

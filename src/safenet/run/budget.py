@@ -1,4 +1,4 @@
-"""A time budget: sizes are chosen from it once, then a clock is asked whether to stop.
+"""A time budget: sizes are chosen from it once, after that it only says when to stop.
 
 The same plan gives the same bits: the clock never changes a plan, it only ends a run early. A run that ended early can
 be resumed to its end.
@@ -20,13 +20,11 @@ import numpy as np
 from ..errors import SafeNetError
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-ENDING = 0.1  # of a budget: kept for measuring and saving what was found
-FLOOR = (
-    5.0  # seconds: before, nothing is stopped that has nothing to keep; loading and compiling take so long
-)
+ENDING = 0.1  # share of a budget that is kept for measuring and saving what was found
+FLOOR = 5.0  # seconds before which a solve with nothing to keep is not stopped: loading and compiling take so long
 
 WAITING = 0.05  # seconds between two looks at the clock while something else computes
-LEFT_BEHIND = "safenet: left behind"  # the name of a thread for which nobody waits any more
+LEFT_BEHIND = "safenet: left behind"  # the name of a thread that nobody waits for any more
 
 T = TypeVar("T")
 
@@ -40,7 +38,7 @@ def seconds(text: str) -> float:
 
 
 def multiplications_per_second() -> float:
-    """The rate of a Gram product in float64, what every direct solver mostly does: the best of five."""
+    """The rate of a Gram product in float64, the main work of every direct solver: the best of five."""
     matrix = np.random.default_rng(0).random((1200, 600))
     best = math.inf
     for _ in range(5):
@@ -51,15 +49,15 @@ def multiplications_per_second() -> float:
 
 
 class SpentError(Exception):
-    """No time is left for something that leaves nothing behind when it is not finished, such as an estimate."""
+    """No time is left for work that is worth nothing unless it is finished, such as an estimate."""
 
 
 @dataclass
 class Budget:
     """`total` seconds from `began` on; solvers ask `over()` wherever they could stop and keep what they have.
 
-    They are to stop when a tenth is left, which measuring and saving takes; as long as there is nothing to keep (not
-    `found`), at the end, and not in the first seconds. `spent` says that a solver was told to stop.
+    They should stop when a tenth is left, which measuring and saving takes. While there is nothing to keep (not
+    `found`), they stop only at the end, and never in the first seconds. `spent`: a solver was told to stop.
     """
 
     total: float = math.inf
@@ -73,7 +71,7 @@ class Budget:
 
     @property
     def room(self) -> float:
-        """Seconds until a solver is to stop: without those that are kept for the end."""
+        """Seconds until a solver should stop, not counting those that are kept for the end."""
         return self.left if math.isinf(self.total) else self.left - ENDING * self.total
 
     def over(self, ahead: float = 0.0) -> bool:
@@ -95,8 +93,8 @@ class Budget:
 def awaited(budget: Budget, function: Callable[..., T], *arguments: object) -> T:
     """function(*arguments), or SpentError as soon as the time is over.
 
-    XLA cannot be stopped while it compiles, which takes seconds or minutes; but nobody has to wait for it. It goes on
-    in a thread of its own, and what comes of it is dropped.
+    XLA cannot be stopped while it compiles, which takes seconds or minutes, but nobody has to wait for it: it goes on
+    in a thread of its own, and its result is dropped.
     """
     if math.isinf(budget.total):
         return function(*arguments)
@@ -105,7 +103,7 @@ def awaited(budget: Budget, function: Callable[..., T], *arguments: object) -> T
     def compute() -> None:
         try:
             promise.set_result(function(*arguments))
-        except BaseException as error:  # raised again where it is waited for
+        except BaseException as error:  # raised again in the thread that waits
             promise.set_exception(error)
 
     thread = threading.Thread(target=compute)
@@ -122,5 +120,5 @@ def awaited(budget: Budget, function: Callable[..., T], *arguments: object) -> T
 
 
 def left_behind() -> bool:
-    """Whether something still computes for which nobody waits."""
+    """Whether a thread that nobody waits for is still computing."""
     return any(thread.name == LEFT_BEHIND for thread in threading.enumerate())

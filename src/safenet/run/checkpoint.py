@@ -1,4 +1,4 @@
-"""Arrays as .npz, everything else as JSON; written beside and renamed, so a file is either old or new, never half.
+"""Arrays as .npz, everything else as JSON; written under another name and renamed, so a file is never half-written.
 
 No pickle: a folder from a stranger can be opened safely, and a folder from last year can be read by eye.
 """
@@ -19,8 +19,8 @@ import numpy as np
 from ..errors import SafeNetError, SafeNetWarning, printable
 from ..trees import Tree, filled, tree_leaves
 
-SAVE_EVERY = 3.0  # seconds: what a kill may cost
-# Bytes of a JSON file, and of an archive. Ours are not compressed; one that is may grow up to MOST_INFLATED.
+SAVE_EVERY = 3.0  # seconds between checkpoints: the work that a kill may lose
+# Largest JSON file and archive, in bytes. Our archives are not compressed; a compressed one may grow to MOST_INFLATED.
 MOST_TEXT, MOST_ARRAYS, MOST_INFLATED = 2**26, 2**34, 2**26
 
 
@@ -38,7 +38,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def write_checkpoint(path: Path, data: bytes) -> None:
-    """The same for what a run can do without: on a full disk it goes on, and says so."""
+    """The same for a file that a run can do without: on a full disk it warns and goes on."""
     try:
         write_atomically(path, data)
     except OSError as obstacle:
@@ -61,7 +61,7 @@ def pack(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
 
 
 def contents(path: Path, most: int = MOST_TEXT) -> bytes:
-    """The bytes of a regular file: a pipe would be waited for, a device has no end."""
+    """The bytes of a regular file. Others are refused: a pipe might never answer, a device has no end."""
     if not path.exists():
         raise SafeNetError(f"{path} does not exist")
     if not path.is_file():
@@ -72,7 +72,7 @@ def contents(path: Path, most: int = MOST_TEXT) -> bytes:
 
 
 def unpack(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """What `pack` wrote. Sizes are compared with the file's before any array is made: a header may claim 16 GiB."""
+    """What `pack` wrote. Sizes are checked against the file's before any array is made: a header may claim 16 GiB."""
     data = contents(path, most=MOST_ARRAYS)
     try:
         arrays = unpacked(data)
@@ -86,8 +86,8 @@ def unpack(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def unpacked(data: bytes) -> dict[str, np.ndarray]:
-    """The arrays of an .npz, none of them larger than what the archive holds."""
-    if not data.startswith(b"PK"):  # zipfile forgives bytes before an archive
+    """The arrays of an .npz, checked not to be larger than the archive allows."""
+    if not data.startswith(b"PK"):  # zipfile accepts bytes before an archive
         raise ValueError("it does not begin as an archive")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
@@ -101,7 +101,7 @@ def unpacked(data: bytes) -> dict[str, np.ndarray]:
 
 
 def _array(data: bytes) -> np.ndarray:
-    """One .npy of numbers whose header claims just what follows it."""
+    """One .npy of numbers, whose header must claim exactly the bytes that follow it."""
     stream = io.BytesIO(data)
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -112,7 +112,7 @@ def _array(data: bytes) -> np.ndarray:
     if count * dtype.itemsize != len(data) - stream.tell():
         raise ValueError("an array is not as large as its header says")
     array = np.frombuffer(data, dtype, count, stream.tell())
-    # A copy: the buffer cannot be written to.
+    # A copy, because the buffer is read-only.
     return np.array(array.reshape(shape, order="F" if in_columns else "C"))
 
 
@@ -144,7 +144,7 @@ def fill(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _fitting(old: list[Any], arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """a0, a1, … in the place of the old ones, whose shapes they must have."""
+    """The arrays a0, a1, …, checked to have the shapes of the old ones."""
     fits = len(old) == len(arrays) and all(
         f"a{i}" in arrays and np.shape(o) == arrays[f"a{i}"].shape for i, o in enumerate(old)
     )

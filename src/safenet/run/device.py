@@ -1,4 +1,4 @@
-"""Where a run takes place, without loading JAX to find out: a direct solve does without."""
+"""The device of a run, without loading JAX to find out: a direct solve does not need JAX."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def process_index() -> int:
-    """Of several processes that JAX joined, which this is; the first of them writes and speaks for all."""
+    """The index of this process among those that JAX has joined; the first one writes and prints for all."""
     if "jax" not in sys.modules:
         return 0
     import jax

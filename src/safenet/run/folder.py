@@ -1,4 +1,4 @@
-"""The run folder: problem.toml, plan.json, then checkpoint.npz on the way, at last solution.npz and result.json."""
+"""The run folder: problem.toml, plan.json, checkpoint.npz during the run, finally solution.npz and result.json."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ except ImportError:  # Windows
 
 PLAN, PROBLEM, SOLUTION, RESULT = "plan.json", "problem.toml", "solution.npz", "result.json"
 CHECKPOINT = "checkpoint.npz"
-SEARCH = "search.json"  # what came of the variants, beside a run of a seed that has not tried them itself
+SEARCH = "search.json"  # the outcome of the variants, beside the run of a seed that did not try them itself
 
 
 @contextmanager
 def held(folder: Path | None) -> Iterator[None]:
-    """The folder is ours meanwhile: of two solves into one, the second is refused. A killed process holds nothing.
+    """Lock the folder: of two solves into one, the second is refused. A killed process releases its lock.
 
-    The lock is on the folder itself, so that nothing is left behind in it.
+    The lock is on the folder itself, so no file is left behind in it.
     """
     if folder is None or fcntl is None or (folder.exists() and not folder.is_dir()):
         yield
@@ -65,7 +65,7 @@ def _unwritable(folder: Path, obstacle: OSError) -> SafeNetError:
 
 
 def prepare(folder: Path, problem: Problem, plan: Any, force: bool) -> Path:
-    """A run folder with the problem and the plan, so that a kill at any moment leaves something to resume."""
+    """Make a run folder with the problem and the plan, so that a kill at any moment leaves something to resume."""
     texts = {PROBLEM: dumps(problem), PLAN: plan.to_json()} | {
         name: one.text for name, one in problem.files.items()
     }
@@ -82,7 +82,7 @@ def prepare(folder: Path, problem: Problem, plan: Any, force: bool) -> Path:
 
 
 def _check_free(folder: Path, force: bool) -> None:
-    """Nothing that a user has is ever overwritten, except an earlier run, and that only when asked to."""
+    """Refuse to overwrite anything that a user has, except an earlier run if `force`."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / PLAN).is_file():
@@ -101,14 +101,14 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def check_checkpoints(folder: Path) -> None:
-    """Before a run is resumed: a damaged checkpoint is named."""
+    """Read all checkpoints before a run is resumed; the error names a damaged one."""
     for checkpoint in checkpoints(folder):
         with undamaged(checkpoint, "remove it, and --resume starts the same plan from the beginning"):
             unpack(checkpoint)
 
 
 def former_result(folder: Path | None) -> Result | None:
-    """What a run says of itself that came to a result before."""
+    """The result of an earlier run in the folder, if it has one."""
     if folder is None or not (folder / RESULT).exists():
         return None
     with undamaged(folder / RESULT):
@@ -117,7 +117,7 @@ def former_result(folder: Path | None) -> Result | None:
 
 @contextmanager
 def undamaged(path: Path, remedy: str = "restore the file, or solve again with --force") -> Iterator[None]:
-    """What goes wrong inside is the fault of the file."""
+    """Report any error inside this context as a fault of the file."""
     try:
         yield
     except SafeNetError as error:
@@ -133,7 +133,7 @@ def undamaged(path: Path, remedy: str = "restore the file, or solve again with -
 def take_up(
     folder: Path, places: int, restore: Callable[[dict[str, np.ndarray], dict[str, Any]], None]
 ) -> None:
-    """Restore a run from its folder's checkpoint, whose index is one of the plan's places; nothing if it has none."""
+    """Restore a run from its folder's checkpoint, if there is one; its index must be one of the plan's places."""
     path = folder / CHECKPOINT
     if not path.exists():
         return

@@ -12,28 +12,30 @@ import numpy as np
 from ..errors import SafeNetError, nearest
 from ..problem.splines import Spline
 
-ROUNDING = 2.0**-52  # of a number: float64 has no more digits
+ROUNDING = 2.0**-52  # relative rounding of a float64 number
 
 
 @dataclass(frozen=True)
 class Found:
-    """The unknown numbers of an inverse problem, with one standard error each, or None where the data do not tell.
+    """The unknown numbers of an inverse problem, with one standard error each, or None if the data do not determine it.
 
-    `free`: the data leave something open, which `warnings` name.
+    `free`: the data leave something undetermined, which `warnings` name.
     """
 
-    values: dict[str, Any]  # of a function: its coefficients
+    values: dict[str, Any]  # for a function, its coefficients
     errors: dict[str, Any] = field(default_factory=dict)
     correlations: dict[str, float] = field(default_factory=dict)  # "nu, c": 0.3
     warnings: tuple[str, ...] = ()
     free: bool = False
-    determined: dict[str, float] = field(default_factory=dict)  # how many coefficients of a function
+    determined: dict[str, float] = field(
+        default_factory=dict
+    )  # how many coefficients of a function the data determine
     shifts: dict[str, float] = field(
         default_factory=dict
-    )  # of a number, by a relative error 1 of the solution
+    )  # how far a relative error of 1 in the solution would shift a number
 
     def to_json(self, solved: float) -> dict[str, dict[str, Any]]:
-        """`solved`: the relative error of the solution itself, all that counts where the data have no noise."""
+        """`solved`: the relative error of the solution itself, the only source of error if the data have no noise."""
         found = {}
         for name, value in self.values.items():
             error = self.errors.get(name)
@@ -52,9 +54,9 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class FoundFunction:
-    """k(x) as the data and smoothness have it: `found["k"](x=0.3)`, with one standard error `.error(x=0.3)`.
+    """k(x) as determined by data and smoothness: `found["k"](x=0.3)`, with one standard error `.error(x=0.3)`.
 
-    About `determined` of its coefficients come from the data; the rest is as smooth as may be.
+    About `determined` of its coefficients come from the data; smoothness determines the rest.
     """
 
     name: str
@@ -67,7 +69,7 @@ class FoundFunction:
         return self._at(self.spline, coordinates)
 
     def error(self, **coordinates: Any) -> Any:
-        """One standard error at the same points; None where there is none."""
+        """One standard error at points; None if there is none."""
         return None if self.errors is None else self._at(self.errors, coordinates)
 
     def _at(self, spline: Spline, coordinates: dict[str, Any]) -> Any:
@@ -93,15 +95,15 @@ class FoundFunction:
 
 
 class NotFoundError(SafeNetError, KeyError):
-    """What is asked for was not found, or not sought."""
+    """The requested name was not found, or is not an unknown of the problem."""
 
     __str__ = Exception.__str__  # KeyError quotes its message
 
 
 class FoundOnes(dict[str, Any]):
-    """What was found, by name; asked for another name it says why that is not there.
+    """What was found, by name; any other name raises an error that says why it is not there.
 
-    `sought` are the names that were to be found, `reason` is why the solve ended.
+    `sought`: the names that were to be found; `reason`: why the solve ended.
     """
 
     def __init__(self, found: Mapping[str, Any], sought: Iterable[str], reason: str) -> None:
@@ -120,7 +122,7 @@ class FoundOnes(dict[str, Any]):
 
 
 class FoundNumber(float):
-    """A number with one standard error: 0.1002 ± 0.0004; None where the data do not tell."""
+    """A number with one standard error, 0.1002 ± 0.0004; `error` is None if the data do not determine it."""
 
     error: float | None
 

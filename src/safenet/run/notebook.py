@@ -10,7 +10,7 @@ from typing import Any
 
 from .progress import Lines
 
-EVERY = 0.25  # seconds between two looks of the bar
+EVERY = 0.25  # seconds between two updates of the bar
 _CELL = "text-align:left;padding:2px 14px 2px 0;vertical-align:top"
 AMBER = "#b35c00"
 OUTCOMES = {  # the others in red
@@ -22,7 +22,7 @@ OUTCOMES = {  # the others in red
 
 
 def table(heading: str, rows: Iterable[tuple[str, str]], verdict: str = "") -> str:
-    """A heading, its verdict in colour, and a line for each (name, text); nothing of them is taken for HTML."""
+    """A heading, its verdict in colour, and a line for each (name, text); all of them are escaped."""
     colour = OUTCOMES.get(verdict, "#c92a2a")
     badge = f' <span style="color:{colour};font-weight:600">{escape(verdict)}</span>' if verdict else ""
     lines = "".join(
@@ -41,7 +41,7 @@ def in_notebook() -> bool:
 
 
 class NotebookMonitor(Lines):
-    """A bar in the cell that runs the solve, gone when it ends."""
+    """A progress bar in the cell that runs the solve, removed when it ends."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""seconds left ≈ pace · (cost still to come): of the part that runs, and of all parts that are expected behind it.
+"""seconds left ≈ pace · (cost still to come), for the current part and all parts expected after it.
 
-The pace is that of the last fifth of the part at hand, since marches begin with short steps, and compiling comes before
-all of them; until there is one, that of the part before. Where a solver does not say what comes next, the time is that
-of this part alone.
+The pace is that of the last fifth of the current part, since marches begin with short steps and everything begins with
+compiling; until it is known, that of the previous part. If a solver does not say what comes next, the time is for the
+current part alone.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import math
 import time
 from collections.abc import Sequence
 
-SOON = 0.02  # of a part: before, its pace says nothing
-LATELY = 0.2  # of the time of a part: its present pace is taken over so much
+SOON = 0.02  # share of a part before which its pace says nothing
+LATELY = 0.2  # share of a part's time over which its current pace is taken
 
 
 def duration(seconds: float) -> str:
@@ -26,20 +26,20 @@ class Outlook:
     """How far a solve is, part by part, and how long the rest may take."""
 
     def __init__(self) -> None:
-        self.costs: tuple[float, ...] = ()  # of the part at hand and of those behind it; none: not known
-        self.sure = True  # that those behind it come at all
-        self.pace: float | None = None  # seconds for a unit of cost
-        self.reports: list[tuple[float, float]] = []  # (time, fraction done) of the part at hand
-        self.end = math.inf  # of a budget, by time.monotonic()
+        self.costs: tuple[float, ...] = ()  # of the current part and those after it; empty if not known
+        self.sure = True  # whether those after it come at all
+        self.pace: float | None = None  # seconds per unit of cost
+        self.reports: list[tuple[float, float]] = []  # (time, fraction done) of the current part
+        self.end = math.inf  # end of the budget, in time.monotonic()
 
     def expect(self, costs: Sequence[float], sure: bool = True) -> None:
-        """A part begins; `costs` are its own and those of the parts behind it, in one unit throughout a run."""
+        """A part begins; `costs` are its own and those of the parts after it, in one unit throughout a run."""
         self.costs, self.sure, self.reports = tuple(costs), sure, []
         self.pace = self.pace if costs else None
 
     def reached(self, fraction: float) -> None:
-        """So much of the part at hand is done."""
-        if self.reports and fraction < self.reports[-1][1]:  # a part that nobody announced
+        """This fraction of the current part is done."""
+        if self.reports and fraction < self.reports[-1][1]:  # a part that was not announced
             self.expect(())
         if not self.reports or fraction > self.reports[-1][1]:
             self.reports.append((time.monotonic(), fraction))
@@ -49,7 +49,7 @@ class Outlook:
             self.pace = (now - at) / ((fraction - done) * (self.costs or (1.0,))[0])
 
     def left(self, all_parts: bool = True) -> float | None:
-        """Seconds; None while nothing is known, or when all the time that was expected is over."""
+        """Seconds left; None if nothing is known, or if the solve takes longer than was expected."""
         if self.pace is None:
             return None
         when, done = self.reports[-1] if self.reports else (time.monotonic(), 0.0)
@@ -59,7 +59,7 @@ class Outlook:
         return min(left, self.end - now) if left > 0 else None
 
     def __str__(self) -> str:
-        """about 25 s left; of this pass alone where nothing else is known; empty while nothing is."""
+        """about 25 s left; in this pass alone if no more is known; empty if nothing is known."""
         left, own = self.left(), self.left(all_parts=False)
         if left is None or (own is None and not self.sure):
             return ""

@@ -1,4 +1,4 @@
-"""What all plans have: they are data, and what is as ever in them need not be said."""
+"""What all plans share: they are data, and their default values can be left out."""
 
 from __future__ import annotations
 

@@ -13,10 +13,8 @@ from typing import Any
 from .outlook import Outlook
 
 LINE_EVERY = 5.0  # seconds between lines
-BEAT = (
-    1.0  # seconds between looks whether a line is due while a phase says nothing: it compiles, or factorises
-)
-FIRST_LINE = 2.0  # seconds before the first of them: a solve that takes less says nothing
+BEAT = 1.0  # seconds between checks whether a line is due while a phase is silent: it compiles, or factorises
+FIRST_LINE = 2.0  # seconds before the first line: a shorter solve prints nothing
 
 
 class Monitor:
@@ -27,7 +25,7 @@ class Monitor:
     """
 
     def expect(self, costs: Sequence[float], sure: bool = True) -> None:
-        """A pass begins; `costs` are its own and those of the passes behind it, which are `sure` to come or may."""
+        """A pass begins; `costs` are its own and those of the passes after it; `sure`: whether these will come."""
 
     def limit(self, end: float) -> None:
         """The solve has a budget, until time.monotonic() is `end`."""
@@ -42,7 +40,7 @@ class Monitor:
         """A level or slab ended with this held-out residual."""
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-        """An optimiser is at `iteration` of `total`; the `terms` are what adds up to the loss."""
+        """An optimiser is at `iteration` of `total`; the `terms` add up to the loss."""
 
     def gradient(self, norm: float) -> None:
         """max|∂total/∂theta_i| at the iteration of the last call of `losses`."""
@@ -51,7 +49,7 @@ class Monitor:
         """`current()` returns the present network. It is for display only."""
 
     def ended(self) -> None:
-        """The solve has ended, by whatever result."""
+        """The solve has ended, with any result."""
 
 
 class Both(Monitor):
@@ -98,7 +96,7 @@ class Both(Monitor):
 
 
 class Lines(Monitor):
-    """A line on standard error every few seconds: the default in Python. While a phase is silent, what it said last."""
+    """A line on standard error every few seconds: the default in Python. A silent phase repeats its last line."""
 
     def __init__(self) -> None:
         self.began = self.spoke = time.monotonic()
@@ -113,12 +111,12 @@ class Lines(Monitor):
         self.watch = None
 
     def beat(self) -> None:
-        """Nothing has been said for longer than a line is due."""
+        """Repeat the last line if a line is overdue."""
         if time.monotonic() - self.spoke > max(self.silence, LINE_EVERY):
             self._line(f"{self.last}{' ' if self.last else ''}…")
 
     def _watched(self) -> None:
-        """Begin to watch for silence, until the solve has ended or the monitor is gone."""
+        """Start to watch for silence, until the solve has ended or the monitor is gone."""
         if self.watch is None:
             self.over.clear()
             self.watch = threading.Thread(target=_watching, args=(weakref.ref(self), self.over), daemon=True)
@@ -132,7 +130,7 @@ class Lines(Monitor):
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
         if name != self.name and fraction is None:
-            self.outlook.expect(())  # what takes as long as it takes, such as the estimate
+            self.outlook.expect(())  # of unknown duration, such as the estimate
         self.name, self.detail = name, detail
         self._watched()
         if fraction is not None:
@@ -159,7 +157,7 @@ class Lines(Monitor):
         self.show(detail, float(iteration), float(total))
 
     def show(self, detail: str, completed: float | None = None, total: float | None = None) -> None:
-        """What a phase is at, and how far it is."""
+        """Show what a phase is doing, and its progress."""
         self.last = detail
         if time.monotonic() - self.spoke > self.silence:
             self._line(detail)

@@ -1,4 +1,4 @@
-"""What came of a run: a closed set of outcomes, the record of each phase, and all numbers that were measured.
+"""The result of a run: a closed set of outcomes, the record of each phase, and all measured numbers.
 
 `Result` is what result.json holds; `Outcome` decides the exit status of a command.
 """
@@ -22,7 +22,7 @@ SOLVED_BELOW = (
 
 
 def checked_tolerance(tol: float | None) -> float | None:
-    """A relative error to aim at, or none."""
+    """The relative error to aim at, or None; an error if it is out of range."""
     if tol is not None and not 0 < tol < 1:
         raise SafeNetError(f"the tolerance is {tol}", "give a share between 0 and 1, e.g. 1e-6")
     return tol
@@ -37,8 +37,8 @@ class Outcome(StrEnum):
     """
 
     SOLVED = "solved"
-    UNVERIFIED = "unverified"  # it meets its equations and conditions nearly, and its error is not known
-    NOT_SOLVED = "not solved"  # it came to its end, and misses its equations or conditions
+    UNVERIFIED = "unverified"  # the equations and conditions are nearly met, but the error is not known
+    NOT_SOLVED = "not solved"  # the run came to its end, but missed its equations or conditions
     GIVEN_UP = "given up"  # the solver saw that it would not succeed
     DIVERGED = "diverged"  # the loss became infinite, NaN or far larger than at the start
     OUT_OF_TIME = "out of time"
@@ -46,12 +46,12 @@ class Outcome(StrEnum):
 
     @property
     def exit_status(self) -> int:
-        """Of the command: 0 solved, 130 interrupted, 1 otherwise."""
+        """The exit status of a command: 0 solved, 130 interrupted, 1 otherwise."""
         return {Outcome.SOLVED: 0, Outcome.INTERRUPTED: 130}.get(self, 1)
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its own end, by whatever result."""
+        """Whether the run came to its own end, with any result."""
         return self not in (Outcome.OUT_OF_TIME, Outcome.INTERRUPTED)
 
 
@@ -76,22 +76,22 @@ class PhaseRecord:
     outcome: Ending = Ending.FINISHED
     residual: float | None = None
     phase: int = 0  # its place in the plan
-    final: bool = False  # it saw why no other phase would do better
-    suspect: bool = False  # it did, unless the next one gets past it
-    first_loss: float | None = None  # with which it began, where it may rise
+    final: bool = False  # no other phase would do better, and this one saw why
+    suspect: bool = False  # the same, unless the next phase gets past the point where this one gave up
+    first_loss: float | None = None  # the loss with which it began, for an optimiser that lets it rise
 
     def __post_init__(self) -> None:
-        self.outcome = Ending(self.outcome)  # JSON has texts
+        self.outcome = Ending(self.outcome)  # JSON has strings
         if not isinstance(self.name, str) or not isinstance(self.stop_reason, str):
             raise ValueError("a phase has no name")
 
 
 @dataclass
 class Result:
-    """What a solve found out about itself, as in result.json. Every number was measured; none is a setting.
+    """What a solve reports about itself, as in result.json. Apart from the seed, every number was measured.
 
-    `solver` is auto, modes, least-squares, march, cells or train; `method` and `recipe` are those of a network, else
-    None. `l2re` and `estimate` are a number, or for several unknowns one for each and `pooled` over all.
+    `solver` is a solver's name, such as auto, march or train; `method` and `recipe` are those of a network, else None.
+    `l2re` and `estimate` are numbers or, for several unknowns, dicts with one number for each and `pooled` over all.
 
     Examples:
         >>> result = solution.result
@@ -109,9 +109,11 @@ class Result:
     reference_accuracy: float | None = None
     estimate: Any = None
     estimate_left: float | None = None  # the share of the residual that the estimate does not explain
-    estimate_at_least: bool = False  # it is a lower limit, "or more": too much of the residual is left
-    stopped: bool = False  # by its budget: what came before the end of the plan is the result
-    estimate_since: float | None = None  # the time from which it counts, where data clash at the start
+    estimate_at_least: bool = (
+        False  # the estimate is a lower limit, "or more": too much of the residual is left
+    )
+    stopped: bool = False  # by its budget, before the end of its plan
+    estimate_since: float | None = None  # the time from which the estimate counts, if data clash at the start
     residual: float | None = None
     parameters: int = 0
     iterations: int = 0
@@ -126,7 +128,7 @@ class Result:
     warnings: list[str] = field(default_factory=list)
     phases: list[PhaseRecord] = field(default_factory=list)
     candidates: list[dict[str, Any]] = field(default_factory=list)
-    # of an inverse problem: its unknown numbers, how they go together, and how well each kind of data is met
+    # of an inverse problem: its unknown numbers, their correlations, and how well each kind of data is met
     found: dict[str, dict[str, Any]] = field(default_factory=dict)
     correlations: dict[str, float] = field(default_factory=dict)
     fit: list[dict[str, Any]] = field(default_factory=list)
@@ -172,7 +174,7 @@ def _number(value: Any) -> bool:
 
 
 def _printable(value: Any) -> Any:
-    """Texts of a file that a stranger may have written, at any depth."""
+    """The value with all its texts made printable, at any depth: a stranger may have written the file."""
     if isinstance(value, dict):
         return {_printable(name): _printable(each) for name, each in value.items()}
     if isinstance(value, list):
@@ -181,7 +183,7 @@ def _printable(value: Any) -> Any:
 
 
 def pooled(value: Any) -> float | None:
-    """Of an l2re or an estimate: the number over all fields."""
+    """The number over all fields, of an l2re or an estimate."""
     found = value["pooled"] if isinstance(value, Mapping) else value
     return None if found is None else float(found)
 
@@ -193,7 +195,7 @@ def finite_or_none(value: float | None) -> float | None:
 
 @dataclass
 class Carried:
-    """What a plan led to: the best field, how the run went, and the loss history (rows: iteration, total, terms…)."""
+    """What a plan produced: the best field, how the run went, and the loss history (rows: iteration, total, terms…)."""
 
     field: Any
     residual: float
@@ -205,9 +207,9 @@ class Carried:
     found: Found | None = None  # of an inverse problem
     measured: Any = None  # the held-out residuals of the field, where they are known
     apart: Any = (
-        None  # ‖u − v‖/‖u‖ of each unknown, then of all; v: the level before the last, of a run out of time
+        None  # of a run out of time: ‖u − v‖/‖u‖ of each unknown, then of all; v is the level before the last
     )
-    estimate: Any = None  # of the field's error, where that ended the run
+    estimate: Any = None  # of the field's error, if it ended the run
 
     @property
     def ending(self) -> Ending:
@@ -221,5 +223,5 @@ class Carried:
 
     @property
     def _telling(self) -> PhaseRecord:
-        """The phase whose end is the run's: that of the winner, or the one that ended it for all."""
+        """The phase whose end is the run's: the winner's, or the last one if that was final."""
         return self.records[-1] if self.records[-1].final else self.records[self.winner]

@@ -1,7 +1,7 @@
-"""One thread for BLAS and LAPACK: a direct solve multiplies many small matrices, and few large ones.
+"""One thread for BLAS and LAPACK: a direct solve multiplies many small matrices and few large ones.
 
-Threads that wait for one another keep their cores busy: where anything else runs, two of them take several times as
-long as one. And sums that several of them share are not the same to the last bit.
+Threads that wait for one another keep their cores busy: if anything else is running, two of them take several times as
+long as one. Also, sums that are split between threads are not the same to the last bit.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..lazily import after_import
 
 @cache
 def _controller(scipy: bool) -> ThreadpoolController:
-    """Of the BLAS that are loaded: NumPy's, and SciPy's own once it is there."""
+    """Controls the loaded BLAS libraries: NumPy's, and SciPy's own once that is loaded."""
     return ThreadpoolController()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within this, BLAS and LAPACK use one thread, also those that SciPy loads within."""
+    """Inside this context, BLAS and LAPACK use one thread, also those that SciPy loads meanwhile."""
     with ExitStack() as limits:
         inside = True
 

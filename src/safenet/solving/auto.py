@@ -1,10 +1,10 @@
 """facts → solvers, with the reasons: the one place where a way to solve a problem is chosen.
 
 no axis but time                 → an integrator of ordinary differential equations
-steady, linear, on rectangles    → elements of high degree, behind exact solutions where there are any
+steady, linear, on rectangles    → exact solutions where there are any, then elements of high degree
 on a region of the plane         → polynomials on cells; in time triangles and Rosenbrock steps
 conservation laws with jumps      → finite volumes
-jumps or bends in its formulas   → polynomials on cells that end there, marched in time where there is one
+jumps or bends in its formulas   → polynomials on cells that end there, marched in time if there is time
 linear, constant coefficients    → exact solutions of the equation, coefficients from the conditions
 linear, in a plane with sides    → marching on a grid, unless symmetry decouples the waves
 linear                           → least squares on one series; marching or cells if that is not resolved, and
@@ -61,7 +61,7 @@ Choice = tuple[tuple[Solver, ...], tuple[str, ...]]
 class Auto:
     """Choose the solver from the detected structure of a problem; `result.reasons` says why.
 
-    `tol` is the relative error to aim at; without it, as small as it can be at a reasonable cost.
+    `tol` is the relative error to aim at; by default, as small as it can be at a reasonable cost.
 
     Examples:
         >>> sn.solve(decay, sn.Auto()).result.outcome
@@ -69,13 +69,13 @@ class Auto:
     """
 
     name: ClassVar[str] = "auto"
-    tol: float | None = None  # the relative error to aim at; digits that cost nothing are kept
+    tol: float | None = None  # the relative error to aim at; more digits are kept if they cost nothing
 
     def __post_init__(self) -> None:
         checked_tolerance(self.tol)
 
     def choice(self, problem: Problem) -> tuple[tuple[Solver, ...], tuple[str, ...]]:
-        """The direct solvers to try one after another, and the reasons; none where only a network is left."""
+        """The direct solvers to try one after another, and the reasons; no solvers if only a network is left."""
         for rule in (*RULES, self._flow, _steady):
             found = rule(problem)
             if found is not None:
@@ -85,7 +85,7 @@ class Auto:
         return (), ("no direct solver suits this problem: a network is trained",)
 
     def _flow(self, problem: Problem) -> Choice | None:
-        """Polynomials on cells have more digits, but not where the sides contradict each other, and not as fast."""
+        """Steady flows on triangles: cells give more digits, but slower, and not if the sides contradict each other."""
         few = self.tol is not None and self.tol >= Evolve().tolerance
         if (
             problem.time is not None
@@ -107,7 +107,7 @@ def _ordinary(problem: Problem) -> Choice | None:
 
 
 def _rectangles(problem: Problem) -> Choice | None:
-    """Sums of exact solutions before them, where there are any; least squares and cells if they give up."""
+    """Elements, after sums of exact solutions if there are any; least squares and cells if elements give up."""
     if Elements().obstacle(problem) is not None:
         return None
     if jumping(problem):
@@ -137,7 +137,7 @@ def _region(problem: Problem) -> Choice | None:
 
 
 def _torn(problem: Problem) -> Choice | None:
-    """Jumps that are carried along or that form; and in the plane, layers too thin for waves and polynomials."""
+    """Jumps that are transported or that form; and in the plane, layers too thin for waves and polynomials."""
     if Conserve().obstacle(problem) is not None:
         return None
     law = conservation(problem)
@@ -153,7 +153,7 @@ def _torn(problem: Problem) -> Choice | None:
 
 
 def _seamed(problem: Problem) -> Choice | None:
-    """Formulas in pieces: on a line cells march, and a march of any kind ends its slabs at breaks in time; no grid has
+    """Piecewise formulas: on a line, cells march; any march can end its slabs at breaks in time; but no grid can have
     breaks in space."""
     seams, march = _seams(problem), March()
     marches, cells = march.obstacle(problem) is None, Cells().obstacle(problem) is None
@@ -174,7 +174,7 @@ def _linear(problem: Problem) -> Choice | None:
         return (March(), LeastSquares(only_above=SOLVED_BELOW)), (reason,)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
-    # Waves that decouple are cheap enough for a bend at a face, which no series over all time gets past.
+    # Waves that decouple are cheap enough to resolve a bend at a face; no series over all time resolves it.
     bent = _smoothing(problem) and (
         any(breaks(problem)[: problem.time]) or (bool(bends(problem)) and not decoupled(problem))
     )
@@ -207,12 +207,12 @@ def _linear(problem: Problem) -> Choice | None:
 
 
 def _waves(problem: Problem) -> Choice | None:
-    """Nonlinear and smooth, in a box that repeats or mirrors; should the spectrum not decay later on, a march."""
+    """Nonlinear and smooth, in a periodic or mirror-symmetric box; a march follows if the spectrum stops decaying."""
     if problem.linear or Fourier().obstacle(problem) is not None:
         return None
     reason = "nonlinear and smooth with initial values: exponential steps on a Fourier grid"
     marches = (March(),) if March().obstacle(problem) is None else ()
-    # On a line more digits take seconds.
+    # On a line, more digits take only seconds.
     waves = Fourier(tolerance=LINE_TOLERANCE) if len(problem.axes) == 2 else Fourier()
     return (waves, *marches), (_structure(problem), reason)
 
@@ -240,7 +240,7 @@ def _pressed(problem: Problem) -> bool:
 
 
 def _driven_long(problem: Problem) -> bool:
-    """Whether what is given oscillates for more than so many periods."""
+    """Whether the data oscillate for more than PERIODS periods."""
     assert problem.time is not None
     fastest = max(named_frequencies(problem)[problem.time], default=0.0)
     return fastest * problem.axes[-1].length > 2 * math.pi * PERIODS
@@ -261,7 +261,7 @@ def _steady(problem: Problem) -> Choice | None:
 
 
 def _smoothing(problem: Problem) -> bool:
-    """u_t = a u_xx + …: not smooth at the start only, from which series and polynomials over all time never recover."""
+    """u_t = a u_xx + …: non-smooth only at the start, from which series and polynomials over all time never recover."""
     name = problem.unknowns[0]
     return (
         len(problem.unknowns) == 1
@@ -272,7 +272,7 @@ def _smoothing(problem: Problem) -> bool:
 
 
 def _seams(problem: Problem) -> str:
-    """Where equations break, and conditions in the course of time: x = 0.5, t = 0.25, 0.75; "" if nowhere."""
+    """Where equations break, and the times at which conditions do: x = 0.5, t = 0.25, 0.75; "" if nowhere."""
     found = list(breaks(problem, conditions=False))
     if problem.time is not None:
         found[problem.time] = breaks(problem)[problem.time]

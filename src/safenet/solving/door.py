@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """A plan to be carried out for a problem, with what it has as code; in a folder, going on from what is there."""
+    """A plan to carry out for a problem, with the user's own code; with a folder, it continues from what is there."""
 
     problem: Problem
     plan: AnyPlan
@@ -70,12 +70,12 @@ def solve(
 ) -> Solution:
     """Solve a problem: a `Problem`, a name of the library, or the path of a problem file.
 
-    `solver`: Auto (the default) chooses; or another solver, such as March() or Train(), or a solver's name.
+    `solver`: Auto, the default, chooses one; or give one, such as March() or Train(), or its name.
     `out`: the run folder, in which an interrupted run can be resumed; `force` overwrites an earlier run there.
     `budget`: seconds, or a text such as "5m"; when it is spent, the best so far is returned. `monitor` receives the
     progress: by default lines on standard error after two seconds; `Monitor()` is silent.
 
-    After `jax.distributed.initialize`, call it in every process: the devices share the points, the first writes.
+    After `jax.distributed.initialize`, call it in every process: all devices share the points, the first one writes.
 
     Examples:
         >>> solution = sn.solve(decay, out="runs/first")
@@ -105,8 +105,9 @@ def solve_many(
     """Solve every problem at every rate and seed: a list in the order problems, rates, seeds.
 
     `rates` are for the first Adam; those of later ones stay in proportion. `together`: batch runs that differ only in
-    values, such as the parameters of a problem (for recipes of Adam and L-BFGS). The default is to batch on a GPU, and
-    to run one after another on a CPU, where that is faster. With `out`, the runs are kept in out/0, out/1, …
+    values, such as the parameters of a problem (for schedules of Adam, L-BFGS and SSBroyden). The default is to batch
+    on a GPU, and to run one after another on a CPU, where that is faster. With `out`, the runs are kept in out/0,
+    out/1, …
 
     Examples:
         >>> family = [decay.with_parameters(k=value) for value in (1, 2)]
@@ -164,7 +165,7 @@ def problem_of(problem: Problem | str | Path) -> Problem:
 
 
 def _clock(budget: float | str | Budget | None) -> Budget:
-    """A clock that runs from now on, unless it runs already."""
+    """A clock that starts now, or the given one, which is running already."""
     if isinstance(budget, Budget):
         return budget
     return Budget() if budget is None else Budget(budget_seconds(str(budget)))
@@ -203,14 +204,14 @@ def _watcher(monitor: Monitor | None) -> Monitor:
 
 
 def _examine(problem: Problem) -> None:
-    """Before anything is computed: what cannot be computed is refused, doubts are told."""
+    """Before anything is computed, refuse what cannot be computed and warn about doubts."""
     check_finite(problem)
     for text in doubts(problem):
         warnings.warn(f"{problem.name}: {text}", SafeNetWarning, stacklevel=3)
 
 
 def _warned(solution: Solution) -> Solution:
-    """The solution, with a warning where the solve itself found it wanting."""
+    """The solution, after issuing the warnings that came up during its solve."""
     said = doubts(solution.problem)
     for text in solution.result.warnings:
         if text not in said:
@@ -225,7 +226,7 @@ def carry_out(
     together: bool | None = None,
     estimate: bool = True,
 ) -> list[Solution]:
-    """Carry out every plan, measure what came of it, estimate its error, and save what has a folder."""
+    """Carry out every plan, measure its solution, estimate its error, and save it if it has a folder."""
     monitor, clock = monitor or Monitor(), clock or Budget()
     monitor.limit(clock.began + clock.total)
     solutions = []
@@ -238,7 +239,7 @@ def carry_out(
         if job.folder is not None and process_index() == 0:
             try:
                 solution.save(job.folder)
-            except SafeNetError as obstacle:  # a full disk: what was found is still worth more than nothing
+            except SafeNetError as obstacle:  # e.g. a full disk: the solution is returned all the same
                 solution.result.warnings.append(f"the run is not saved: {obstacle.message}")
         solutions.append(solution)
     monitor.ended()
@@ -254,7 +255,7 @@ def _judged(
     former: Result | None,
     estimate: bool,
 ) -> None:
-    """Its error, where that is asked for and can be told, and its outcome."""
+    """Estimate the solution's error, if that is asked for and possible, and decide its outcome."""
     settled = not (carried.found and carried.found.free) and (
         isinstance(job.plan, PosteriorPlan) or not (job.problem.data and left_open(job.problem))
     )
@@ -263,24 +264,24 @@ def _judged(
     known = known or carried.apart is not None
     left = clock
     if carried.interrupted:
-        # Who stops a run does not wait long; of a network that is far from anything there is nothing to tell.
+        # A user who interrupts will not wait long, and for a network far from a solution an estimate says nothing.
         worth = job.plan.trains and (solution.result.residual or 1.0) < SOLVED_BELOW
         estimate, left = estimate and worth, Budget(JUST_A_MOMENT)
     elif carried.stopped and job.plan.trains:
-        left = Budget(max(clock.left, 0.0))  # what was kept for its end
+        left = Budget(max(clock.left, 0.0))  # the time that was kept for the end
     if estimate and settled and (known or not carried.stopped or job.plan.trains):
         decided = judging.estimate(solution, carried, monitor, left, former)
     if carried.found and (relative := pooled(solution.result.estimate)) is not None:
         solution.result.found = carried.found.to_json(relative)
     judging.judge(solution, carried, clock, decided, resumable=job.folder is not None)
-    if not job.plan.trains:  # of a training, the optimisers' own time is told apart
+    if not job.plan.trains:  # for a training, the optimisers' own time is given separately
         solution.result.seconds = solution.result.wall_seconds
 
 
 def _carried(
     jobs: Sequence[Job], monitor: Monitor, clock: Budget, together: bool | None
 ) -> list[tuple[Job, Carried, list[dict[str, Any]], float]]:
-    """(job, what its plan led to, its candidates, seconds): direct plans one by one, trainings as a batch."""
+    """(job, what its plan produced, its candidates, seconds): direct plans one by one, trainings as a batch."""
     ends: dict[int, tuple[Carried, list[dict[str, Any]], float]] = {}
     trained = []
     for i, job in enumerate(jobs):
@@ -311,7 +312,7 @@ def _directly(job: Job, plan: DirectPlan, monitor: Monitor, clock: Budget) -> Ca
 
 
 def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: float) -> Solution:
-    """The solution, chosen first and measured then."""
+    """The solution with its measured errors: it is chosen before this, so they cannot influence the choice."""
     plan, found = job.plan, carried.found or Found({})
     problem = job.problem.found(found.values) if found.values else job.problem
     field = carried.field
@@ -363,5 +364,5 @@ def _parameter_count(network: Any) -> int:
 
 
 def _unfit(problem: Problem, carried: Carried) -> list[str]:
-    """What is wrong with the data, once the solution is known."""
+    """Complaints about the data, which need a solution that meets its equations."""
     return complaints(problem, carried.field, carried.residual) if carried.residual < SOLVED_BELOW else []

@@ -1,8 +1,8 @@
-"""A solution → how wrong it is, by its own account, and what the run is called: solved, not solved, …
+"""solution → its estimated error, and the outcome of the run: solved, not solved, …
 
-"solved" means an estimate below 10 % of the solution that explains the residual, and no doubt that the problem decides
-its solution. A small residual alone does not: Allen–Cahn's equation is met to 4 % by a network that is wrong by 55 %.
-Without an estimate the outcome is "unverified".
+"solved" requires an estimated error below 10 % of the solution, an estimate that explains the residual, and no doubt
+that the problem determines its solution. A small residual alone is not enough: Allen–Cahn's equation is met to 4 % by a
+network that is wrong by 55 %. Without an estimate the outcome is "unverified".
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from .thresholds import UNEXPLAINED
 
 
 def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, resumable: bool) -> None:
-    """The outcome, and a warning where the problem is not solved. `decided`: the problem has this solution only."""
+    """Set the outcome, and warn if the problem is not solved. `decided`: the problem has no other solution."""
     result = solution.result
     residual, estimate = result.residual, pooled(result.estimate)
-    # Where u jumps only the error says whether it is solved, and that needs three grids.
+    # If u jumps, only the error shows whether the problem is solved, and its estimate needs three grids.
     unsure = getattr(solution.field, "weak", False) and estimate is None
     missed = unsure or residual is None or residual > SOLVED_BELOW
     interrupted = carried.interrupted or result.outcome == Outcome.INTERRUPTED
@@ -77,7 +77,7 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, re
         above = _above(solution)
         result.outcome = Outcome.NOT_SOLVED if above and estimate is not None else Outcome.SOLVED
         result.warnings += [above] if above else []
-    if missed and estimate is not None:  # of so large a residual it explains nothing
+    if missed and estimate is not None:  # the estimate explains nothing of so large a residual
         if estimate < SOLVED_BELOW:
             result.estimate = estimate = None
         result.estimate_left = max(result.estimate_left or 0.0, 1.0)
@@ -92,10 +92,10 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, re
 
 
 def _complete(solution: Solution, carried: Carried, residual: float) -> bool:
-    """Whether what a budget ended is solved all the same: its error is known, from nothing that its end was to bring.
+    """Whether a run that its budget ended is solved all the same: its error is known without the rest of its plan.
 
-    That is so of a network, whose estimate is another's work. Of a direct solver, what its levels differ by is known
-    only where it says that there are enough.
+    This can be so for a network, whose error is estimated independently of its training. A direct solver estimates it
+    from the difference between its levels, which is reliable only once the solver has made enough of them.
     """
     result = solution.result
     if not solution.plan.trains or accepted(solution.problem, solution.field, _told_of(result), residual)[1]:
@@ -106,13 +106,13 @@ def _complete(solution: Solution, carried: Carried, residual: float) -> bool:
 
 
 def _told_of(result: Result) -> Estimate | None:
-    """The estimate that a result tells of."""
+    """The estimate recorded in a result."""
     error = pooled(result.estimate)
     return None if error is None else Estimate(error, result.estimate_left or 0.0, result.estimate_since)
 
 
 def _spent(solution: Solution, clock: Budget) -> str:
-    """What the budget has led to, as a sentence."""
+    """A sentence on how the budget ended the run."""
     result, left = solution.result, clock.left
     if solution.plan.trains and not result.iterations:
         return f"Compiling took all of the budget of {clock.total:g} s: no step was made; give it more time."
@@ -126,7 +126,7 @@ def _onward(resumable: bool) -> str:
 
 
 def _open(solution: Solution, carried: Carried) -> bool:
-    """Whether the data leave unknown numbers open; a training has not looked yet."""
+    """Whether the data leave unknown numbers undetermined, which a training has not checked itself."""
     if carried.found is None:
         return False
     trained = bool(getattr(solution.plan, "trains", False))
@@ -134,15 +134,15 @@ def _open(solution: Solution, carried: Carried) -> bool:
 
 
 def _from_data(solution: Solution, carried: Carried) -> bool:
-    """Whether measured values decide, too: then what a direct solver finds has standard errors.
+    """Whether a direct solver used measured values: what it finds then has standard errors.
 
-    A network that meets them to the noise may be far off where there are none.
+    A network that meets the data to within the noise may be far off where there are none.
     """
     return not solution.plan.trains and (carried.found is not None or bool(solution.problem.data))
 
 
 def unsaid(problem: Problem, field: object) -> list[str]:
-    """What a solution with jumps takes as conserved, where the equations leave a choice."""
+    """Sentences on what a solution with jumps takes as conserved, where the equations leave a choice."""
     if not getattr(field, "weak", False):
         return []
     return [
@@ -153,9 +153,9 @@ def unsaid(problem: Problem, field: object) -> list[str]:
 
 
 def _above(solution: Solution) -> str | None:
-    """What a tolerance that was asked for and the estimate say together, where it is not met.
+    """A warning if the requested tolerance is missed, or if it is not known whether it is met.
 
-    That of a solver that was named is a tolerance of the error where its field knows its error, else of residuals.
+    The tolerance of a solver that was named is one of the error if its field knows its error, else one of residuals.
     """
     tol = getattr(solution.plan, "tol", None)
     own = getattr(solution.field, "error", None) is not None
@@ -166,14 +166,14 @@ def _above(solution: Solution) -> str | None:
     if size is not None and size > tol:
         return f"the tolerance of {tol:g} is missed: the error is estimated at {size:.1e}"
     if size is not None:
-        # A training ends by its tolerance where this is accepted, and nowhere else.
+        # The same rule decides whether a tolerance ends a training.
         trains = solution.plan.trains
         why = accepted(problem, solution.field, _told_of(result), result.residual or 0.0)[1] if trains else ""
     return f"whether the tolerance of {tol:g} is met is not known: {why}" if why else None
 
 
 def _others(solution: Solution, clock: Budget) -> list[str]:
-    """One word about another solution, where there is one."""
+    """A warning about another solution, if there is one."""
     far = another(solution.problem, solution.field, clock)
     if far is None:
         return []
@@ -182,7 +182,7 @@ def _others(solution: Solution, clock: Budget) -> list[str]:
 
 
 def _weighed(solution: Solution) -> bool:
-    """A word where the estimate is large or explains little; False where it is not to be believed."""
+    """Warn if the estimate is large or explains little of the residual; False if it cannot be trusted."""
     result, residual = solution.result, solution.result.residual or 0.0
     if far := unmet(solution.problem, solution.field, residual):
         result.warnings.append(far)
@@ -192,7 +192,7 @@ def _weighed(solution: Solution) -> bool:
     elif (
         size is not None
         and (result.estimate_left or 0.0) > ROUGH
-        and result.estimate_since is None  # else most of the residual is that of a jump at the start
+        and result.estimate_since is None  # otherwise most of the residual comes from a jump at the start
         and UNEXPLAINED < residual <= SOLVED_BELOW  # above, it is not solved anyway
     ):
         result.warnings.append(
@@ -204,7 +204,7 @@ def _weighed(solution: Solution) -> bool:
 
 
 def _late(solution: Solution, carried: Carried) -> None:
-    """No time for an estimate: what the last two levels differ by, if there were two, is a rough one."""
+    """Without time for an estimate: the difference between the last two levels, if there are two, is a rough one."""
     result, apart = solution.result, carried.apart
     result.outcome = Outcome.OUT_OF_TIME
     stopped, how = result.stop_reason.rstrip("."), "too little of the budget was left to estimate the error"
@@ -219,22 +219,22 @@ def _late(solution: Solution, carried: Carried) -> None:
 
 
 def _ended(former: Result) -> bool:
-    """Whether a run had come to the end of its plan: then what is measured of it now was measured then."""
+    """Whether an earlier run came to the end of its plan, so that its measurements still hold."""
     return former.outcome.complete and not former.stopped
 
 
 def _told(former: Result) -> bool:
-    """Whether a run that has ended has an estimate, or was found to deserve none."""
+    """Whether a run that has ended has an estimate, or was too far off for one."""
     return former.estimate is not None or (former.residual is not None and former.residual > SOLVED_BELOW)
 
 
 def estimate(
     solution: Solution, carried: Carried, monitor: Monitor, clock: Budget, former: Result | None
 ) -> bool:
-    """By how much a solve that came to its end thinks it is wrong, unless a `former` one said.
+    """Estimate the error of a solve that came to its end, or take the estimate over from a `former` result.
 
-    One that was given up has seen the solution end, or jump, and of that no correction knows. False where the problem
-    does not decide what its solution is: then there is no estimate.
+    A solve that was given up has seen the solution end, or jump, which no correction can account for. False if the
+    problem does not determine its solution: then there is no estimate.
     """
     began, result, problem = time.monotonic(), solution.result, solution.problem
     known = knows_its_error(solution.field)

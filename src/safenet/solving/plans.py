@@ -26,7 +26,7 @@ NAMES = ("auto", *SOLVERS, *DATA_ONLY, "train")
 
 
 def solver_named(name: str) -> AnySolver:
-    """auto, modes, least-squares, march, cells or train, with its usual settings."""
+    """The solver of that name, with its default settings."""
     if name not in NAMES:
         raise SafeNetError(f"there is no solver {name!r}", nearest(name, NAMES))
     if name == "train":
@@ -36,18 +36,18 @@ def solver_named(name: str) -> AnySolver:
 
 
 def _train() -> Train:
-    """A training needs JAX, and a direct solve does not wait for that."""
+    """Imported here, because training needs JAX, and a direct solve should not wait for it."""
     from ..train.solver import Train
 
     return Train()
 
 
 def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float | None = None) -> AnyPlan:
-    """What a solver would do; a `budget`, in seconds, decides sizes of direct solvers and nothing of a training."""
+    """What a solver would do. A `budget`, in seconds, decides sizes of direct solvers, but nothing in a training."""
     chosen = solver_named(solver) if isinstance(solver, str) else solver
     if isinstance(chosen, type):
         raise SafeNetError(f"{chosen.__name__} is a kind of solver", f"write sn.{chosen.__name__}()")
-    # Elements alone integrate by parts, so that no other solver has a flux for a coefficient that jumps.
+    # Only elements integrate such a coefficient by parts; other solvers have no flux where it jumps.
     if jumping(problem) and (obstacle := _no_flux(problem, chosen)):
         raise SafeNetError(
             f"{problem.name}: a coefficient jumps under a derivative, and only the solver elements handles such a flux"
@@ -74,7 +74,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
 
 
 def _no_flux(problem: Problem, solver: Any) -> str:
-    """Why it is not elements that solve it, by themselves or inside a fit; "" if it is."""
+    """Why elements cannot solve the problem, by themselves or inside a fit; "" if they can."""
     if not isinstance(solver, (Auto, Elements, Fit)):
         return f", not {getattr(solver, 'name', solver)}"
     if problem.data and (problem.curves or Fit().obstacle(problem)):
@@ -84,13 +84,13 @@ def _no_flux(problem: Problem, solver: Any) -> str:
 
 
 def _asked(solver: Solver) -> float | None:
-    """A tolerance other than the usual one; whether it is one of the error, the solution tells."""
+    """The solver's tolerance, if it is not the default; `judging` decides whether it is one of the error."""
     tolerance = getattr(solver, "tolerance", None)
     return None if tolerance == getattr(type(solver), "tolerance", None) else tolerance
 
 
 def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
-    """Gauss–Newton around a direct solver; where none can be inside, a Gaussian posterior, or a network."""
+    """Gauss–Newton around a direct solver; if none suits, a Gaussian posterior, or a network."""
     asked = solver.solver if isinstance(solver, Fit) else solver
     obstacle = Fit().obstacle(problem)
     if not problem.data:
@@ -99,7 +99,7 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
         )
     inner: AnyPlan | None = None
     if obstacle is None:
-        # Functions have cells of their own inside, those on which the equations are linearised.
+        # For unknown functions, a fit has cells of its own, on which the equations are linearised.
         inner = (
             DirectPlan(FitPlan.solver, ()) if problem.curves else plan_for(generic(problem), asked, budget)
         )

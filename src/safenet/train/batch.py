@@ -1,20 +1,19 @@
 """(theta_1, …, theta_n) → … : n runs as one program, by vmap of a phase's start and advance.
 
-Runs whose programs are alike differ in numbers only: where theta starts, where the points lie (their seeds), how fast
-they move (their rates), what they solve (the problem's parameters). Stacked they are one batch, and a GPU that one run
-does not fill carries several in the time of one. Alike are the losses with equal structures, so nothing is said here
-about what a parameter may change: where it moves a face or makes other features, the structures differ. What is
-recorded is not written a second time: when a phase is done, each `Run` is told what it did, as if by itself.
+Runs of the same program differ only in numbers: the initial theta and the points (their seeds), the rates, and the
+problem's parameters. Stacked, they are one batch, and a GPU that one run does not fill carries several in the time of
+one. Runs share a program if their losses have equal structures. This needs no list of the parameters that may differ:
+one that moves a face or changes the features changes the structure, too. The records are not kept in a second way: when
+a phase is done, each `Run` replays its own part of it, as if it had run alone.
 
-Under vmap a `while_loop` runs until its last member is done, and a `cond` computes both branches. Adam goes in step, so
-nothing is lost unless a run stops early. A turn of L-BFGS or of SSBroyden is one evaluation, of whichever step a run is
-at. New points are drawn for each run by itself, after as many steps as if it were alone. Weights by
-tangent kernels are recomputed under a `cond` once in 1000 iterations, which all runs enter together
-(`weighting.anywhere`). One after another run the direct phases, which no seed enters, and Levenberg–Marquardt, whose
-JᵀJ fills a device by itself.
+Under vmap a `while_loop` runs until its last member is done, and a `cond` computes both branches. Adam's runs go in
+step, so nothing is lost unless one stops early. A turn of L-BFGS or of SSBroyden is one evaluation, whichever step a
+run is at. New points are drawn for each run separately, after as many steps as if it ran alone. Weights by tangent
+kernels are recomputed under a `cond` once in 1000 iterations, which all runs enter together (`weighting.anywhere`).
+Phases without `numbers` are not batched, among them Levenberg–Marquardt, whose JᵀJ fills a device by itself.
 
-On a CPU all run one after another: its cores are full with one, and batched products are slower than single ones
-(measured: four seeds of a 4 × 50 network on 1000 points took 9 times as long as one, by Adam as by L-BFGS).
+On a CPU, runs go one after another: one run fills its cores, and batched products are slower than single ones
+(measured: four seeds of a 4 × 50 network on 1000 points took 9 times as long as one, with Adam as with L-BFGS).
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ from .thresholds import SAVE_BATCH_EVERY
 def train_runs(
     runs: Sequence[Run], monitor: Monitor, together: bool | None = None, watched: bool = False
 ) -> list[Carried]:
-    """Carry out each run: `together` those whose programs are alike; by default where it pays.
+    """Carry out each run; `together` batches those that share a program (default: on accelerators only).
 
-    Runs with a folder go on from what is saved there. `monitor` watches all of them; `watched` runs have watchers of
-    their own. The first that is interrupted is the last that comes back; after the time, those that have begun do.
+    Runs with a folder continue from what is saved there. `monitor` watches all runs; `watched` runs also have monitors
+    of their own. No run is returned after an interrupted one; once the time is over, only runs that have begun are.
     """
     together = jax.default_backend() != "cpu" if together is None else together
     for run in runs:
@@ -56,8 +55,8 @@ def train_runs(
     for batch in alike(runs) if together else ():
         if not watched:
             for run in batch:
-                run.monitor = Monitor()  # the batch is told of as one
-        # A kill may have come between the saving of two runs: those behind go first.
+                run.monitor = Monitor()  # the batch reports as one
+        # A kill may have come between the saving of two runs: those that lag behind go first.
         while going := [run for run in batch if run.index < len(run.plan.phases) and not run.over()]:
             _carry_out([run for run in going if run.index == min(r.index for r in going)], monitor)
             if batch[0].budget.spent:
@@ -71,7 +70,7 @@ def train_runs(
 
 
 def alike(runs: Sequence[Run]) -> list[list[Run]]:
-    """Those that can be one program, two or more each."""
+    """Groups of two or more runs that can share one program."""
     found: dict[Hashable, list[Run]] = {}
     for run in runs:
         if run.plan.batches:
@@ -84,12 +83,12 @@ def alike(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def program(phase: Any) -> Any:
-    """The phase without its numbers: what is compiled."""
+    """The phase with its numbers set to zero: the part that is compiled."""
     return replace(phase, **dict.fromkeys(phase.numbers, 0))
 
 
 def numbered(program: Any, numbers: dict[str, Any]) -> Any:
-    """The phase with numbers again, which are traced: `replace` would have them be of the types it declares."""
+    """The phase with its numbers put back. They are traced, and `replace` would insist on the declared types."""
     phase = copy(program)
     vars(phase).update(numbers)
     return phase
@@ -97,7 +96,7 @@ def numbered(program: Any, numbers: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Told:
-    """A phase that was carried out before: it starts and ends as it did, in one piece."""
+    """A phase that has been carried out already: `start` and `advance` replay it in one piece."""
 
     name: str
     iterations: int
@@ -129,7 +128,7 @@ def _advance(program: Any, numbers: Any, loss: Any, state: Any, counts: Any) -> 
 
 
 def _carry_out(runs: list[Run], monitor: Monitor) -> None:
-    """The phase at which all runs stand, for all of them; then each is told its own part."""
+    """Carry out the phase that all runs are at, as a batch; then let each run replay its own part."""
     began = time.monotonic()
     phases: list[Any] = [run.phase() for run in runs]
     common = program(phases[0])
@@ -177,8 +176,8 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
         return
     for i, (run, phase, mine) in enumerate(zip(runs, phases, rows, strict=True)):
         history = np.concatenate(mine) if mine else np.empty((0, 1 + len(run.names)))
-        watcher, run.monitor = run.monitor, Monitor()  # it was told
-        clock, run.budget = run.budget, Budget()  # what is done is not stopped
+        watcher, run.monitor = run.monitor, Monitor()  # it has been told
+        clock, run.budget = run.budget, Budget()  # a replay must not be stopped
         run.optimise(Told(phase.name, phase.iterations, begins[i], _own(state, i), history))
         run.records[-1].seconds = spent[i] + each
         run.monitor, run.budget, run.index, run.state = watcher, clock, run.index + 1, None
@@ -187,7 +186,7 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
 def _tell(
     watchers: list[Monitor], run: Run, phase: Any, loss: Any, state: State, i: int, row: np.ndarray
 ) -> None:
-    """Every watcher hears of the losses, the run's own also of the rest of the i-th state."""
+    """Report the losses to every watcher, and the gradient and network of the i-th state to the run's own."""
     total, *values = row.tolist()
     told = run.parts(values)
     for watcher in watchers:
@@ -197,7 +196,7 @@ def _tell(
 
 
 def _redrawn(runs: list[Run], phases: list[Any], losses: list[Any], loss: Any, state: Any) -> Any:
-    """The loss and the state of all, on new points for the runs whose turn it is."""
+    """The loss and the state of all runs, with new points for those that are due."""
     done, running = np.asarray(state.iteration), np.asarray(state.status) == Status.RUNNING
     due = np.flatnonzero(running & (done > 0) & (done % phases[0].resample == 0))
     if not due.size:
@@ -217,8 +216,8 @@ def _own(state: State, i: int) -> State:
 def _kept(
     runs: list[Run], state: State, rows: list[list[np.ndarray]], spent: list[float], each: float
 ) -> list[Run]:
-    """In the middle of a phase, as each run itself would: its rows with its state. The runs that have moved."""
-    moved = [i for i, mine in enumerate(rows) if sum(map(len, mine))]  # others have stopped, and wait
+    """In the middle of a phase, give each run its rows and its state, as it would have alone; the runs that moved."""
+    moved = [i for i, mine in enumerate(rows) if sum(map(len, mine))]  # the others have stopped and wait
     for i in moved:
         run, own, done = runs[i], _own(state, i), np.concatenate(rows[i])
         record, rows[i] = run.records[-1], []
@@ -231,5 +230,5 @@ def _kept(
 
 
 def stacked(trees: Sequence[Any]) -> Any:
-    """Like trees as one, with their arrays along a new first axis."""
+    """Trees of equal structure as one, with their arrays stacked along a new first axis."""
     return jax.tree.map(lambda *same: jnp.stack(same), *trees)

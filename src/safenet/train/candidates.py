@@ -1,7 +1,7 @@
-"""variants of a plan → trials → the one that is chosen: by its loss or residual, never by the error.
+"""variants of a plan → trials → the best of them, by its loss or residual, never by its error.
 
-A schedule that searches a rate, or a method that searches weights, has candidates. One seed tries them (`Plan.scouts`)
-and the others run what it chose; what came of the search is beside their runs, in `search.json`.
+A schedule that searches over rates, or a method that searches over weights, has candidates. One seed tries them
+(`Plan.scouts`); the other seeds run the one it chose, and keep the outcome of the search in `search.json`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .run import Run
 from .solver import Own
 from .terms import term_names
 
-Told = list[dict[str, Any]]  # what came of each candidate, as result.json has it
+Told = list[dict[str, Any]]  # the outcome of each candidate, as in result.json
 
 
 @dataclass(frozen=True)
 class Job:
-    """A plan to be carried out for a problem; in a folder, going on from what is saved there."""
+    """A plan to carry out for a problem; with a folder, it continues from what is saved there."""
 
     problem: Problem
     plan: Plan
@@ -50,10 +50,11 @@ def carried_out(
     together: bool | None = None,
     budget: Budget | None = None,
 ) -> list[tuple[Carried, Told]]:
-    """What each plan led to, and what came of its candidates.
+    """For each job, the result of its plan and the outcome of its candidates.
 
-    Plans that differ in their seed only are one search, in the folder of the seed that makes it, or of the first. An
-    interruption ends all: of a single job the best candidate so far comes back, of several none (their folders do).
+    Plans that differ only in their seed share one search, in the folder of the seed that makes it, or of the first. An
+    interruption ends everything: a single job returns its best candidate so far, several return none and are resumed
+    from their folders.
     """
     told: dict[int, Told] = {}
     ends: dict[int, Carried] = {}
@@ -90,7 +91,7 @@ def carried_out(
     settled: list[tuple[int, str | int, Plan]] = []
     for i in rest:
         plan, best_at = jobs[i].plan, chosen_index(told[i])
-        if plan.scouts:  # it goes on where it was as a candidate, without a tolerance
+        if plan.scouts:  # it continues as its own candidate, without a tolerance
             settled.append((i, best_at + 1, plan.candidates[best_at]))
         else:
             settled.append((i, "chosen", plan.settled[best_at]))
@@ -100,7 +101,7 @@ def carried_out(
 
 
 def searches(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[list[int]]:
-    """The places of plans that differ in their seed only and have variants; of any other, each by itself."""
+    """Indices of plans: those with variants that differ only in their seed together, any other plan by itself."""
     found: dict[tuple[str, str], list[int]] = {}
     for i, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
         key = (dumps(problem), replace(plan, seed=SCOUT).to_json()) if plan.variants else (str(i), "")
@@ -109,7 +110,7 @@ def searches(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[list[in
 
 
 def candidate_folder(folder: Path, plan: Plan, name: str | int) -> Path:
-    """Where a candidate of a plan is saved: beside the others, or in the run folder itself if it is the only one."""
+    """Where a candidate of a plan is saved: in its own subfolder, or in the run folder itself if there is only one."""
     if not plan.variants:
         return folder
     inside = folder / f"candidate-{name}"
@@ -118,13 +119,13 @@ def candidate_folder(folder: Path, plan: Plan, name: str | int) -> Path:
 
 
 def known_search(folder: Path | None, plan: Plan) -> list[dict[str, Any]] | None:
-    """What came of the candidates, if that is known already."""
+    """The saved outcome of the candidates, if there is one."""
     if folder is None or plan.scouts:
         return None
     try:
         found: list[dict[str, Any]] = json.loads((folder / SEARCH).read_text("utf-8"))
         whole = [fact["chosen"] for fact in found].count(True) == 1 and len(found) == len(plan.variants)
-    except (OSError, ValueError, TypeError, KeyError):  # none, or damaged: a search finds the same again
+    except (OSError, ValueError, TypeError, KeyError):  # missing or damaged: a new search finds the same
         return None
     return found if whole else None
 
@@ -135,14 +136,14 @@ def write_search(folder: Path | None, told: Sequence[dict[str, Any]]) -> None:
 
 
 def chosen_index(told: Sequence[dict[str, Any]]) -> int:
-    """Which of the candidates was chosen: the only one, if the plan is a single run."""
+    """The index of the chosen candidate; 0 if the plan is a single run."""
     return next((i for i, facts in enumerate(told) if facts["chosen"]), 0)
 
 
 def best_of(problem: Problem, plan: Plan, trials: Sequence[Carried]) -> int:
-    """Which of the candidates wins: by the final loss or the held-out residual, after any that diverged.
+    """The index of the winner: the lowest final loss or held-out residual, with diverged candidates behind the others.
 
-    Last of all comes one that was stopped while it compiled, which has no network. The reference is not asked, by
+    Last of all is one that was stopped while it compiled and has no network. The reference cannot decide, by
     construction: a `Carried` knows nothing of it.
     """
 
@@ -156,7 +157,7 @@ def best_of(problem: Problem, plan: Plan, trials: Sequence[Carried]) -> int:
 
 
 def final_loss(problem: Problem, plan: Plan, trained: Carried) -> float | None:
-    """Σ λ_k L_k after the last iteration, with the plan's λ: where weights adapt, totals do not compare."""
+    """Σ λ_k L_k after the last iteration, with the plan's λ: totals with adapted weights are not comparable."""
     if not len(trained.history):
         return None
     equations = len(problem.equations)
@@ -165,7 +166,7 @@ def final_loss(problem: Problem, plan: Plan, trained: Carried) -> float | None:
 
 
 def told_of(problem: Problem, plan: Plan, trials: Sequence[Carried]) -> list[dict[str, Any]]:
-    """What came of each candidate, and which is chosen; nothing where there is no choice."""
+    """The outcome of each candidate, and which is chosen; empty if there is no choice."""
     best = best_of(problem, plan, trials)
     return [
         {

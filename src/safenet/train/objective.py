@@ -1,6 +1,6 @@
 """L(θ) = Σ_k λ_k · 1/(2 n_k) Σ_i r_k(x_i; θ)²: the physics loss, its named terms and its least-squares rows.
 
-With a weighting, λ_k becomes what that has made of it: a number for each term, or one for each point.
+An adaptive weighting replaces λ_k by a number for each term, or by one for each point.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from .spread import block_count, summed
 from .terms import OwnTerm, Term, own_name, term_names
 from .weighting import NTK, Fixed, Weighting, Weights
 
-# Points per Jacobian block: bounds the memory of J at CHUNK × parameters. On two cores 1024 and 2048 are alike; on an
-# H200 a step with 6,800 parameters takes 84 and 62 ms.
+# Points per Jacobian block: bounds the memory of J at CHUNK × parameters. On two cores, 1024 and 2048 take the same
+# time; on an H200 a step with 6,800 parameters takes 84 ms with 1024 and 62 ms with 2048.
 CHUNK = 2048
-# Points per block of a gradient on a CPU, where the jets of a layer then stay in a core's cache: half the time of all
-# points at once, measured for a 4 × 50 network on 20k points (128 to 2048 are within a third of each other). No
-# smaller: the default's 4,000 points are then one block for each of two cores, and XLA takes 1.6 times as long for the
-# same work in a loop, whose body it fuses less well.
+# Points per block of a gradient on a CPU. The jets of a layer then stay in a core's cache, which takes half the time of
+# all points at once (measured for a 4 × 50 network on 20k points; 128 to 2048 are within a third of each other). Not
+# smaller, so that the default's 4,000 points are one block for each of two cores: in a loop over blocks, whose body it
+# fuses less well, XLA takes 1.6 times as long for the same work.
 CACHED = 2048
-PANEL = 1024  # columns of J that are multiplied at once
+PANEL = 1024  # columns of J multiplied at once
 
 
 class Fresh(eqx.Module):
-    """x_i = lower + (upper − lower) u_i, u ~ U(0, 1)^d: uniform points in a box, others at every iteration."""
+    """x_i = lower + (upper − lower) u_i, u ~ U(0, 1)^d: uniform points in a box, new ones at every iteration."""
 
     lower: Float[Array, " axes"]
     upper: Float[Array, " axes"]
@@ -61,10 +61,10 @@ def fresh_points(problem: Problem, seed: int, dtype: Any) -> Fresh:
 
 
 class PhysicsLoss(eqx.Module):
-    """The loss of a network's flat parameters θ; `field(θ)` is the network again.
+    """The loss as a function of a network's flat parameters θ; `field(θ)` is the network with these parameters.
 
-    `weights` is what the weighting has adapted so far, None for the plan's own λ: an optimiser that does not adapt
-    sees them as they are, frozen.
+    `weights` are the adapted weights so far, or None for the plan's λ. An optimiser that does not adapt them uses them
+    unchanged.
     """
 
     terms: tuple[Term, ...]
@@ -72,11 +72,11 @@ class PhysicsLoss(eqx.Module):
     unravel: Any = eqx.field(static=True)
     weighting: Weighting = Fixed()
     weights: Weights = None
-    own: tuple[OwnTerm, ...] = ()  # keep their weights, whatever the weighting does to the others
+    own: tuple[OwnTerm, ...] = ()  # their weights are fixed, whatever the weighting does to the other terms
     free: tuple[tuple[str, Number], ...] = eqx.field(
         static=True, default=()
-    )  # unknown numbers: the last of θ
-    fresh: Fresh | None = None  # where Adam is given other points of the equations at every step
+    )  # unknown numbers: the last entries of θ
+    fresh: Fresh | None = None  # gives first-order optimisers new equation points at every step
 
     def field(self, theta: Float[Array, " p"]) -> Any:
         network = theta[: theta.shape[0] - unknowns.size(self.free)] if self.free else theta
@@ -87,7 +87,7 @@ class PhysicsLoss(eqx.Module):
         return unknowns.values(self.free, theta)
 
     def found(self, theta: Float[Array, " p"]) -> dict[str, Any]:
-        """The same by name, as plain numbers and lists of them."""
+        """The same by name, as plain numbers and lists."""
         return unknowns.found(self.free, theta)
 
     def __call__(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " k"]]:
@@ -100,7 +100,7 @@ class PhysicsLoss(eqx.Module):
         return total + own, jnp.concatenate([jnp.stack(means), raw])
 
     def _own(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " own"]]:
-        """The weighted sum of the user's terms and what keeps unknown functions smooth, and each of the former."""
+        """The weighted sum of the user's terms plus the smoothness penalty of unknown functions, and each raw term."""
         field = self.field(theta)
         raw = jnp.asarray([jnp.mean(term.residuals(field) ** 2) / 2 for term in self.own], theta.dtype)
         smooth = jnp.sum(unknowns.roughness(self.free, theta) ** 2) / 2
@@ -114,7 +114,7 @@ class PhysicsLoss(eqx.Module):
     def value_and_gradient(
         self, theta: Float[Array, " p"]
     ) -> tuple[tuple[Float[Array, ""], Float[Array, " k"]], Float[Array, " p"]]:
-        """The total and the terms, and the total's gradient: on a CPU by blocks of points that stay in its cache."""
+        """The total and the terms, and the total's gradient: on a CPU in blocks of points that stay in its cache."""
         cpu = jax.default_backend() == "cpu"
         if not cpu and jax.device_count() == 1:
             return jax.value_and_grad(self, has_aux=True)(theta)
@@ -129,7 +129,7 @@ class PhysicsLoss(eqx.Module):
                 raw = [jnp.sum(share * square) for share, square in zip(shares, squares, strict=True)]
                 return jnp.sum(jnp.stack(parts)), jnp.stack(raw)
 
-            # Of each term as many blocks, so that one block of each is one batch.
+            # Every term gets the same number of blocks, so that one block of each makes a batch.
             distinct = group[:1] if group[0].equation else group
             count = block_count(sum(term.points.shape[0] for term in distinct), CACHED if cpu else None)
             shares = [
@@ -155,11 +155,11 @@ class PhysicsLoss(eqx.Module):
         return (total, jnp.concatenate(terms)), gradient
 
     def residuals(self, theta: Float[Array, " p"]) -> list[Float[Array, " _"]]:
-        """r of each term: of all equations in one pass, of all conditions in another."""
+        """r of each term: all equations in one pass, all conditions in another, all data in a third."""
         found = []
         for group in self._groups():
             found += _residuals(self, theta, group, [term.points for term in group])
-            # XLA would make one product of both passes, and copies of all jets on both sides of it.
+            # Otherwise XLA merges the products of the passes into one and copies all jets before and after it.
             theta = lax.optimization_barrier(theta)
         return found
 
@@ -178,7 +178,7 @@ class PhysicsLoss(eqx.Module):
     # ---- weights that follow θ
 
     def adapt(self, theta: Float[Array, " p"], weights: Weights, iteration: Int[Array, ""]) -> Weights:
-        """The weights at θ after `iteration` steps, from those before (None: from the beginning)."""
+        """The weights at θ after `iteration` steps, given the previous ones (None: the initial ones)."""
         before = self.weighting.start(self) if weights is None else weights
         return self.weighting.adapt(self, theta, before, iteration)
 
@@ -187,14 +187,14 @@ class PhysicsLoss(eqx.Module):
         return replace(self, weights=weights)
 
     def renewed(self, iteration: Int[Array, ""]) -> PhysicsLoss:
-        """The same loss at the points of an iteration, where these are not the same for all."""
+        """The same loss at the points of this iteration, if every iteration has its own."""
         if self.fresh is None:
             return self
         count = next(term.points.shape[0] for term in self.terms if term.equation)
         return self.at(self.fresh.points(count, iteration))
 
     def yardstick(self, total: Float[Array, ""], terms: Float[Array, " k"]) -> Float[Array, ""]:
-        """Σ_k λ_k L_k with the plan's λ: the same measure at every θ, whatever the weights have become."""
+        """Σ_k λ_k L_k with the plan's λ: the same measure for every θ, whatever the weights have become."""
         if isinstance(self.weighting, Fixed):
             return total
         weights = [*(term.weight for term in self.terms), *(term.weight for term in self.own)]
@@ -214,7 +214,7 @@ class PhysicsLoss(eqx.Module):
         return tuple(self.equations_alone().residuals(theta))
 
     def at(self, interior: Float[Array, "n columns"]) -> PhysicsLoss:
-        """The same loss with its equations at other points; a column behind the axes holds their shares."""
+        """The same loss with its equations at other points; a column after the axes, if any, holds their shares."""
         axes = self.terms[0].residual.axes
         points, shares = interior[:, :axes], interior[:, axes] if interior.shape[1] > axes else None
         terms = (replace(t, points=points, shares=shares) if t.equation else t for t in self.terms)
@@ -233,7 +233,7 @@ class PhysicsLoss(eqx.Module):
     def normal_equations(
         self, theta: Float[Array, " p"]
     ) -> tuple[Float[Array, "p p"], Float[Array, " p"], Float[Array, ""]]:
-        """JᵀJ, Jᵀr and the loss, summed over blocks of points so that J is never held whole."""
+        """JᵀJ, Jᵀr and the loss, summed over blocks of points so that the whole J is never in memory."""
         sums = []
         weights = iter(self.row_weights())
         for group in self._groups():
@@ -255,7 +255,7 @@ class PhysicsLoss(eqx.Module):
         return jnp.tril(lower) + jnp.tril(lower, -1).T, gradient, total
 
     def jacobian(self, theta: Float[Array, " p"]) -> tuple[Float[Array, "m p"], Float[Array, " m"]]:
-        """J and r whole, in the order of `rows`: for where there are fewer rows than parameters."""
+        """The whole J and r, in the order of `rows`; used where there are fewer rows than parameters."""
         J, r = [], []
         for term, weight in zip(self.terms, self.row_weights(), strict=True):
             count = term.points.shape[0]
@@ -285,7 +285,7 @@ class PhysicsLoss(eqx.Module):
 def _residuals(
     loss: PhysicsLoss, theta: Float[Array, " p"], group: Sequence[Term], points: Sequence[Array]
 ) -> list[Float[Array, " _"]]:
-    """Those of equations, of conditions or of data; equations have the same points, and are told so."""
+    """The residuals of one group. Equations share one array of points, which `together` then evaluates only once."""
     if group[0].equation:
         points = [points[0]] * len(group)
     return together(loss.field(theta), [term.residual for term in group], points, loss.numbers(theta))
@@ -294,7 +294,7 @@ def _residuals(
 def _lower_panels(J: Float[Array, "n p"]) -> list[Float[Array, "rows columns"]]:
     """JᵀJ on and below its diagonal: panels of rows, each with the columns up to its last row.
 
-    Two thirds of the time of the whole product for 6,800 columns, measured on two cores.
+    Takes two thirds of the time of the full product (6,800 columns, measured on two cores).
     """
     columns = J.shape[1]
     count = -(-columns // PANEL)
@@ -303,7 +303,7 @@ def _lower_panels(J: Float[Array, "n p"]) -> list[Float[Array, "rows columns"]]:
 
 
 def _blocks(count: int, points: Float[Array, "n columns"], *factors: Float[Array, " n"]) -> tuple[Array, ...]:
-    """Points and factors in `count` equal blocks, filled up with copies of the first point and factors of zero."""
+    """Points and factors in `count` equal blocks, padded with copies of the first point and factors of zero."""
     size = -(-points.shape[0] // count)
     missing = count * size - points.shape[0]
     points = jnp.concatenate([points, jnp.repeat(points[:1], missing, axis=0)])
@@ -313,7 +313,7 @@ def _blocks(count: int, points: Float[Array, "n columns"], *factors: Float[Array
 
 @dataclass(frozen=True)
 class Weighing:
-    """λ of the equations and of the conditions, and of single terms by the names that `term_names` gives them."""
+    """λ of the equations, of the conditions, and of single terms by their name in `term_names`."""
 
     equations: float = 1.0
     conditions: float = 100.0
@@ -331,9 +331,9 @@ def physics_loss(
     weighting: Weighting | None = None,
     own: Sequence[tuple[float, Callable[[Any], Any]]] = (),
 ) -> tuple[PhysicsLoss, Float[Array, " p"]]:
-    """The loss for a network, any module from point to fields, and the flat parameters it starts from.
+    """The loss of a network (any module from point to fields) and its initial flat parameters.
 
-    `own` are terms of the user's: weights and functions of the network.
+    `own`: the user's own terms, as weights and functions of the network.
     """
     theta, unravel, fixed = flattened(network)
     dtype = theta.dtype
@@ -359,12 +359,12 @@ def physics_loss(
 
 
 def _shares(sigma: np.ndarray | None, dtype: Any) -> Array | None:
-    """1/σ², 1 on average."""
+    """1/σ², scaled to 1 on average."""
     return None if sigma is None else jnp.asarray(sigma**-2 / np.mean(sigma**-2), dtype)
 
 
 def flattened(network: Any) -> tuple[Float[Array, " p"], Any, Any]:
-    """(θ, unravel, fixed): `eqx.combine(unravel(θ), fixed)` is the network again."""
+    """(θ, unravel, fixed): `eqx.combine(unravel(θ), fixed)` restores the network."""
     moving = trainable(network)
     theta, unravel = ravel_pytree(moving)
     moves = jax.tree.map(lambda leaf: leaf is not None, moving, is_leaf=lambda x: x is None)

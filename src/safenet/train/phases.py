@@ -1,4 +1,4 @@
-"""The optimisers that a schedule is made of. Each is numbers; its state is arrays; a run splits anywhere to the bit."""
+"""The optimisers of a schedule. Each is numbers, its state is arrays, and a run can be split without changing a bit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
     "VariableProjection",
 ]
 
-# VariableProjection and Stage are LevenbergMarquardt, too.
+# VariableProjection and Stage are subclasses of LevenbergMarquardt.
 Phase = Adam | LBFGS | SSBroyden | NNCG | NaturalGradient | LevenbergMarquardt | Optax
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase

@@ -25,14 +25,14 @@ SCOUT = 0  # the seed that tries rates, or a method's weights, for all seeds
 class Plan:
     """A network, its points and weights, and the phases of its training.
 
-    With `variants` it is several runs, of which one is chosen: each variant names what it changes, the `rate` (of the
-    first Adam, later ones in proportion), the `residual_weight` or both. `select` says by what: the final training
-    `loss`, or the held-out `residual` where the losses differ in their weights and do not compare. Never by the error.
-    The runs of one seed, SCOUT, choose for all: the paper searches "per PDE", and a search for each of five seeds would
-    be 25 runs instead of nine.
+    A plan with `variants` is several runs, one of which is chosen. A variant sets the `rate` (of the first Adam; later
+    ones stay in proportion), the `residual_weight`, or both. `select` is the criterion: the final training `loss`, or
+    the held-out `residual` if the losses differ in their weights and are not comparable. It is never the error. The
+    runs of one seed, SCOUT, choose for all seeds: the paper searches "per PDE", and a search for each of five seeds
+    would be 25 runs instead of nine.
 
-    What is code and not data has a name here only: `factory`, the function that makes a network of the user's own, and
-    `own`, all else that must be given again when a run is resumed.
+    Code is not data, so a plan only names it: `factory` is the function that makes the user's own network, and `own` is
+    everything else that must be given again when a run is resumed.
     """
 
     method: str = "safe-net"
@@ -53,14 +53,14 @@ class Plan:
     weights: tuple[tuple[str, float], ...] = ()  # of single terms, by their names
     factory: str = ""
     own: tuple[str, ...] = ()
-    tol: float | None = None  # the run ends where its error is estimated at this or below
+    tol: float | None = None  # the run ends once its estimated error is at most this
 
     solver: ClassVar[str] = "train"
     trains: ClassVar[bool] = True
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a case is called by: pinn, paper-1."""
+        """The words that name a case: pinn, paper-1."""
         return self.method, self.recipe
 
     @property
@@ -70,13 +70,13 @@ class Plan:
 
     @property
     def parts(self) -> tuple[Phase, ...]:
-        """What is done one after another."""
+        """The steps that are carried out one after another."""
         return self.phases
 
     @property
     def batches(self) -> bool:
-        """Whether several runs of it can be one program: phases that take their numbers as arguments, no own
-        code, and no tolerance to end by."""
+        """Whether several runs of this plan can share one program: all phases take their numbers as arguments, and
+        there is neither the user's own code nor a tolerance."""
         return (
             not self.own and self.tol is None and all(getattr(phase, "numbers", ()) for phase in self.phases)
         )
@@ -85,17 +85,17 @@ class Plan:
         return replace(self, seed=checked_seed(seed))
 
     def spec(self, field: Any) -> dict[str, Any]:
-        """What is needed, beside its arrays, to build a network again."""
+        """What is needed, apart from its arrays, to rebuild a network."""
         return network_spec(field, self)
 
     def skeleton(
         self, problem: Problem, spec: dict[str, Any], factory: Callable[[Any], Any] | None = None
     ) -> Any:
-        """A network of that structure, its arrays to be filled; `factory` makes one of the user's own."""
+        """A network of the structure in `spec`, its arrays to be filled; `factory` makes the user's own network."""
         return skeleton(problem, spec, factory)
 
     def lean(self) -> dict[str, Any]:
-        """Without what is as ever: an option that a later version adds renames no earlier case."""
+        """The plan without its default values, so that an option added by a later version renames no earlier case."""
         said = json.loads(self.to_json())
         phases = zip(self.phases, said["phases"], strict=True)
         return {name: said[name] for name in changed(self) if name in said and name != "reasons"} | {
@@ -108,26 +108,26 @@ class Plan:
         return Weighing(self.residual_weight, self.condition_weight, self.weights)
 
     def phase(self, index: int, done: int) -> Phase:
-        """The phase at its place, after `done` iterations of those before it."""
+        """The phase at `index`, if the earlier ones have made `done` iterations."""
         phase, total = self.phases[index], self.until[index] if self.until else 0
         return replace(phase, iterations=max(0, total - done)) if total else phase
 
     @property
     def candidates(self) -> tuple[Plan, ...]:
-        """The runs among which one is chosen: one for each variant, by the seed that tries them; or itself alone.
+        """The runs to choose from: one for each variant, with the seed that tries them, or the plan itself alone.
 
-        Those of variants have no tolerance: the losses of runs that ended by it would not compare.
+        Runs of variants have no tolerance: the losses of runs that it ended would not be comparable.
         """
         return tuple(replace(plan, seed=SCOUT, tol=None) for plan in self.settled) or (self,)
 
     @property
     def settled(self) -> tuple[Plan, ...]:
-        """For each variant the run that it would be, should it be chosen."""
+        """For each variant, the run if it is chosen."""
         return tuple(self._varied(**variant) for variant in self.variants)
 
     @property
     def scouts(self) -> bool:
-        """Whether the chosen candidate is the run itself already."""
+        """Whether the chosen candidate already is this plan's run."""
         return not self.variants or self.seed == SCOUT
 
     def _varied(self, rate: float | None = None, residual_weight: float | None = None) -> Plan:
@@ -145,7 +145,7 @@ class Plan:
         return [getattr(phase, "rate", 0.0) for phase in self.phases]
 
     def at_rate(self, rate: float) -> Plan:
-        """The plan with another rate of its first Adam, and those of later ones in proportion."""
+        """The plan with another rate for its first Adam; the rates of later ones stay in proportion."""
         if not any(self._rates()):
             raise SafeNetError(
                 f"the recipe {self.recipe} has no rate",
@@ -161,7 +161,7 @@ class Plan:
         return replace(self._varied(rate=rate), variants=self.variants)
 
     def to_json(self) -> str:
-        # What is as ever since it was added stays unsaid: plans of earlier versions keep their text.
+        # Fields that were added later are left out while empty, so that older plans keep their text.
         unsaid = {name for name in ("weights", "factory", "own", "tol") if not getattr(self, name)}
         data = asdict(replace(self, phases=()))
         data["phases"] = [{"phase": type(phase).__name__, **phase_data(phase)} for phase in self.phases]
@@ -179,14 +179,14 @@ class Plan:
 
 
 def checked_seed(seed: Any) -> int:
-    """NumPy's whole numbers are as good; 1.0 and "1" are slips."""
+    """The seed as an int. NumPy's integers are accepted; 1.0 and "1" are refused as slips."""
     if not isinstance(seed, Integral) or int(seed) < 0:
         raise SafeNetError(f"the seed is {seed!r}", "give a whole number from 0 on")
     return int(seed)
 
 
 def phase_data(phase: Phase) -> dict[str, Any]:
-    """The numbers of a phase; an optimiser of the user's own is code, and stays out."""
+    """The numbers of a phase, without the user's own optimiser, which is code."""
     return {name: value for name, value in vars(phase).items() if name != "transformation"}
 
 

@@ -1,4 +1,4 @@
-"""A recipe is a named schedule, with what it asks of points, precision and network. New ones are lines in the table.
+"""A recipe is a named schedule with settings for points, precision and network. New ones are lines in the table.
 
 paper-1    30k Adam, 10k L-BFGS                 paper-3a   20k Adam, 20k L-BFGS     (-1-torch: 200k L-BFGS)
 paper-3b   10k Adam, 30k L-BFGS                 paper-3c    5k Adam, 35k L-BFGS
@@ -33,21 +33,21 @@ from .staging import Stage
 
 @dataclass(frozen=True)
 class Recipe:
-    """Phases, and what goes with them where the user says nothing."""
+    """Phases, and the settings that go with them unless the user gives others."""
 
     phases: tuple[Phase, ...]
-    sparing: tuple[Phase, ...] = ()  # instead, where a dense inverse Hessian would not fit
-    until: tuple[int, ...] = ()  # the iterations in all at which a phase ends (0: its own count)
+    sparing: tuple[Phase, ...] = ()  # used instead where a dense inverse Hessian would not fit
+    until: tuple[int, ...] = ()  # the total of iterations at which a phase ends (0: after its own count)
     rates: tuple[float, ...] = ()  # the rates of the first Adam to choose from
     network: Mapping[str, Any] = field(
         default_factory=dict
-    )  # what it asks of safe-net, e.g. for a dense matrix
+    )  # options for safe-net, e.g. to suit a dense inverse Hessian
     precision: str = "float64"
     interior: int = 4_000
     condition: int = 400
     sampler: str = "sobol"
     linear: bool = False  # for linear problems only
-    reason: str = ""  # for its sizes, where the problem has a say in them
+    reason: str = ""  # why it has these sizes, where they depend on the problem
 
 
 _paper = partial(Recipe, precision="float32", interior=20_000, condition=2_000, sampler="uniform")
@@ -62,7 +62,7 @@ RECIPES: dict[str, Recipe] = {
         condition=1_000,
     ),
     "paper-1": _paper((Adam(30_000), LBFGS(10_000))),
-    # An iteration as the code counts that the paper follows: a call of torch's `step`, up to 20 of ours.
+    # Iterations as counted by the code that the paper follows: one call of torch's `step` is up to 20 of ours.
     "paper-1-torch": _paper((Adam(30_000), LBFGS(200_000, history=100))),
     # η, a constant in the first phase, is halved in the second Adam.
     "paper-2": _paper(
@@ -126,7 +126,7 @@ def recipe(name: str, problem: Problem | None = None) -> Recipe:
 
 
 def scaled(phase: Phase, scale: float) -> Phase:
-    """The phase with `scale` times its iterations; a patience is a number of iterations, too."""
+    """The phase with `scale` times its iterations, and its patience, which counts iterations too, scaled alike."""
     if scale == 1.0:
         return phase
     counts = {name: getattr(phase, name) for name in phase.counted}

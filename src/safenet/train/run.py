@@ -1,7 +1,7 @@
-"""phase after phase, watched and saved: the loop that carries out the plan of a training.
+"""The loop that carries out a training plan, phase after phase, with progress reports and checkpoints.
 
-Optimisers move the network's parameters, each from where the one before ended. Whatever stops the loop — the end, the
-clock, Ctrl-C, a callback, a non-finite loss — the best state so far is what comes back.
+Each optimiser starts where the previous one ended. Whatever stops the loop — the end of the plan, the clock, Ctrl-C, a
+callback, a non-finite loss — the best state so far is returned.
 """
 
 from __future__ import annotations
@@ -70,18 +70,16 @@ class Run:
         self.history: list[np.ndarray] = []
         self.best: Any = None
         self.residual = float("inf")
-        self.found: dict[str, float] = {}  # unknown numbers, of the best
-        self.base: Any = (
-            None  # the network that theta belongs to, where a stage has built another than the plan's
-        )
+        self.found: dict[str, float] = {}  # unknown numbers, at the best parameters
+        self.base: Any = None  # the network that theta belongs to, if a stage has replaced the plan's
         self.theta: Any = None
-        self.weights: Weights = None  # as the last phase that adapts them left them
-        self.points: Any = None  # of the equations, where a phase has drawn new ones
+        self.weights: Weights = None  # as left by the last phase that adapts them
+        self.points: Any = None  # of the equations, if a phase has drawn new ones
         self.asked_to_stop = False
-        self.measured: HeldOut | None = None  # of the best
+        self.measured: HeldOut | None = None  # for the best network
         self.goal = Goal(plan.tol)
         self.saved = time.monotonic()
-        self.compiling = 0.0  # seconds that the slowest program took, with its first step
+        self.compiling = 0.0  # seconds for the slowest first step, including its compilation
         self._loss: tuple[PhysicsLoss, Any] | None = None
 
     # ---- the loop
@@ -97,7 +95,7 @@ class Run:
             self.save(force=True)
         except KeyboardInterrupt:
             interrupted = True
-            # Saved before the state at hand becomes the best: a resumed run must not know it was interrupted.
+            # Save before the current state becomes the best: a resumed run must not depend on the interruption.
             self.save(force=True)
         if interrupted or self.budget.spent or self.best is None:
             self._keep_current()
@@ -116,14 +114,14 @@ class Run:
         )
 
     def phase(self) -> Phase:
-        """The phase at hand, with the iterations that those before have left it."""
+        """The current phase, with the iterations that the earlier ones have left for it."""
         phase = self.plan.phase(self.index, sum(r.iterations for r in self.records if r.phase < self.index))
-        # Of the user's own phases only the numbers are in the plan.
+        # The plan holds only the numbers of the user's own phases.
         given = self.own.phases[self.index] if self.index < len(self.own.phases) else phase
         return replace(given, iterations=phase.iterations)
 
     def ahead(self) -> list[int]:
-        """The iterations of the phase at hand and of those behind it: by them a monitor tells the time left."""
+        """The iterations of the current and of each later phase, from which a monitor estimates the time left."""
         done = sum(r.iterations for r in self.records if r.phase < self.index)
         found = [self.phase().iterations]
         for index in range(self.index + 1, len(self.plan.phases)):
@@ -134,20 +132,20 @@ class Run:
         return self.asked_to_stop or (bool(self.records) and self.records[-1].outcome == Ending.DIVERGED)
 
     def record(self, name: str) -> PhaseRecord:
-        """The record of the phase at hand: a new one, or the saved one of a resumed phase."""
+        """The record of the current phase: a new one, or the saved one of a resumed phase."""
         if not self.records or self.records[-1].phase != self.index:
             self.records.append(PhaseRecord(name, phase=self.index))
         return self.records[-1]
 
     def optimise(self, phase: Any) -> None:
-        builds = getattr(phase, "network", None)  # a stage brings a network of its own
+        builds = getattr(phase, "network", None)  # a stage builds its own network
         if builds is not None and self.theta is not None and self.state is None:
             self._stage(builds)
         self.start_resampling()
         record = self.record(phase.name)
         self.monitor.phase(phase.name, "compiling, which may take a minute or more")
         self.monitor.expect(self.ahead())
-        # As long as the longest program before, at least: rather than begin what would not be ready, end here.
+        # Assume that compiling takes as long as the slowest so far, and do not begin what would not finish in time.
         if not self.budget.over(self.compiling):
             with suppress(SpentError):
                 self._steps(phase, record)
@@ -155,7 +153,7 @@ class Run:
             record.stop_reason = sentence(Status.RUNNING)
 
     def _steps(self, phase: Any, record: PhaseRecord) -> None:
-        """The steps of a phase to its end. What compiles is waited for only as long as there is time."""
+        """Run a phase to its end. Compilation is awaited only while the budget lasts."""
         loss, theta = self.loss_and_theta()
         spread = everywhere(loss)
         clock, rounds = time.monotonic(), getattr(phase, "resample", 0)
@@ -166,7 +164,7 @@ class Run:
         count, done = 1, sum(r.iterations for r in self.records[:-1])
         points, first = self.points, True
         while int(state.status) == Status.RUNNING and not self._stop():
-            # By the step's number and never by the clock: the same points wherever the run was interrupted.
+            # Decided by the step's number, never by the clock, so an interrupted run draws the same points.
             at = int(state.iteration)
             if looks and at and at % looks == 0 and self._reached(phase, loss, here(state).best_theta):
                 break
@@ -182,7 +180,7 @@ class Run:
             start = int(state.iteration) - len(rows) + done
             record.seconds, clock = record.seconds + now - clock, now
             record.iterations, record.evaluations = int(state.iteration), int(state.evaluations)
-            # Together, with nothing between them: an interruption must not save the rows without the state.
+            # Keep these two lines together: an interruption must not save the rows without the state.
             self.history.append(np.column_stack([np.arange(start + 1, start + len(rows) + 1), rows]))
             self.state, self.points = state, points
             self.budget.found = True
@@ -190,7 +188,7 @@ class Run:
                 self._tell(phase, loss, state, rows[-1].tolist())
             if first:
                 self.compiling, first = max(self.compiling, now - began), False
-            # The first call compiles; from then on aim at CHUNK_SECONDS between looks.
+            # The first call compiles; from then on aim at CHUNK_SECONDS between looks at the clock.
             speed = (now - began) / max(len(rows), 1)
             count = agreed(int(min(CAPACITY, max(1, CHUNK_SECONDS / max(speed, 1e-9)), 8 * count)))
             self.save()
@@ -201,22 +199,22 @@ class Run:
         return self.asked_to_stop or self.budget.over()
 
     def _reached(self, phase: Any, loss: PhysicsLoss, theta: Any) -> bool:
-        """Whether the tolerance that was asked for is met; then the run ends."""
+        """Whether the requested tolerance is met, which ends the run."""
         problem = self.problem.found(loss.found(theta))
         met = self.goal.reached(problem, loss.field(theta), self.monitor, self.budget)
         self.monitor.phase(phase.name)
         self.monitor.expect(self.ahead())
-        self.asked_to_stop = met  # last: whoever is interrupted before looks again
+        self.asked_to_stop = met  # last, so that a run interrupted before this checks again
         return met
 
     def parts(self, terms: Sequence[float]) -> dict[str, float]:
-        """λ_k L_k by name: what each term adds to the loss, where no weighting has changed the plan's λ."""
+        """λ_k L_k by name, with the plan's λ: what each term adds to the loss, unless a weighting has changed λ."""
         return {
             name: weight * term for name, weight, term in zip(self.names, self.lambdas, terms, strict=True)
         }
 
     def _tell(self, phase: Any, loss: PhysicsLoss, state: State, row: list[float]) -> None:
-        """The watchers, and the user's callback, which may ask to stop."""
+        """Report to the monitor and to the user's callback, which may ask to stop."""
         total, terms = row[0], self.parts(row[1:])
         network = partial(loss.field, here(state.theta))
         self.monitor.losses(int(state.iteration), phase.iterations, total, terms)
@@ -240,9 +238,9 @@ class Run:
         self._keep(loss, state.best_theta)
 
     def _risen(self, record: PhaseRecord, state: State) -> bool:
-        """Whether Adam, which alone lets the loss rise, ends far above the loss with which the run began.
+        """Whether a first-order phase, the only kind that lets the loss rise, ended far above the run's first loss.
 
-        Not above its own first one: after L-BFGS that is tiny, and Adam's blind first steps leave it at once.
+        Its own first loss is no measure: after L-BFGS that is tiny, and Adam's blind first steps exceed it at once.
         """
         began, judged = (getattr(state, name, jnp.nan) for name in ("first_total", "judged"))
         if not jnp.isfinite(began):
@@ -252,7 +250,7 @@ class Run:
         return float(judged) > RISEN * first
 
     def _stage(self, builds: Callable[..., Any]) -> None:
-        """A network on top of the one at hand. On resume the network exists; theta is still unset."""
+        """Build a second network on top of the current one. On resume the network exists; theta is still unset."""
         key = jax.random.fold_in(jax.random.key(self.plan.seed), self.index)
         network = builds(self.problem, *self.loss_and_theta(), self.plan.network, key)
         self.base, self.theta, self._loss = network, None, None
@@ -274,7 +272,7 @@ class Run:
         return loss.weighted(self.weights), theta if self.theta is None else self.theta
 
     def _first_network(self) -> Any:
-        """The plan's network, or the user's, from where it is to start."""
+        """The plan's or the user's network, with its initial parameters."""
         plan, own, key = self.plan, self.own, jax.random.key(self.plan.seed)
         dtype = jnp.dtype(plan.precision)
         if plan.method != "own":
@@ -285,13 +283,13 @@ class Run:
         return network if own.start is None else started_from(own.start, network, self.problem, plan.seed)
 
     def start_resampling(self) -> None:
-        """The points with equal shares where a phase will draw others, so that one program serves before and after."""
+        """Give the points equal shares if a phase will redraw them, so that one program serves before and after."""
         ahead = self.plan.phases[self.index :]
         if self.points is None and any(getattr(phase, "resample", 0) for phase in ahead):
             self.points = even_points(self.loss_and_theta()[0])
 
     def resampled(self, phase: Any, loss: PhysicsLoss, state: State) -> tuple[Any, PhysicsLoss, State]:
-        """Points drawn for the residuals at theta, the loss there, and the state on it."""
+        """New points drawn by the residuals at theta, the loss at these points, and the state refreshed for it."""
         seed = self.plan.seed, self.index, int(state.iteration)
         drawn = adaptive_points(self.problem, loss, here(state.theta), self.plan.interior, seed)
         points = jnp.asarray(drawn, state.theta.dtype)
@@ -306,7 +304,7 @@ class Run:
             self.records[-1].residual = self.residual if np.isfinite(self.residual) else None
 
     def _keep_current(self) -> None:
-        """After an interruption: the state at hand, or the network as it starts. Without a step in time: nothing."""
+        """After an interruption: the current state, or the initial network. `Unknown` if no step was made in time."""
         if self.state is not None and self._loss is not None:
             self._keep(self._loss[0], here(self.state).best_theta)
         elif self.budget.spent and self.best is None:
@@ -315,7 +313,7 @@ class Run:
             loss, theta = self.loss_and_theta()
             self._keep(loss, theta)
 
-    # ---- saving and going on
+    # ---- saving and resuming
 
     def save(self, force: bool = False) -> None:
         if self.folder is None or (not force and time.monotonic() - self.saved < SAVE_EVERY):
@@ -346,7 +344,7 @@ class Run:
         self.saved = time.monotonic()
 
     def restore(self) -> None:
-        """Take up the run where its folder's checkpoint left it (from the start if it has none yet)."""
+        """Continue the run from its folder's checkpoint (from the start if there is none yet)."""
         assert self.folder is not None
         take_up(self.folder, len(self.plan.phases), self._restore)
 

@@ -1,4 +1,4 @@
-"""Train a network on a problem: which network, which schedule, on what points, from where.
+"""Train a network on a problem: the choice of network, schedule, points and start.
 
 sn.Train()                                              SAFE-NET, Adam then self-scaled Broyden, float64
 sn.Train("pinn", "paper-1", width=20)                   a method and a recipe by name, with options of the method
@@ -47,7 +47,7 @@ SETTINGS = {
     "tol",
 }
 
-# What other libraries call the steps and the rate of a training: here each optimiser has its own.
+# Names that other libraries give to the steps and the rate of a training; here each optimiser has its own.
 OPTIMISERS_OWN = {"iterations", "epochs", "steps", "lr", "rate", "learning_rate", "optimizer", "optimiser"}
 OWN_REMEDY = (
     "steps and rates are those of the optimisers: sn.Train(…, [sn.Adam(1000, rate=1e-3), sn.LBFGS(5000)])"
@@ -56,7 +56,7 @@ OWN_REMEDY = (
 
 @dataclass(frozen=True)
 class Own:
-    """What a training run is given as code: a plan can only name it."""
+    """The user's own code in a training run, which a plan can only name."""
 
     module: Any = None  # the network itself
     factory: Callable[[Any], Any] | None = None  # key → network
@@ -69,8 +69,8 @@ class Own:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told: after so many iterations, the loss, what each of its terms adds to it (weighted), and
-    the network as it stands."""
+    """The argument of a callback: the phase, the iteration, the loss, the weighted share of each term in it, and a
+    function that returns the current network."""
 
     phase: str
     iteration: int
@@ -82,14 +82,14 @@ class Progress:
 class Train:
     """Train a network: SAFE-NET, another method, or your own.
 
-    `network`: a method's name, a `Method`, a function key → equinox.Module, or a module itself, from point to fields.
+    `network`: a method's name, a `Method`, a function key → equinox.Module, or a module that maps a point to fields.
     `schedule`: a recipe's name, or phases: Adam, LBFGS, SSBroyden, LevenbergMarquardt, …, and any optax optimiser in
-    `Optax`. `terms`: pairs (weight, function of the network); each function returns numbers to be made zero.
-    `points`: how many inside, or an array of them; `condition_points`: how many on each condition. `weights`: a mapping
-    from the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a solution to start from.
-    `callback`: called with the progress; the run stops when it returns True. `scale` multiplies all iterations.
-    `tol`: the run ends as soon as its relative error is estimated at this or below (not while variants are compared).
-    `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
+    `Optax`. `terms`: pairs (weight, function of the network); each function returns values to drive to zero.
+    `points`: the number of interior points, or an array of them; `condition_points`: the number on each condition.
+    `weights`: a mapping from the names of the loss's terms (or "equations", "conditions") to numbers. `start`: a
+    solution to start from. `callback`: called with the progress; the run stops when it returns True. `scale` multiplies
+    all iterations. `tol`: the run ends as soon as its estimated relative error is at most this (not while variants are
+    compared). `options` are fields of `Method`: features, width, depth, activation, hard, weighting, …
 
     Examples:
         >>> training = sn.Train("pinn", [sn.Adam(1000), sn.LBFGS(500)], width=20, depth=3, seed=1)
@@ -103,7 +103,7 @@ class Train:
         self,
         network: Any = "safe-net",
         schedule: Any = "default",
-        *,  # what is Any is checked here, and refused with a remedy
+        *,  # arguments typed Any are checked below
         terms: Sequence[Any] = (),
         points: Any = None,
         condition_points: Any = None,
@@ -145,7 +145,7 @@ class Train:
 
     @property
     def method(self) -> str:
-        """The method's name; `own` for a network of the user's."""
+        """The method's name; `own` for the user's own network."""
         if isinstance(self.network, Method):
             return next((name for name, known in METHODS.items() if known == self.network), "method")
         return self.network if isinstance(self.network, str) else OWN
@@ -275,7 +275,7 @@ class Train:
         return Method()
 
     def _own_precision(self) -> str | None:
-        """The precision that a module of the user's already has."""
+        """The precision of the user's own module, if one was given."""
         if self.own.module is None:
             return None
         kinds = {
@@ -284,7 +284,7 @@ class Train:
         return "float64" if "float64" in kinds or not kinds else "float32"
 
     def _weights(self, problem: Problem) -> dict[str, Any]:
-        """`equations`, `conditions` and single terms, as fields of a plan."""
+        """The weights of the equations, the conditions and single terms, as fields of a plan."""
         named = dict(self.weights)
         found: dict[str, Any] = {}
         for name, key in (("equations", "residual_weight"), ("conditions", "condition_weight")):
@@ -300,7 +300,7 @@ class Train:
         return found | ({"weights": tuple((name, float(w)) for name, w in named.items())} if named else {})
 
     def _code(self) -> tuple[str, ...]:
-        """What a plan cannot hold, by name."""
+        """The names of the code that a plan cannot hold."""
         found = [f"network {type(self.own.module).__name__}"] if self.own.module is not None else []
         found += [f"network {self.own.factory.__name__}"] if self.own.factory is not None else []
         found += [phase.code for phase in self.own.phases if phase.code]
@@ -335,7 +335,7 @@ class Train:
 
 
 def most_dense() -> int:
-    """The most parameters for which a dense inverse Hessian pays, and fits, on this device."""
+    """The largest number of parameters for which a dense inverse Hessian fits on this device and pays off."""
     if jax.default_backend() == "cpu":
         return DENSE_PARAMETERS[False]
     memory = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", math.inf)
@@ -356,17 +356,17 @@ def _terms(given: Any) -> tuple[tuple[float, Callable[[Any], Any]], ...]:
 
 
 def factory_name(factory: Any) -> str:
-    """`module:function`, by which a run folder names the function that makes its network."""
+    """`module:function`: how a run folder records the function that makes its network."""
     if factory is None:
         return ""
     name = f"{factory.__module__}:{factory.__qualname__}"
     if "<" in name:
-        return ""  # a lambda or a function inside another: nobody could find it again
+        return ""  # a lambda or a nested function cannot be looked up by name
     return name
 
 
 def _variants(rates: Sequence[float], chosen: Method) -> tuple[dict[str, float], ...]:
-    """Every rate of the recipe with every weight of the method; none where there is nothing to choose."""
+    """Every rate of the recipe with every weight of the method; empty if there is nothing to choose."""
     steps: list[dict[str, float]] = [{"rate": rate} for rate in rates]
     weights: list[dict[str, float]] = [{"residual_weight": weight} for weight in chosen.weight_grid]
     if not steps and not weights:

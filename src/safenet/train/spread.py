@@ -1,8 +1,8 @@
 """Σ_b f(θ, b) over blocks of points: each device sums its share of the blocks, and one all-reduce adds the shares.
 
-θ is on all devices, and so is what comes of the sum; only points are divided. On a CPU every core is a device (see
-`backend`): XLA runs such a loop on one core, and two devices take half the time (measured for Adam: 98 ms and 50 ms an
-iteration of a 4 × 50 network on 28k points). With `jax.distributed` the devices of all processes take part.
+θ and the sum are copied to all devices; only the points are divided. On a CPU every core is a device (see `backend`),
+because XLA runs such a loop on one core; two devices take half the time of one (measured for Adam: 50 ms instead of
+98 ms an iteration, 4 × 50 network, 28k points). With `jax.distributed` the devices of all processes take part.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ AXIS = "points"
 
 @cache
 def mesh() -> Mesh:
-    """All devices in a row."""
+    """All devices, along one axis."""
     return jax.make_mesh((jax.device_count(),), (AXIS,), axis_types=(AxisType.Auto,))
 
 
 def block_count(points: int, size: int | None = None) -> int:
-    """How many blocks of at most `size` points, or of any size, give each device as many."""
+    """The number of blocks, of at most `size` points or of any size, that gives every device equally many."""
     devices = jax.device_count()
     return devices * (1 if size is None else -(-points // (size * devices)))
 
@@ -59,7 +59,7 @@ def summed(function: Callable[[Array, Any], Any], theta: Float[Array, " p"], blo
 
 
 def everywhere(tree: Any) -> Any:
-    """The arrays on all devices: a program that ends there is compiled once only if it begins there too."""
+    """The arrays on all devices. A program whose results are there is compiled twice unless its arguments are there."""
     if jax.device_count() == 1:
         return tree
     place = NamedSharding(mesh(), PartitionSpec())
@@ -67,9 +67,9 @@ def everywhere(tree: Any) -> Any:
 
 
 def here(tree: Any) -> Any:
-    """Arrays that are the same on all devices, on one: programs that take them then run once instead of everywhere.
+    """Arrays that are on all devices, moved to one: programs that take them then run once instead of everywhere.
 
-    By way of the host, so that they belong to no device yet and may be spread again.
+    They pass through the host, so they are committed to no device and can be spread again.
     """
     if jax.device_count() == 1:
         return tree
@@ -77,7 +77,7 @@ def here(tree: Any) -> Any:
 
 
 def agreed(number: int) -> int:
-    """The first process's number, in all of them: what comes from a clock differs between processes."""
+    """The first process's number, in all processes: a number that comes from a clock differs between them."""
     if jax.process_count() == 1:
         return number
     return int(multihost_utils.broadcast_one_to_all(jnp.asarray(number)))

@@ -1,12 +1,12 @@
-"""u ← u + ε u₂:  Levenberg–Marquardt on a new network for what the one before has left (Wang and Lai, 2024).
+"""u ← u + ε u₂:  Levenberg–Marquardt on a second network for the error of the first (Wang and Lai, 2024).
 
-Whatever the first network is, its residual r says how the second should start:
+The residual r of the first network, whatever its kind, says how the second should start:
 
-    κ_i = the frequency that is strongest in the Fourier transform of r along axis i,
+    κ_i = the strongest frequency in the Fourier transform of r along axis i,
     ε   = max over equations and conditions of  ‖r‖ / max_α |∂F/∂u_α| κ^α,
 
-the size of an error that, at the frequency κ, would leave such a residual. The second network has the Fourier products
-of the box, stretched along each axis where they do not reach κ, and a last layer of zeros: it begins at what there is.
+the size of an error of frequency κ that would leave such a residual. The second network has the Fourier products of the
+box, stretched along each axis on which they do not reach κ, and a last layer of zeros, so that u starts unchanged.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ GRID = 2**14  # points of the transform, over all axes
 
 @dataclass(frozen=True)
 class Stage(LevenbergMarquardt):
-    """Levenberg–Marquardt on a second network of `features` and `width`; without a first one, on the plan's.
+    """Levenberg–Marquardt on a second network with `features` and `width`; as the first phase, on the plan's network.
 
-    Its gradients are ε times smaller than the first network's, so that no absolute tolerance suits them.
+    The second network's gradients are ε times those of the first, so no absolute tolerance suits them: it is 0.
     """
 
     tolerance: float = 0.0
@@ -70,7 +70,7 @@ class Stage(LevenbergMarquardt):
 
 
 def dominant_frequencies(problem: Problem, network: Any) -> Float[np.ndarray, " axes"]:
-    """κ, from the cosine transform of the residuals on a uniform grid: an FFT that sees no jumps at the faces."""
+    """κ, from the cosine transform of the residuals on a uniform grid: unlike an FFT, it sees no jumps at the faces."""
     count = max(2, round(GRID ** (1 / len(problem.axes))))
     middles = [axis.lo + axis.length * (np.arange(count) + 0.5) / count for axis in problem.axes]
     points = np.stack([mesh.ravel() for mesh in np.meshgrid(*middles, indexing="ij")], axis=1)
@@ -79,12 +79,12 @@ def dominant_frequencies(problem: Problem, network: Any) -> Float[np.ndarray, " 
     for equation in problem.equations:
         values = np.asarray(_values(PointResidual(problem, equation), network, jnp.asarray(points)))
         values = np.where(inside, values, 0.0)
-        # Every equation has units of its own.
+        # Normalise: every equation has its own units.
         values = values / max(np.linalg.norm(values), np.finfo(float).tiny)
         energy += dctn(values.reshape(energy.shape), norm="ortho") ** 2
     axes = range(len(problem.axes))
     along = (energy.sum(axis=tuple(j for j in axes if j != i)) for i in axes)
-    # A mean has no frequency.
+    # Skip the mean, which has no frequency.
     indices = [1 + int(np.argmax(spectrum[1:])) for spectrum in along]
     kappa: np.ndarray = np.array(indices) * np.pi / np.array([axis.length for axis in problem.axes])
     return kappa
@@ -93,7 +93,7 @@ def dominant_frequencies(problem: Problem, network: Any) -> Float[np.ndarray, " 
 def error_sizes(
     problem: Problem, loss: PhysicsLoss, network: Any, kappa: Float[np.ndarray, " axes"]
 ) -> Float[np.ndarray, " fields"]:
-    """ε of each field, from what the loss's points show of the residuals."""
+    """ε of each field, from the residuals at the loss's points."""
     found = np.full(len(problem.unknowns), np.finfo(float).tiny)
     for relation, term in zip((*problem.equations, *problem.conditions), loss.terms, strict=True):
         size = _rms(_values(term.residual, network, term.points))

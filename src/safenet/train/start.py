@@ -1,7 +1,7 @@
 """θ₀ = argmin Σ |N(x_i; θ) − u(x_i)|²: a network that starts from a solution.
 
-Where both are of one structure the parameters are copied. Otherwise the network is fitted to the values of the
-solution at points inside, by L-BFGS. A network of the user's own is checked first.
+If both have the same structure, the parameters are copied. Otherwise L-BFGS fits the network to the values of the
+solution at interior points. The user's own network is checked first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .thresholds import FIT_POINTS, FIT_STEPS
 
 
 def started_from(field: Any, network: Any, problem: Problem, seed: int) -> Any:
-    """The network with the parameters, or else the values, of another field."""
+    """The network with the parameters of another field or, if the structures differ, fitted to its values."""
     one, other = ((jax.tree.structure(m), [*map(np.shape, jax.tree.leaves(m))]) for m in (field, network))
     if one == other:
         return jax.tree.map(lambda a, b: jnp.asarray(a, b.dtype) if eqx.is_array(b) else b, field, network)
@@ -56,7 +56,7 @@ def _fitted(field: Any, network: Any, problem: Problem, seed: int) -> Any:
     random = np.random.default_rng([seed, 1])
     points = inside(problem, range(len(problem.axes)), FIT_POINTS, lambda *shape: random.random(shape))
     given = values(field, points)
-    known = np.isfinite(given).all(axis=1)  # a march that was interrupted is unknown beyond its end
+    known = np.isfinite(given).all(axis=1)  # an interrupted march has no values beyond its end
     theta, unravel, fixed = flattened(network)
     at, target = jnp.asarray(points[known], theta.dtype), jnp.asarray(given[known], theta.dtype)
     misfit: Any = Misfit(at, target, fixed, unravel)
@@ -68,7 +68,7 @@ def _fitted(field: Any, network: Any, problem: Problem, seed: int) -> Any:
 
 
 def checked_network(problem: Problem, network: Any, dtype: Any) -> Any:
-    """The user's network in the plan's precision; what is not a map from a point to the fields is refused."""
+    """The user's network in the plan's precision; an error if it does not map a point to the fields."""
     cast = jax.tree.map(
         lambda leaf: jnp.asarray(leaf, dtype) if eqx.is_inexact_array(leaf) else leaf, network
     )

@@ -14,10 +14,10 @@ from ..problem import Condition, Problem
 
 
 class Term(eqx.Module):
-    """One named term: its points, the plan's weight λ, its residual, and whether that is an equation's.
+    """One term: its points, the plan's weight λ, its residual, and whether that is an equation's.
 
-    The equations of a loss have all the same points. Where points were drawn more densely in some places, their
-    `shares` (1 on average) make the mean over them the mean over the domain again.
+    All equations of a loss have the same points. If these are denser in some places, their `shares` (1 on average) turn
+    the mean over the points into the mean over the domain.
     """
 
     points: Float[Array, "points columns"]
@@ -25,7 +25,7 @@ class Term(eqx.Module):
     residual: PointResidual
     equation: bool = eqx.field(static=True, default=False)
     shares: Float[Array, " points"] | None = None
-    measured: bool = eqx.field(static=True, default=False)  # data, each value beside its point
+    measured: bool = eqx.field(static=True, default=False)  # data: each row is a point and its value
 
     def mean(self, values: Float[Array, " points"]) -> Float[Array, ""]:
         return jnp.mean(values if self.shares is None else self.shares * values)
@@ -40,13 +40,13 @@ class Term(eqx.Module):
         return jnp.mean(weight * residuals**2) / 2
 
     def row_scale(self, weight: Float[Array, ...]) -> Float[Array, " points"]:
-        """√(w_i/n): with it, half the rows' squares sum to the loss."""
+        """√(w_i/n), with which half the sum of the rows' squares is the loss."""
         count = self.points.shape[0]
         return jnp.broadcast_to(jnp.sqrt(weight / count), (count,))
 
 
 class OwnTerm(eqx.Module):
-    """A term that the user wrote: `residuals(network)` gives numbers to be made zero, by whatever it computes."""
+    """The user's own term: `residuals(network)` are the values to drive to zero, however `function` computes them."""
 
     weight: Float[Array, ""]
     function: Callable[[Any], Any] = eqx.field(static=True)
@@ -62,13 +62,13 @@ class OwnTerm(eqx.Module):
 
 
 def own_name(function: Any) -> str:
-    """What a term of the user's is called in a history."""
+    """The name of the user's own term in a history."""
     return str(getattr(function, "__name__", type(function).__name__))
 
 
 def term_names(problem: Problem) -> tuple[str, ...]:
-    """`equation` (numbered where there are several), `data u` for what is measured, and each condition by its left
-    side, or as it is written where it compares two places: u(0, t), u(x, 0), u on inlet, u(0, t) = u(1, t)."""
+    """`equation` (numbered if there are several); each condition by its left side, or as written if it compares two
+    places: u(0, t), u(x, 0), u on inlet, u(0, t) = u(1, t); and `data u` for measured values."""
     several = len(problem.equations) > 1
     equations = [f"equation {i + 1}" if several else "equation" for i in range(len(problem.equations))]
     measured = (f"data {one.name}" for one in problem.measured)

@@ -1,9 +1,9 @@
-"""‖e‖/‖u‖ ≤ tol, asked on the way: where a training may end because its own estimate says so.
+"""‖e‖/‖u‖ ≤ tol, checked during training: a run may end once its own error estimate says so.
 
-An estimate takes seconds and a held-out residual does not, and the error falls about as that does: the next estimate is
-made where the residual has fallen by √(tol/error), at least by half. The looks are at numbers of steps, never by the
-clock, so that an interrupted run ends at the same bits: one that the clock cut short ends the run, and is made again
-when that is resumed.
+An estimate takes seconds, a held-out residual does not, and the error falls about as the residual does. So the next
+estimate is made when the residual has fallen to √(tol/error) of its value, and at least to half. Checks come after
+fixed numbers of steps, never by the clock, so that an interrupted run ends at the same bits. If the budget cuts an
+estimate short, the run ends there, and on resume the estimate is made again.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ HALF = 0.5
 
 
 class Goal:
-    """A tolerance; the held-out residual at which the error is estimated next; the estimate that has met it."""
+    """A tolerance, the held-out residual at which the error is estimated next, and the estimate that met it."""
 
     def __init__(self, tol: float | None) -> None:
         self.tol, self.wanted = tol, SOLVED_BELOW
         self.met: Estimate | None = None
 
     def reached(self, problem: Problem, field: Any, monitor: Monitor, budget: Budget) -> bool:
-        """Whether the error of this field is estimated at the tolerance or below.
+        """Whether the estimated error of this field is at most the tolerance.
 
-        Raises SpentError, with nothing changed, where there is no time to tell.
+        Raises SpentError, and leaves the goal unchanged, if there is no time for the estimate.
         """
         residual = held_out(problem, field).worst
         if self.tol is None or not residual <= self.wanted:

@@ -23,12 +23,12 @@ def size(free: Free) -> int:
 
 
 def started(free: Free) -> np.ndarray:
-    """z of the values that they have now."""
+    """z of their initial values."""
     return np.concatenate([np.ravel(number.z) for _, number in free])
 
 
 def parts(free: Free, theta: Float[Array, " p"]) -> dict[str, Array]:
-    """z of each, in its shape."""
+    """z of each unknown, in its own shape."""
     found, start = {}, theta.shape[0] - size(free)
     for name, number in free:
         stop = start + math.prod(number.shape)
@@ -38,7 +38,7 @@ def parts(free: Free, theta: Float[Array, " p"]) -> dict[str, Array]:
 
 
 def values(free: Free, theta: Float[Array, " p"]) -> dict[sp.Symbol, Any]:
-    """What stands in the equations: numbers by their symbols, coefficients by those of their functions."""
+    """The values to insert into the equations: numbers and the coefficients of functions, by their symbols."""
     found = {}
     for (name, number), z in zip(free, parts(free, theta).values(), strict=True):
         symbol = coefficients_of(name) if isinstance(number, Curve) else coordinate(name)
@@ -52,7 +52,7 @@ def found(free: Free, theta: Float[Array, " p"]) -> dict[str, Any]:
 
 
 def roughness(free: Free, theta: Float[Array, " p"]) -> Float[Array, " n"]:
-    """√λ × second differences of coefficients: half the sum of squares is what keeps functions smooth."""
+    """√λ × second differences of the coefficients; half the sum of their squares is the smoothness penalty."""
     rows = [jnp.zeros(0, theta.dtype)]
     for (_, number), z in zip(free, parts(free, theta).values(), strict=True):
         if isinstance(number, Curve):

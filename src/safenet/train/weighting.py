@@ -4,9 +4,9 @@ fixed   w_k = λ_k, the plan's numbers
 ntk     w_k = Σ_j Tr K_j / Tr K_k with K = J Jᵀ, J = ∂r/∂θ               one per term    (Wang, Yu, Perdikaris, 2022)
 rba     w_i = 2 λ_i²,  λ_i ← γ λ_i + η |r_i| / max|r|,  from λ_i = 0    one per point   (Anagnostopoulos et al., 2024)
 
-A weighting is numbers; what it adapts is a pytree of arrays that travels in Adam's state, so whole chunks of
-iterations stay on the device and a run splits anywhere to the bit. Weights are arguments of the loss, never
-differentiated. Before the first adaptation they are None and the loss is the plan's.
+A weighting is numbers; its weights are a pytree of arrays in Adam's state, so whole chunks of iterations stay on the
+device and a run can be split anywhere without changing a bit. Weights are arguments of the loss and are never
+differentiated. Before the first adaptation they are None and the loss uses the plan's λ.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..networks.methods import Method
 
-# None, or as the weighting makes them.
+# None, or the pytree that the weighting makes.
 Weights = Any
 
 
 class Weighting(eqx.Module):
-    """`loss` is asked for its terms, `residuals` and `traces`; `start` is what the first `adapt` begins from."""
+    """A rule for the weights, from the loss's terms, `residuals` and `traces`; the first `adapt` begins at `start`."""
 
     @abstractmethod
     def start(self, loss: Any) -> Weights: ...
@@ -36,7 +36,7 @@ class Weighting(eqx.Module):
     def adapt(
         self, loss: Any, theta: Float[Array, " p"], weights: Weights, iteration: Int[Array, ""]
     ) -> Weights:
-        """The weights at theta, which `iteration` steps have led to."""
+        """The weights at theta, which was reached after `iteration` steps."""
 
     @abstractmethod
     def rows(self, loss: Any, weights: Weights) -> tuple[Float[Array, ...], ...]:
@@ -57,10 +57,10 @@ class Fixed(Weighting):
 
 
 class NTK(Weighting):
-    """w_k = Σ_j T_j / T_k, T = Tr K/n at the first `points` points of a term; anew every `every` iterations.
+    """w_k = Σ_j T_j / T_k, T = Tr K/n at the first `points` points of a term, recomputed every `every` iterations.
 
-    T is the mean squared norm of single-point gradients. For terms of as many points the n cancels and this is the
-    printed Tr K; a condition at one point would otherwise count 300 times as much for being one point only.
+    T is the mean squared norm of single-point gradients. If all terms have equally many points, n cancels and this is
+    the printed rule with Tr K; by that rule a condition at a single point would count 300 times as much.
     """
 
     every: int = eqx.field(static=True, default=1000)
@@ -90,7 +90,7 @@ class NTK(Weighting):
 
 @custom_vmap
 def anywhere(due: Bool[Array, ""]) -> Bool[Array, ""]:
-    """`due`; for a batch of seeds, whether it is of any of them: a `cond` on one number computes one branch."""
+    """`due`; in a batch of seeds, whether any of them is due: a `cond` on a single number computes only one branch."""
     return due
 
 
@@ -100,9 +100,9 @@ def _of_a_batch(size: int, batched: list[bool], due: Bool[Array, " seeds"]) -> t
 
 
 def balance(traces: Float[Array, " k"]) -> Float[Array, " k"]:
-    """Σ_j T_j / T_k; 1 for a term that no parameter moves (built into the network), which has no rate to balance."""
+    """Σ_j T_j / T_k; 1 for a term that no parameter affects (built into the network), which has no rate to balance."""
     total = jnp.sum(traces)
-    # Gradients that cancel leave their rounding, relatively a few ε, and traces are squares.
+    # Gradients that cancel leave a rounding error of a few ε, relatively, and traces are their squares.
     moved = traces > 16 * jnp.finfo(traces.dtype).eps ** 2 * total
     return jnp.where(moved, total / jnp.where(moved, traces, 1), 1)
 
@@ -131,7 +131,7 @@ class RBA(Weighting):
         return self.decay * lam + self.rate * size / jnp.where(largest > 0, largest, 1)
 
     def rows(self, loss: Any, weights: tuple[Float[Array, " _"], ...]) -> tuple[Float[Array, ...], ...]:
-        # Twice: the printed term is mean((λ r)²), without the half that all others have.
+        # The factor 2, because the printed term is mean((λ r)²), without the ½ of all others.
         points = iter(weights)
         return tuple(2 * next(points) ** 2 if term.equation else term.weight for term in loss.terms)
 

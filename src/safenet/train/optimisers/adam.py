@@ -1,7 +1,7 @@
 """theta ← theta − η_i m̂_i / (√v̂_i + ε), with the rate η_i = rate · decay^(i/every).
 
-Adam (Kingma and Ba, 2015) with the exponential decay of the paper, "by 0.9 every 2k iterations". Built on
-optax; here is only what a run needs around it: the best theta, and the reasons to stop.
+Adam (Kingma and Ba, 2015) with the exponential decay of the paper, "by 0.9 every 2k iterations". The rule is
+optax's; this module adds what a run needs around it: the best theta, and the reasons to stop.
 """
 
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ from .status import (
     weighted,
 )
 
-# Below this relative improvement of the best loss within the patience, a run is on a plateau.
+# A run is on a plateau if the best loss improves by less than this, relatively, within the patience.
 IMPROVEMENT = 1e-4
 
 
@@ -42,8 +42,8 @@ class AdamState(State):
     """The gradient at theta, the moments m and v, when the best loss last improved, and the objective's weights.
 
     The gradient belongs to theta and not to its predecessor, so that total, terms and gradient_norm are
-    those of the theta beside them; a run of n iterations costs n + 1 evaluations. Where weights adapt, `total` has
-    those of its iteration; `judged` and every total it is compared with have the plan's (see `measure`).
+    those of the theta beside them; a run of n iterations costs n + 1 evaluations. If weights adapt, `total` uses
+    those of its iteration; `judged`, and every total it is compared with, uses the plan's (see `measure`).
     """
 
     gradient: Float[Array, " p"]
@@ -56,12 +56,12 @@ class AdamState(State):
 
 
 class FirstOrder(Optimiser):
-    """theta ← theta + update(∇total(theta)), around a rule that keeps moments; weights adapt with every step."""
+    """theta ← theta + update(∇total(theta)), by a rule that keeps moments; weights adapt at every step."""
 
     adapts_weights: ClassVar[bool] = True
 
     def moments(self, theta: Float[Array, " p"]) -> Any:
-        """What the rule keeps, at the start."""
+        """The rule's initial state."""
         raise NotImplementedError
 
     def start(self, objective: Objective, theta: Float[Array, " p"]) -> AdamState:
@@ -81,10 +81,10 @@ class FirstOrder(Optimiser):
         )
 
     def refresh(self, objective: Objective, state: AdamState) -> AdamState:
-        """The same run on a changed objective (new points or weights): the moments stay, the best is reset.
+        """The same run on a changed objective (new points or weights): the moments are kept, the best is reset.
 
         Costs one evaluation. Without it the first step would follow the old objective's gradient, and the
-        best loss would be compared between two objectives. Weights that adapt go on from the objective's own.
+        best loss would be compared between two objectives. Adaptive weights continue from the objective's own.
         """
         anew = self.start(objective, state.theta)
         return replace(
@@ -100,14 +100,13 @@ class FirstOrder(Optimiser):
 class Adam(FirstOrder):
     """Adam: `iterations` steps at the rate η_i = rate · decay^(i/every).
 
-    The rate is continuous in i, or with `staircase` constant over each `every`.
+    The rate is continuous in i or, with `staircase`, constant over each `every` iterations.
 
     With `patience` > 0 the run stops as PLATEAU when the best loss improved by less than 1e-4, relatively,
-    in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` times its first value (or
-    1, if that is more).
+    in that many iterations. It stops as DIVERGED when the loss exceeds `divergence` × max(its first value, 1).
 
-    Iterations, rate and decay are arguments of the program, and may be traced: another number is the same program, and
-    several of them are a batch.
+    Iterations, rate and decay are arguments of the compiled program and may be traced: other values do not compile
+    another program, and runs that differ in them can form a batch.
 
     Examples:
         >>> phase = sn.Adam(1000, rate=1e-3, decay=0.9)
@@ -135,7 +134,7 @@ class Adam(FirstOrder):
 
     def learning_rate(self, i: Int[Array, ""]) -> Float[Array, ""]:
         # optax counts in int32, whose quotients are float32 even where theta is not; and its own
-        # exponential_decay asks in Python whether the decay is zero, which a traced one cannot answer.
+        # exponential_decay asks in Python whether the decay is zero, which a traced decay cannot answer.
         periods = i.astype(float) / self.every
         return self.rate * self.decay ** (jnp.floor(periods) if self.staircase else periods)
 
@@ -157,10 +156,10 @@ class Adam(FirstOrder):
 
 @dataclass(frozen=True)
 class MultiAdam(Adam):
-    """theta ← theta − η_i ½ Σ_g m̂_g/(√v̂_g + ε): moments of their own for the equations and for the conditions.
+    """theta ← theta − η_i ½ Σ_g m̂_g/(√v̂_g + ε): separate moments for the equations and for the conditions.
 
-    The two are then balanced without weights, since an update does not change with the scale of its loss (Yao et al.,
-    2023). β₁ = β₂ = 0.99 as theirs. An iteration costs a second gradient, of the equations alone.
+    This balances the two without weights, since an update does not change with the scale of its loss (Yao et al.,
+    2023). β₁ = β₂ = 0.99, as in their paper. An iteration costs a second gradient, that of the equations alone.
 
     Examples:
         >>> training = sn.Train("pinn", [sn.MultiAdam(1000), sn.LBFGS(500)])
@@ -230,7 +229,7 @@ def step(phase: Any, objective: Objective, state: AdamState) -> AdamState:
         weights=weights,
     )
 
-    # Measured from the last marked improvement instead of over a window: one number, not `patience` many.
+    # Measured from the last recorded improvement, not over a window: one number instead of `patience` many.
     improved = after.best_total < (1 - IMPROVEMENT) * state.anchor_total
     after = replace(
         after,
@@ -238,8 +237,8 @@ def step(phase: Any, objective: Objective, state: AdamState) -> AdamState:
         anchor_iteration=jnp.where(improved, after.iteration, state.anchor_iteration),
     )
     plateau = (phase.patience > 0) & (after.iteration - after.anchor_iteration >= phase.patience)
-    # A restart from a trained theta begins near zero and must be allowed Adam's first blind steps, hence
-    # the 1: the residuals' weights are chosen so that an untrained loss is of that order or above.
+    # A restart from a trained theta begins with a loss near zero and must be allowed Adam's first blind steps,
+    # hence the 1: the residuals' weights are chosen so that an untrained loss is of that order or above.
     diverged = judged > phase.divergence * jnp.maximum(state.first_total, 1)
     status = jnp.where(plateau, code(Status.PLATEAU), state.status)
     after = replace(after, status=jnp.where(diverged, code(Status.DIVERGED), status))

@@ -1,17 +1,17 @@
 """theta ← theta − α H ∇total(theta): limited-memory BFGS with a strong-Wolfe line search.
 
-The two-loop recursion (Nocedal, 1980), written as what its loops are. With the last pairs s_i = Δtheta and
+The two-loop recursion (Nocedal, 1980), with its loops written as matrices. With the last pairs s_i = Δtheta and
 y_i = Δgradient as rows of S and Y, oldest first, R = triu(S Yᵀ) and D = diag(R),
 
     first loop    R α = S g,               q = g − Yᵀ α
     second loop   Rᵀ c = D α − γ Y q,      H g = γ q + Sᵀ c,      γ = s·y / y·y of the newest pair:
 
-two triangular solves and four products, instead of 2 × history kernels that wait for each other. What the loops cancel
-vector by vector, this form cancels in the scalars S g and S Yᵀ: they are kept in float64, whatever theta is.
+two triangular solves and four products, instead of 2 × history kernels that wait for each other. The cancellation that
+the loops do vector by vector happens here in the scalars S g and S Yᵀ: they are kept in float64, whatever theta is.
 
-One turn of the loop on the device is one trial of the line search and, where that ends it, the step and the next
-direction. So of seeds that are one program each takes as many turns as it has evaluations: with a loop inside the loop,
-all would wait at every step for the one whose search is longest.
+One turn of the loop on the device is one trial of the line search and, if that ends the search, the step and the next
+direction. So each of the seeds batched in one program takes as many turns as it has evaluations: with a loop inside the
+loop, all would wait at every step for the one whose search is longest.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -55,7 +55,7 @@ class LBFGSState(Patient):
 
 
 class Searching(LBFGSState):
-    """`stored` pairs made the direction of the line; lives as long as a program runs."""
+    """A state within a line search, whose direction `stored` pairs made; it exists only while a program runs."""
 
     line: Line
     search: Search
@@ -65,12 +65,12 @@ class Searching(LBFGSState):
 class LBFGS(Optimiser):
     """L-BFGS: at most `iterations` accepted steps, with a memory of `history` pairs.
 
-    Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the loss by less than
-    `tolerance`, relatively, and as NO_STEP when not even steepest descent, with the memory cleared, finds a lower loss.
+    Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the loss by a relative amount
+    below `tolerance`, and as NO_STEP when not even steepest descent, with the memory cleared, finds a lower loss.
 
-    A tolerance below the rounding ε of the loss (1e-10 in float32, whose ε is 1.2e-7) cannot be seen in one step: good
-    steps often leave the rounded loss unchanged. There, DECREASE means that the best loss did not fall by ε in 100
-    steps, or 1e-9 a step, the smallest decrease that can be detected in so many.
+    A decrease below the rounding ε of the loss (such as 1e-10 in float32, whose ε is 1.2e-7) cannot be seen in one
+    step: good steps often leave the rounded loss unchanged. With such a tolerance, DECREASE means that the best loss
+    did not fall by ε in 100 steps, or 1e-9 a step, the smallest decrease that can be detected in so many.
 
     Examples:
         >>> sn.Train("pinn", [sn.Adam(500), sn.LBFGS(1000)]).plan(decay).phases[1].iterations
@@ -123,7 +123,7 @@ def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
     age = jnp.arange(history, dtype=jnp.int32)
     oldest_first = (state.newest + 1 + age) % history
     valid = age >= history - state.stored
-    # Slots never written, or cleared by a restart, take part as the identity: they solve to zero.
+    # Slots never written, or cleared by a restart, are rows of the identity and solve to zero.
     pairs = valid[:, None] & valid[None, :]
     R = jnp.where(pairs, jnp.triu(state.SY[oldest_first][:, oldest_first]), jnp.eye(history))
 
@@ -142,7 +142,7 @@ def _turn(objective: Objective, state: Searching, tolerance: Float[Array, ""]) -
     search = trial(objective, state.line, state.search)
     ended = ~unfinished(search)
     after = _stepped(_settled(state), search, ended, tolerance)
-    # Only the direction is worth a branch; all that passes through one is copied.
+    # Only the direction is worth a `cond`: everything that passes through one is copied.
     direction = lax.cond(ended, lambda: quasi_newton(after), lambda: state.line.direction)
     return choose(
         ended, _searching(after, direction), Searching(**vars(after), line=state.line, search=search)
@@ -159,7 +159,7 @@ def _searching(state: LBFGSState, direction: Float[Array, " p"]) -> Searching:
     descends = jnp.isfinite(slope) & (slope < 0)  # in exact arithmetic always
     state = replace(state, stored=jnp.where(descends, state.stored, 0))
     direction = jnp.where(descends, direction, -state.gradient)
-    # Without curvature the unit of a step is unknown: let theta change by at most 1 in all.
+    # Without curvature the scale of a step is unknown: let theta change by at most 1 in total.
     cautious = jnp.minimum(1 / jnp.sum(jnp.abs(state.gradient)), 1)
     here = Evaluation(state.total, state.terms, state.gradient)
     first = jnp.where(state.stored > 0, 1, cautious)
@@ -170,7 +170,7 @@ def _searching(state: LBFGSState, direction: Float[Array, " p"]) -> Searching:
 def _stepped(
     state: LBFGSState, search: Search, ended: Bool[Array, ""], tolerance: Float[Array, ""]
 ) -> LBFGSState:
-    """The state after a search that has `ended`."""
+    """The state after a search, if that has `ended`; else unchanged."""
     there = search.evaluation
     state = _remembering(state, search, ended & search.found)
     state = replace(state, evaluations=state.evaluations + jnp.where(ended, search.count, 0))
@@ -184,14 +184,14 @@ def _stepped(
 
 
 def _remembering(state: LBFGSState, search: Search, taken: Bool[Array, ""]) -> LBFGSState:
-    """With the pair (s, y) of a step that was taken in the oldest slot, unless s·y <= ε |s| |y|."""
+    """The state with the pair (s, y) of a step that was taken in the oldest slot, unless s·y <= ε |s| |y|."""
     history = state.S.shape[0]
     s, y = search.theta - state.theta, search.evaluation.gradient - state.gradient
     long_s, long_y = s.astype(jnp.float64), y.astype(jnp.float64)
     sy, ss, yy = long_s @ long_y, long_s @ long_s, long_y @ long_y
-    # By their angle and not by sy / yy: a curvature has a unit, and stiff problems have large ones.
+    # Compare the angle, not sy / yy: a curvature has units, and is large in stiff problems.
     keep = taken & (sy > float(jnp.finfo(s.dtype).eps) * jnp.sqrt(ss * yy))
-    # One past the end is dropped: nothing is copied where nothing is kept.
+    # An index past the end is dropped, so nothing is copied if the pair is not kept.
     slot = jnp.where(keep, (state.newest + 1) % history, history)
     S = state.S.at[slot].set(s, mode="drop")
     # Only s_i·y_j with i no newer than j is ever read, so a new pair is a new column.

@@ -4,8 +4,8 @@ With r the weighted rows and total = ½‖r‖², a step is judged by its reduct
 
     ρ = (total(theta) − total(theta + δ)) / (½ δᵀ (μ D δ − Jᵀ r)),
 
-what the loss fell by over what the linearised rows promised. A Jacobian costs far more than a trial, so the
-damping is kept just high enough for ρ >= ratio, and a rejected trial is repeated with the same J.
+the decrease of the loss over the decrease that the linearised rows predict. A Jacobian costs far more than a
+trial, so the damping is kept just high enough for ρ >= ratio, and a rejected trial is repeated with the same J.
 
 D = diag(JᵀJ) is Marquardt's choice: the step follows the units of the parameters, and a network's
 frequencies, weights and amplitudes have different ones. It is floored relative to its largest entry, since
@@ -45,14 +45,14 @@ from safenet.train.optimisers.status import (
 # seeds each, 150 steps. On Burgers, floors of 1e-10 to 1e-4 ended up to an order of magnitude higher in loss,
 # and so did a floor of 1, which is Levenberg's D = I; on the linear equations the differences were smaller.
 SCALE_FLOOR = 1e-2
-# The damping's factors: down to 1/4 after a good step, 2 (then 4, 8, …) after a rejected trial. There, 1/10
-# instead of 1/4 cost more trials for a loss no lower.
+# The damping's factors: down to 1/4 after a good step, 2 (then 4, 8, …) after a rejected trial. In the same runs,
+# 1/10 instead of 1/4 cost more trials and gave no lower loss.
 LOWER, RAISE = 4.0, 2.0
 
 
 @runtime_checkable
 class Linearisable(Protocol):
-    """An objective that can hold its Jacobian whole."""
+    """An objective that can compute its whole Jacobian."""
 
     def jacobian(self, theta: Float[Array, " p"]) -> tuple[Float[Array, "m p"], Float[Array, " m"]]:
         """J and r, in the order of `rows`."""
@@ -73,12 +73,13 @@ class LevenbergState(State):
 class LevenbergMarquardt(Optimiser):
     """Levenberg–Marquardt: at most `iterations` accepted steps.
 
-    ρ >= `ratio` accepts a step; `trials` rejections in a row end the phase.
+    A step is accepted if it lowers the loss by at least `ratio` times the prediction of the linearised rows; `trials`
+    rejections in a row end the phase.
 
-    Stops as GRADIENT when max|Jᵀr| <= tolerance, as DECREASE when `patience` steps together lowered the
-    loss by less than `decrease`, relatively (patience = 0: never), as NO_STEP when no damping helps.
+    Stops as GRADIENT when max|Jᵀr| <= tolerance, as DECREASE when `patience` steps together lowered the loss by a
+    relative amount below `decrease` (patience = 0: never), as NO_STEP when no damping helps.
 
-    With `resample` > 0 the run draws new points after every so many steps, where the residual is large.
+    With `resample` > 0 the run draws new points every `resample` steps, preferring those with a large residual.
 
     Examples:
         >>> training = sn.Train("pinn", [sn.LevenbergMarquardt(200, resample=20)], width=8, depth=2)
@@ -115,9 +116,9 @@ class LevenbergMarquardt(Optimiser):
         return _advance(limits, objective, state, iteration_count(count))
 
     def refresh(self, objective: Squares, state: LevenbergState) -> LevenbergState:
-        """The same run on a changed objective (new points): the damping stays, best and patience begin anew.
+        """The same run on a changed objective (new points): the damping is kept, best and patience start anew.
 
-        Losses of two objectives do not compare. Costs one evaluation.
+        Losses of two objectives are not comparable. Costs one evaluation.
         """
         anew = self.start(objective, state.theta)
         return replace(
@@ -130,7 +131,7 @@ class LevenbergMarquardt(Optimiser):
 
 
 class Limits(eqx.Module):
-    """The phase's numbers as the device holds them: others do not make another program."""
+    """The phase's numbers as device arrays: other values do not compile another program."""
 
     iterations: Int[Array, ""]
     patience: Int[Array, ""]
@@ -148,7 +149,7 @@ def _advance(
 
 
 class Trial(eqx.Module):
-    """theta + δ(μ) and its loss if accepted; the next μ, and the factor that another rejection would cost."""
+    """theta + δ(μ) and its loss if accepted; the next μ, and the factor by which another rejection would raise it."""
 
     theta: Float[Array, " p"]
     total: Float[Array, ""]
@@ -190,9 +191,9 @@ def _step(limits: Limits, objective: Squares, state: LevenbergState) -> Levenber
 
 
 class System(eqx.Module):
-    """The linearised rows in the variables √D δ, where μD is μI: the same step, with a μ that rounding bounds.
+    """The linearised rows in the variables √D δ, where μD becomes μI: the same step, and rounding bounds μ from below.
 
-    `gram` is JᵀJ, or J Jᵀ where that is smaller; `rows` are then J and r.
+    `gram` is JᵀJ, or J Jᵀ if that is smaller; `rows` are then J and r.
     """
 
     gram: Float[Array, "n n"]
@@ -201,7 +202,7 @@ class System(eqx.Module):
     rows: tuple[Float[Array, "n p"], Float[Array, " n"]] | None
 
     def step(self, mu: Float[Array, ""]) -> Float[Array, " p"]:
-        """√D δ(μ); where the Cholesky factor does not exist, NaN."""
+        """√D δ(μ); NaN if there is no Cholesky factor."""
         factor = jnp.linalg.cholesky(self.gram + mu * jnp.eye(self.gram.shape[0], dtype=self.gram.dtype))
         if self.rows is None:
             return -cho_solve((factor, True), self.gradient)
@@ -210,7 +211,7 @@ class System(eqx.Module):
 
 
 def linearised(objective: Squares, theta: Float[Array, " p"]) -> System:
-    """The smaller of the two systems, if the objective can hold its Jacobian whole."""
+    """The smaller of the two systems; that of JᵀJ if the objective cannot compute its whole Jacobian."""
     if isinstance(objective, Linearisable) and jax.eval_shape(objective.rows, theta).size < theta.size:
         J, r = objective.jacobian(theta)
         scale = _scale(jnp.sum(J**2, axis=0))
@@ -222,7 +223,7 @@ def linearised(objective: Squares, theta: Float[Array, " p"]) -> System:
 
 
 def _scale(diagonal: Float[Array, " p"]) -> Float[Array, " p"]:
-    """√D; 1 where no row depends on any parameter, which is a stationary point and not a NaN."""
+    """√D; 1 if no row depends on any parameter, so that a stationary point gives no NaN."""
     largest = jnp.max(diagonal)
     return jnp.sqrt(jnp.where(largest > 0, jnp.maximum(diagonal, SCALE_FLOOR * largest), 1))
 
@@ -230,7 +231,7 @@ def _scale(diagonal: Float[Array, " p"]) -> Float[Array, " p"]:
 def _search(
     limits: Limits, objective: Squares, state: LevenbergState, system: System, go: Bool[Array, ""]
 ) -> Trial:
-    """The first μ of a rising sequence whose step is accepted; without one, theta as it was."""
+    """The first μ of a rising sequence whose step is accepted; if there is none, theta is unchanged."""
     lowest = jnp.finfo(system.gram.dtype).eps
 
     def unfinished(trial: Trial) -> Bool[Array, ""]:
@@ -241,14 +242,14 @@ def _search(
         step = system.step(mu)
         solved = jnp.all(jnp.isfinite(step))
         theta = state.theta + step / system.scale
-        # A step that rounds to nothing says nothing, and more damping only shortens it.
+        # A step that rounds to zero says nothing, and more damping only shortens it.
         moves = jnp.any(theta != state.theta)
         worth = solved & moves
         total, terms = lax.cond(worth, lambda: objective(theta), lambda: (state.total, state.terms))
         predicted = 0.5 * (step @ (mu * step - system.gradient))
         rho = (state.total - total) / predicted
         accepted = worth & jnp.isfinite(total) & (rho >= limits.ratio)
-        # ρ = 1 says that the rows are linear at this length: less damping. At ρ = ratio it stays.
+        # ρ = 1 means that the rows are linear over this step: reduce the damping. At ρ = ratio it stays.
         trust = jnp.clip((rho - limits.ratio) / (1 - limits.ratio), 0, 1)
         damping = jnp.where(accepted, mu * LOWER**-trust, mu * trial.raise_by)
         return Trial(
@@ -256,7 +257,7 @@ def _search(
             total=jnp.where(accepted, total, state.total),
             terms=jnp.where(accepted, terms, state.terms),
             damping=jnp.maximum(damping, lowest),
-            # Doubled at each rejection, so that a dozen trials span all damping there is.
+            # Doubled at each rejection, so that a dozen trials span the whole range of dampings.
             raise_by=2 * trial.raise_by,
             count=trial.count + 1,
             evaluations=trial.evaluations + worth.astype(jnp.int32),

@@ -1,15 +1,15 @@
 """φ(α) = total(theta + α d): a step α with φ(α) <= φ(0) + c₁ α φ'(0) and |φ'(α)| <= c₂ |φ'(0)|.
 
 The strong Wolfe conditions, by bracketing and zooming (Nocedal and Wright, algorithms 3.5 and 3.6). Near a minimum the
-difference φ(α) − φ(0) drowns in the rounding of φ, long before the slopes do. Where it is that small, the trapezoid
+difference φ(α) − φ(0) drowns in the rounding of φ, long before the slopes do. When it is that small, the trapezoid
 
     φ(α) − φ(0) ≈ α (φ'(0) + φ'(α)) / 2
 
-stands in for it: the sufficient decrease then reads φ'(α) <= (2 c₁ − 1) φ'(0), which is the approximate Wolfe condition
-of Hager and Zhang (2005), and the cubic that interpolates becomes the secant of the slopes.
+is used instead: the sufficient decrease then reads φ'(α) <= (2 c₁ − 1) φ'(0), which is the approximate Wolfe condition
+of Hager and Zhang (2005), and the interpolating cubic becomes the secant of the slopes.
 
-How small is that? Up to the minimum the two sides of ≈ differ by less than either; a larger gap between them is the
-rounding of φ: `Search.gap`. An optimiser that keeps it (`noise`) can make a search that failed again.
+How small that is can be measured: up to the minimum, the two sides of ≈ differ by less than either, so a larger gap
+between them is the rounding of φ (`Search.gap`). An optimiser that keeps it (`noise`) can repeat a search that failed.
 """
 
 from typing import TypeVar
@@ -36,8 +36,8 @@ class Sample(eqx.Module):
 class Search(eqx.Module):
     """A bracket: `low`, the lowest sample with sufficient decrease, and `high`, at α = ∞ while unknown.
 
-    `found` if low is a step: its decrease was measured, or both conditions hold by the slopes. `gap` is the largest
-    distance of a measured rise from that by the slopes that only rounding explains.
+    `found` if low can be taken as a step: its decrease was measured, or both conditions hold by the slopes. `gap` is
+    the largest difference that only rounding explains between a rise as measured and as given by the slopes.
     """
 
     low: Sample
@@ -53,30 +53,30 @@ class Search(eqx.Module):
 
 
 def product(a: Array, b: Array) -> Array:
-    """a b, summed in float64: a GPU would else round float32 factors to ten bits (TF32), and sums of products that
-    nearly cancel, as in the slope at a minimum, lose what float32 has."""
+    """a·b, summed in float64: otherwise a GPU would round float32 factors to ten bits (TF32), and sums of products that
+    nearly cancel, such as the slope at a minimum, would lose all digits of float32."""
     return jnp.matmul(a.astype(jnp.float64), b.astype(jnp.float64)).astype(a.dtype)
 
 
 def resolution(total: Float[Array, ""]) -> Float[Array, ""]:
-    """√ε total: what of a loss may be rounding.
+    """√ε total: how much of a loss may be rounding.
 
-    Not ε: the residuals are known to ε of their terms, which cancel. Once ½ r² is down to ε of what the terms alone
-    would make it, r has half of its digits left, and so has the loss.
+    Not ε: the residuals are known to ε of their terms, which cancel. Once ½ r² has fallen to ε times its size without
+    this cancellation, r has half of its digits left, and so has the loss.
     """
     return jnp.sqrt(jnp.finfo(total.dtype).eps).astype(total.dtype) * jnp.abs(total)
 
 
 class Line(eqx.Module):
-    """theta + α d: where it starts and how steep, the lowest loss of the run, and what is lost in rounding."""
+    """theta + α d: its start, loss and slope there, the lowest loss of the run, and the rounding of a loss."""
 
     theta: Float[Array, " p"]
     direction: Float[Array, " p"]
     total: Float[Array, ""]
     slope: Float[Array, ""]
     best: Float[Array, ""]
-    moves: Float[Array, ""]  # at α = 1 theta moves by at most so many roundings of a component
-    noise: Float[Array, ""]  # what of a loss may be rounding
+    moves: Float[Array, ""]  # the most that a component of theta moves at α = 1, in units of its rounding
+    noise: Float[Array, ""]  # how much of a loss may be rounding
 
 
 def line_search(
@@ -91,8 +91,8 @@ def line_search(
 
     Expansion is a zoom whose far end is at infinity. Ends after `SEARCH_LIMIT` evaluations, or when the bracket is
     below the rounding of every component of theta; `low` is then the best sample with sufficient decrease, if one was
-    `found`. A non-finite loss is an overshoot. No step ends above `best` by more than `resolution`, so that rises too
-    small to be believed cannot add up.
+    `found`. A non-finite loss counts as an overshoot. No step ends above `best` by more than `resolution`, so that
+    rises too small to be seen cannot add up.
     """
     line, search = opened(theta, here, best, direction, alpha)
     return lax.while_loop(unfinished, lambda search: trial(objective, line, search), search)
@@ -106,9 +106,9 @@ def opened(
     alpha: Float[Array, ""],
     noise: Float[Array, ""] | None = None,
 ) -> tuple[Line, Search]:
-    """The line, and the search on it before its first trial; `noise` where more than `resolution` is known to be."""
+    """The line, and the search on it before its first trial; `noise`: the rounding, if known to exceed `resolution`."""
     slope = product(here.gradient, direction)
-    # By component: a frequency of 100 must not hide what a weight of 0.1 has still to gain.
+    # By component: a frequency of 100 must not hide what a weight of 0.1 can still gain.
     size = jnp.abs(theta)
     rounding = jnp.finfo(direction.dtype).eps * jnp.maximum(size, 1e-6 * jnp.max(size))
     moves = jnp.max(jnp.abs(direction) / jnp.maximum(rounding, jnp.finfo(direction.dtype).tiny))
@@ -142,7 +142,7 @@ def trial(objective: Objective, line: Line, search: Search) -> Search:
     measured = jnp.where(finite, there.total - line.total, jnp.inf)
     trapezoid = search.alpha * (line.slope + slope) / 2
     noise = line.noise
-    # Both say that nothing visible happens: which of them is right only the slopes can tell.
+    # Both say that the change is too small to be seen: then only the slopes can be trusted.
     unseen = jnp.maximum(jnp.abs(measured), jnp.abs(trapezoid)) <= noise
     hidden = unseen & (there.total <= line.best + noise)
     now = Sample(search.alpha, jnp.where(hidden, trapezoid, measured), slope)
@@ -156,10 +156,10 @@ def trial(objective: Objective, line: Line, search: Search) -> Search:
     high = choose(lower, choose(turned, search.low, search.high), now)
 
     width = jnp.abs(high.alpha - low.alpha)
-    # Interpolation can creep along one end; a bracket that kept over 2/3 of its width is halved.
+    # Interpolation can creep along one end; a bracket that keeps more than 2/3 of its width is halved.
     creeps = width > (2 / 3) * jnp.abs(search.high.alpha - search.low.alpha)
     ahead, between = _ahead(search.low, now), _between(low, high, creeps)
-    # Up to the minimum the trapezoid is right to less than itself: what the loss says beyond that is rounding.
+    # Up to the minimum the error of the trapezoid is less than itself: a larger gap to the loss is rounding.
     gap = jnp.abs(measured - trapezoid)
     rounded = finite & (jnp.abs(slope) <= jnp.abs(line.slope)) & (gap > jnp.abs(trapezoid))
     return Search(
@@ -169,7 +169,7 @@ def trial(objective: Objective, line: Line, search: Search) -> Search:
         high=high,
         alpha=jnp.where(jnp.isfinite(high.alpha), between, ahead),
         count=search.count + 1,
-        # Slopes alone are believed only where both conditions hold: a slope that is wrong would hold one forever.
+        # Slopes alone are trusted only if both conditions hold: a wrong slope could satisfy one of them forever.
         found=jnp.where(lower, accepted | ~hidden, search.found),
         done=accepted | (width * line.moves <= 1),
         # A trial that rounds back to theta says nothing about the loss around it.
@@ -182,7 +182,7 @@ M = TypeVar("M", bound=eqx.Module)
 
 
 def choose(condition: Bool[Array, ""], yes: M, no: M) -> M:
-    """yes or no; what both have in common is passed on."""
+    """`yes` if the condition holds, else `no`; arrays that both share are passed on unchanged."""
     chosen: M = jax.tree.map(lambda a, b: a if a is b else jnp.where(condition, a, b), yes, no)
     return chosen
 
@@ -195,13 +195,13 @@ def cubic_minimum(a: Sample, b: Sample) -> Float[Array, ""]:
 
 
 def _between(low: Sample, high: Sample, creeps: Bool[Array, ""]) -> Float[Array, ""]:
-    """The next α in a bracket: the cubic's minimum, a tenth away from both ends; else the middle."""
+    """The next α in a bracket: the cubic's minimum, at least a tenth of the width from both ends; else the middle."""
     cubic = cubic_minimum(low, high)
     width = high.alpha - low.alpha
     near, middle, far = low.alpha + 0.1 * width, low.alpha + 0.5 * width, low.alpha + 0.9 * width
     safe = jnp.clip(cubic, jnp.minimum(near, far), jnp.maximum(near, far))
     safe = jnp.where(creeps | ~jnp.isfinite(cubic), middle, safe)
-    # Of an infinite loss one knows only that the end is far too far.
+    # An infinite loss says only that this end is far too far.
     return jnp.where(jnp.isfinite(high.rise), safe, near)
 
 

@@ -1,11 +1,11 @@
 """theta ← theta − α G⁺ Jᵀ r,  G = JᵀJ:  the natural gradient of the physics loss, with a line search over α.
 
-J maps a change of theta to a change of the residuals, so JᵀJ is the metric of function space seen in theta, and
-J G⁺ Jᵀ r is the best approximation of −r that any change of theta can make: Gauss–Newton in function space (energy
-natural gradients; Müller and Zeinhofer, 2023). Levenberg–Marquardt shortens a step by damping and turns it towards the
-gradient; here the direction stays and α does the shortening. Of α = 1, ½, ¼, … the one with the least loss is taken.
+J maps a change of theta to a change of the residuals, so JᵀJ is the metric of function space expressed in theta, and
+−J G⁺ Jᵀ r is the best approximation of −r that any change of theta can make: Gauss–Newton in function space (energy
+natural gradients; Müller and Zeinhofer, 2023). Levenberg–Marquardt shortens a step by damping, which turns it towards
+the gradient; here the direction is kept and α shortens the step. The α of 1, ½, ¼, … with the lowest loss is taken.
 
-G is nearly singular, so `damping` μ, relative to its scaled diagonal, stands for the cut-off of the pseudo-inverse.
+G is nearly singular, so `damping` μ, relative to its scaled diagonal, replaces the cut-off of the pseudo-inverse.
 With fewer rows than parameters the same direction comes from J Jᵀ, the kernel of the rows (`linearised` chooses).
 """
 
@@ -40,10 +40,10 @@ from safenet.train.optimisers.status import (
 class NaturalGradient(Optimiser):
     """Natural gradient (Gauss–Newton in function space): at most `iterations` accepted steps.
 
-    Each step tries α = 1, ½, … with `trials` values and takes the best. Stops as GRADIENT when max|Jᵀr| <= tolerance,
-    as NO_STEP when no α lowers the loss.
+    Each step tries `trials` values of its length, α = 1, ½, ¼, …, and takes the best. Stops as GRADIENT when
+    max|Jᵀr| <= tolerance, as NO_STEP when no α lowers the loss.
 
-    With `resample` > 0 the run draws new points after every so many steps, where the residual is large.
+    With `resample` > 0 the run draws new points every `resample` steps, preferring those with a large residual.
 
     Examples:
         >>> training = sn.Train("pinn", [sn.Adam(500), sn.NaturalGradient(100)], width=8, depth=2)
@@ -69,7 +69,7 @@ class NaturalGradient(Optimiser):
         return _advance(self.trials, objective, state, iteration_count(count), iterations, *numbers)
 
     def refresh(self, objective: Squares, state: State) -> State:
-        """The same run on a changed objective (new points), whose losses do not compare. Costs one evaluation."""
+        """The same run on a changed objective (new points); their losses are not comparable. Costs one evaluation."""
         anew = self.start(objective, state.theta)
         return replace(anew, iteration=state.iteration, evaluations=state.evaluations + 1)
 

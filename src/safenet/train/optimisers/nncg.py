@@ -1,13 +1,13 @@
 """(∇²total + μ I) d = −∇total by conjugate gradients, theta ← theta + α d: NysNewton-CG (Rathore et al., 2024).
 
-The Hessian is only ever multiplied. From its products with `rank` orthonormal random directions Ω comes the Nyström
-approximation, of which the largest eigenvalues are close,
+Only products with the Hessian are computed. Those with `rank` orthonormal random directions Ω give the Nyström
+approximation, whose largest eigenvalues are close to the Hessian's,
 
     ∇²total ≈ (HΩ)(ΩᵀHΩ)⁻¹(HΩ)ᵀ = U S Uᵀ,      P⁻¹ = U (s + μ)(S + μ I)⁻¹ Uᵀ + I − U Uᵀ,   s = min S,
 
-and P preconditions the conjugate gradients (Frangella, Tropp and Udell, 2023): of the ten orders of magnitude between
-the eigenvalues of a physics loss, those below s are left. The step α satisfies Armijo's condition, by the line search
-of the quasi-Newton methods, which starts from 1.
+and P preconditions the conjugate gradients (Frangella, Tropp and Udell, 2023): of the ten orders of magnitude that the
+eigenvalues of a physics loss span, only those below s are left. The step α satisfies Armijo's condition; it is found by
+the line search of the quasi-Newton methods, starting from 1.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ from safenet.train.optimisers.status import (
     verdict,
 )
 
-CHANGE = 2.0  # of the damping, from step to step
+CHANGE = 2.0  # factor between the dampings of successive steps
 Operator = Callable[[Float[Array, " p"]], Float[Array, " p"]]
 
 
@@ -57,14 +57,14 @@ class NNCGState(State):
 class NNCG(Optimiser):
     """NysNewton-CG: at most `iterations` accepted Newton steps, each by at most `inner` conjugate gradients.
 
-    `damping` is the first μ, half of it the next, and so on, but twice as much after a step that met negative curvature
-    or was not taken at its full length: a fixed μ, the paper's, must be found for every problem by trying.
-    The preconditioner of rank `rank` is made anew `every` so many steps, from random directions that `seed` and the
-    step's number determine. Conjugate gradients end where the residual is below `forcing` times the gradient, or where
-    they meet negative curvature. Every product with the Hessian counts as an evaluation.
+    `damping` is the initial μ. It is halved after every step, but doubled after one that met negative curvature or was
+    not taken at its full length: a fixed μ, as in the paper, must be tuned for every problem. The preconditioner of
+    rank `rank` is rebuilt every `every` steps, from random directions determined by `seed` and the step's number.
+    Conjugate gradients end when the residual is below `forcing` times the gradient, or when they meet negative
+    curvature. Every product with the Hessian counts as an evaluation.
 
-    Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by less than
-    `tolerance`, relatively, and as NO_STEP when no step along the direction does.
+    Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by a relative amount
+    below `tolerance`, and as NO_STEP when no step along the direction lowers it.
 
     Examples:
         >>> schedule = [sn.Adam(500), sn.LBFGS(1000), sn.NNCG(100, rank=30)]
@@ -105,7 +105,7 @@ class NNCG(Optimiser):
 
 
 class Limits(eqx.Module):
-    """The phase's numbers as the device holds them: others do not make another program."""
+    """The phase's numbers as device arrays: other values do not compile another program."""
 
     iterations: Int[Array, ""]
     every: Int[Array, ""]
@@ -123,7 +123,7 @@ def _advance(
 
 
 def _step(limits: Limits, objective: Objective, state: NNCGState) -> NNCGState:
-    # Linearised once: the products share what depends on theta alone.
+    # Linearise once: the products share what depends on theta alone.
     _, hessian = jax.linearize(jax.grad(lambda theta: objective(theta)[0]), state.theta)
     anew = state.iteration % limits.every == 0
     key = jax.random.fold_in(jax.random.key(limits.seed), state.iteration)
@@ -141,7 +141,7 @@ def _step(limits: Limits, objective: Objective, state: NNCGState) -> NNCGState:
     one = jnp.ones((), state.theta.dtype)
     search = line_search(objective, state.theta, here, state.best_total, solved.x, one)
 
-    # Either says that the damped quadratic is no model of the loss: of a saddle, or too far away.
+    # Otherwise the damped quadratic does not model the loss: at a saddle, or over so long a step.
     trusted = solved.positive & (search.count == 1)
     products = solved.count + 1 + jnp.where(anew, S.size, 0)
     state = replace(state, evaluations=state.evaluations + search.count + products)
@@ -155,7 +155,7 @@ def _step(limits: Limits, objective: Objective, state: NNCGState) -> NNCGState:
         S=S,
     )
     status = verdict(after, state.best_total, limits.tolerance)
-    # A step that was cut short or met a saddle falls by little, too: only a trusted one tells.
+    # A step that was cut short, or one at a saddle, also lowers the loss only a little: only a trusted one counts.
     status = jnp.where(~trusted & (status == Status.DECREASE), code(Status.RUNNING), status)
     failure = jnp.where(search.finite, code(Status.NO_STEP), code(Status.NON_FINITE))
     return choose(search.found, replace(after, status=status), replace(state, status=failure))
@@ -164,12 +164,12 @@ def _step(limits: Limits, objective: Objective, state: NNCGState) -> NNCGState:
 def nystrom(
     hessian: Operator, key: Array, size: int, rank: int
 ) -> tuple[Float[Array, "p rank"], Float[Array, " rank"]]:
-    """U and S >= 0, falling, with U S Uᵀ ≈ the positive part of the Hessian."""
+    """U and S >= 0, in descending order, with U S Uᵀ ≈ the positive part of the Hessian."""
     omega, _ = jnp.linalg.qr(jax.random.normal(key, (size, rank), jnp.float64))
     products = lax.map(hessian, omega.T).T
     core = omega.T @ products
     core = (core + core.T) / 2
-    # A shift makes the core positive: of rounding, and of the negative curvature that a network's Hessian has.
+    # A shift makes the core positive definite: it covers rounding and the negative curvature of a network's Hessian.
     rounding = jnp.finfo(core.dtype).eps * jnp.linalg.norm(products)
     shift = rounding + jnp.maximum(0, -jnp.linalg.eigvalsh(core)[0])
     factor = jnp.linalg.cholesky(core + shift * jnp.eye(rank, dtype=core.dtype))
@@ -205,10 +205,10 @@ def conjugate_gradients(
     limit: Int[Array, ""],
     forcing: Float[Array, ""],
 ) -> Solved:
-    """x ≈ A⁻¹ b with b·x > 0, whatever A is; without positive curvature at all, P⁻¹ b.
+    """x ≈ A⁻¹ b with b·x > 0 for any symmetric A; P⁻¹ b if no positive curvature is found at all.
 
-    ½ x·A x − b·x falls with every step. It starts no higher than at 0, with the best multiple of the guess, and so is
-    negative at the end: where b is minus a gradient, x descends.
+    ½ x·A x − b·x falls with every step. It starts at the best multiple of the guess, where it is at most 0, and so is
+    negative at the end: if b is minus a gradient, x is a descent direction.
     """
     product = A(guess)
     curvature = guess @ product

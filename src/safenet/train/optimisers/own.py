@@ -2,7 +2,7 @@
 
     sn.Train(schedule=[sn.Optax(optax.adam(1e-3), 5000), sn.SSBroyden(20_000)])
 
-It has what Adam has around its step (the best theta, the reasons to stop, weights that adapt), and another update.
+It shares with Adam all that surrounds a step (the best theta, the reasons to stop, adaptive weights), not the update.
 """
 
 from dataclasses import dataclass, field, replace
@@ -21,9 +21,9 @@ from .status import Objective, Trace, evaluate, iteration_count, repeat
 
 @dataclass(frozen=True)
 class Optax(FirstOrder):
-    """`iterations` steps of an optax optimiser; line searches (optax.lbfgs) are given the value and the function.
+    """`iterations` steps of an optax optimiser; one with a line search (optax.lbfgs) also gets the loss as a function.
 
-    The optimiser is code and not data: a saved plan keeps its `label`, and a run that is resumed is given it again.
+    The optimiser is code, not data: a saved plan keeps only its `label`, and it must be given again to resume a run.
 
     Examples:
         >>> import optax

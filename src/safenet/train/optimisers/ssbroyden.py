@@ -4,21 +4,22 @@ With s = Δtheta, y = Δgradient, w = H y and a strong-Wolfe step α along −H 
 
     H ← (H − w wᵀ/y·w + φ (y·w) v vᵀ)/τ + s sᵀ/s·y,      v = s/s·y − w/y·w.
 
-In what y·w and sᵀH⁻¹s = −α s·g are to s·y,
+Relative to s·y, of y·w and of sᵀH⁻¹s = −α s·g,
 
     h = y·w/s·y,  b = −α s·g/s·y,  a = h b − 1,  c = √(a/(1 + a)),  ρ = min(1, 1/(b (1 + c))),
     θ = max((ρ − 1)/a, min(1/ρ, (1 − b)/b)),  σ = 1 + a θ,  φ = (1 − θ)/σ,
     τ = min(1, 1/b) min(σ^(−1/(p − 1)), 1/θ),  or  min(min(1, 1/b) σ^(−1/(p − 1)), σ)  where θ <= 0
 
 (Al-Baali, 1998, with θ as chosen by Urbán, Stefanou and Pons, 2025, who call it SSBroyden). θ = 0 is self-scaled BFGS,
-whose φ = 1 and τ = min(1, 1/b). Where H has overestimated the curvature, plain BFGS needs many steps to forget it, and
-τ < 1 does it in one: on a physics loss, whose Hessian spans ten orders of magnitude, that is most of the way.
+with φ = 1 and τ = min(1, 1/b). Where H overestimates the curvature, plain BFGS needs many steps to correct it, and
+τ < 1 needs one: on a physics loss, whose Hessian spans ten orders of magnitude, that saves most of the way.
 
-One turn of the loop on the device is one trial of the line search and, where that ends it, the step, H and the next
-direction, as in `lbfgs`. Memory is what a turn costs, p² numbers at a time: H is read once for H y and H g′ together.
-Updates wait as vectors beside H (`Inverse`) and are added to it once in `ROOM` steps, so that H is not written in
-between, and several runs in one batch need no copies of theirs. The direction −H′ g′ follows from H g′ and the update's
-three vectors, and is part of the state: a run goes on from the same bits wherever it was split.
+One turn of the loop on the device is one trial of the line search and, if that ends the search, the step, the update of
+H and the next direction, as in `lbfgs`. A turn costs memory traffic, p² numbers at a time, so H is read only once for
+H y and H g′ together. Updates wait as vectors beside H (`Inverse`) and are added to it once in `ROOM` steps, so that H
+is not written in between, and several runs in one batch need no copies of theirs. The direction −H′ g′ follows from
+H g′ and the update's three vectors. It is part of the state, so that a run continues with the same bits wherever it was
+split.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ from safenet.train.optimisers.status import (
 )
 
 FAMILIES = ("broyden", "bfgs")
-FORGET = 0.25  # the weight of the last search in where the next begins
-BLUR = 2.0  # one difference is a sample of the rounding: the next may be larger
-MOST_NOISE = 0.1  # of the loss: where rounding is more, its decrease says nothing
-ROOM = 8  # updates that wait: H is then passed 1 + 2/8 times a step, where adding each at once took 3
+FORGET = 0.25  # weight of the last search in the first trial step of the next
+BLUR = 2.0  # safety factor: an observed difference is one sample of the rounding, and the next may be larger
+MOST_NOISE = 0.1  # as a share of the loss: if rounding exceeds it, a decrease of the loss says nothing
+ROOM = 8  # updates that can wait: a step then takes 1 + 2/8 passes over H; adding each update at once took 3
 
 
 class Inverse(eqx.Module):
-    """H = scale·base + unit·I + Σ_k d_k z_k z_kᵀ, of which `waiting` updates are in the z (three each)."""
+    """H = scale·base + unit·I + Σ_k d_k z_k z_kᵀ; z holds `waiting` updates, three rows each."""
 
     base: Float[Array, "p p"]
     z: Float[Array, "rows p"]
@@ -78,19 +79,19 @@ class Inverse(eqx.Module):
 
     @property
     def matrix(self) -> Float[Array, "p p"]:
-        """H written out."""
+        """H as a dense matrix."""
         # With √|d| on both sides, entries (i, j) and (j, i) are sums of equal products: H stays symmetric to the bit.
         root = jnp.sqrt(jnp.abs(self.d))[:, None] * self.z
         eye = jnp.eye(self.z.shape[1], dtype=self.z.dtype)
         return self.scale * self.base + self.unit * eye + root.T @ (jnp.sign(self.d)[:, None] * root)
 
     def times(self, *vectors: Float[Array, " p"]) -> list[Float[Array, " p"]]:
-        """H v of each, in one pass over the base."""
+        """H v of each vector, in one pass over the base."""
         parts = zip(vectors, _products(self.base, *vectors), strict=True)
         return [self.scale * Hv + self.unit * v + self.z.T @ (self.d * (self.z @ v)) for v, Hv in parts]
 
     def updated(self, by: RankTwo, keep: Bool[Array, ""], forget: Bool[Array, ""]) -> Inverse:
-        """H′ where to `keep` the update, I where to `forget`, else H; the base stays as it is."""
+        """H′ if `keep` (the update), I if `forget`, else H; the base is not touched."""
         shrink = jnp.where(forget, 0, jnp.where(keep, by.scale, 1))
         at = jnp.minimum(3 * self.waiting, 3 * (ROOM - 1))
         z = jnp.where(keep, jnp.stack([by.w, by.v, by.s]), lax.dynamic_slice_in_dim(self.z, at, 3))
@@ -111,7 +112,7 @@ class Inverse(eqx.Module):
         return self.waiting >= ROOM
 
     def settled(self) -> Inverse:
-        """The same H; what waits goes into the base where there is no more room."""
+        """The same H; if there is no more room, the waiting updates are added to the base."""
         return Inverse(
             jnp.where(self.full, self.matrix, self.base),
             self.z,
@@ -129,12 +130,12 @@ class SSBroydenState(Patient):
     H: Inverse
     direction: Float[Array, " p"]
     learnt: Bool[Array, ""]
-    first: Float[Array, ""]  # where a search begins, as a share of the direction
-    noise: Float[Array, ""]  # rounding of the loss, as seen where a search failed
+    first: Float[Array, ""]  # the first trial step of a search, as a share of the direction
+    noise: Float[Array, ""]  # rounding of the loss, as observed when a search failed
 
 
 class Searching(SSBroydenState):
-    """On its way along a line; lives as long as a program runs."""
+    """A state within a line search; it exists only while a program runs."""
 
     line: Line
     search: Search
@@ -144,13 +145,13 @@ class Searching(SSBroydenState):
 class SSBroyden(Optimiser):
     """Self-scaled Broyden with a dense inverse Hessian: at most `iterations` accepted steps.
 
-    `family` is "broyden", or "bfgs" for θ = 0.
+    `family` is "broyden", or "bfgs" for self-scaled BFGS.
 
-    Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by less than
-    `tolerance`, relatively, and as NO_STEP when not even steepest descent, with H cleared, finds a lower loss. With a
-    tolerance below the rounding ε of the loss, DECREASE means that the best loss did not fall by ε in 100 steps.
+    Stops as GRADIENT when max|gradient| <= tolerance, as DECREASE when a step lowers the best loss by a relative amount
+    below `tolerance`, and as NO_STEP when not even steepest descent, with H cleared, finds a lower loss. If the
+    tolerance is below the rounding ε of the loss, DECREASE means that the best loss did not fall by ε in 100 steps.
 
-    With `resample` > 0 the run draws new points after every so many steps, where the residual is large.
+    With `resample` > 0 the run draws new points every `resample` steps, preferring those with a large residual.
 
     Examples:
         >>> training = sn.Train("safe-net", [sn.Adam(1000), sn.SSBroyden(20_000, resample=500)])
@@ -193,10 +194,10 @@ class SSBroyden(Optimiser):
         return _advance(self.family, objective, state, iteration_count(count), iterations, tolerance)
 
     def refresh(self, objective: Objective, state: SSBroydenState) -> SSBroydenState:
-        """The same run on a changed objective (new points): H stays, best and patience begin anew.
+        """The same run on a changed objective (new points): H is kept, best and patience start anew.
 
-        Losses of two objectives do not compare; their curvatures are alike where their points are of one density or
-        nearly. Costs one evaluation.
+        Losses of two objectives are not comparable; their curvatures are similar if their points have about the same
+        density. Costs one evaluation.
         """
         here = first_evaluation(objective, state.theta)
         anew: dict[str, Any] = dict(descending(state.theta, here, self.tolerance))
@@ -251,7 +252,7 @@ def _settled(state: Searching) -> SSBroydenState:
 
 def _searching(state: SSBroydenState) -> Searching:
     """The state at the beginning of the search along its direction."""
-    # Without curvature the unit of a step is unknown: let theta change by at most 1 in all.
+    # Without curvature the scale of a step is unknown: let theta change by at most 1 in total.
     cautious = jnp.minimum(1 / jnp.sum(jnp.abs(state.gradient)), 1)
     here = Evaluation(state.total, state.terms, state.gradient)
     first = jnp.where(state.learnt, state.first, cautious)
@@ -260,7 +261,7 @@ def _searching(state: SSBroydenState) -> Searching:
 
 
 def _descends(gradient: Float[Array, " p"], direction: Float[Array, " p"]) -> Bool[Array, ""]:
-    """In exact arithmetic always."""
+    """Whether the direction descends; in exact arithmetic it always does."""
     slope = product(gradient, direction)
     return jnp.isfinite(slope) & (slope < 0)
 
@@ -271,12 +272,12 @@ def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[
     there = search.evaluation
     s, y = search.theta - state.theta, there.gradient - state.gradient
     w, u = state.H.times(y, there.gradient)
-    # By their angle and not by s·y itself: a curvature has a unit.
+    # Compare the angle, not s·y itself, which has units.
     angle = s @ y > jnp.finfo(s.dtype).eps * jnp.linalg.norm(s) * jnp.linalg.norm(y)
     keep = ended & search.found & angle
     update = rank_two(family, s, y, w, -search.low.alpha * (s @ state.gradient), state.learnt)
     onward = -jnp.where(keep, update.times(there.gradient, u), u)
-    # A search that fails by more rounding than was expected is made again, with that in mind.
+    # A search that failed because of more rounding than expected is repeated with the observed rounding.
     seen = BLUR * search.gap
     blurred = ended & ~search.found & (search.gap > state.line.noise) & (seen < MOST_NOISE * state.best_total)
     # Any other failure, or an ascent, may be the fault of H: forget it and try steepest descent.
@@ -293,7 +294,7 @@ def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[
         first=_next_first(state, search),
     )
     again = state.learnt | blurred
-    failure = jnp.where(again, code(Status.RUNNING), code(Status.NO_STEP))  # once
+    failure = jnp.where(again, code(Status.RUNNING), code(Status.NO_STEP))  # steepest descent fails only once
     failed = replace(
         before,
         H=H,
@@ -309,8 +310,8 @@ def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[
 def _next_first(state: Searching, search: Search) -> Float[Array, ""]:
     """first ← first^¾ (α*)^¼ with the secant's minimum α* of the last search, at most 1.
 
-    The self-scaled H is too large rather than too small: on a network half the searches from α = 1 overshot, by two,
-    and took a second trial. From where the last minima were, one in ten does.
+    The self-scaled H tends to be too large: on a network, half of the searches that began at α = 1 overshot by a factor
+    of two and took a second trial. Of those that begin near the last minima, one in ten does.
     """
     low = search.low
     minimum = low.alpha * state.line.slope / (state.line.slope - low.slope)
@@ -319,15 +320,15 @@ def _next_first(state: Searching, search: Search) -> Float[Array, ""]:
 
 
 def _products(H: Float[Array, "p p"], *vectors: Float[Array, " p"]) -> list[Float[Array, " p"]]:
-    """H v of each. As a product with two columns, an accelerator would first copy H, padded, and a CPU took three times
-    as long as for one; a sum passes over H once for both."""
+    """H v of each vector. For a product with two columns, an accelerator would first copy H with padding, and a CPU
+    took three times as long as for one column; the sums below pass over H once for both."""
     if jax.default_backend() == "cpu":
         return [H @ v for v in vectors]
     return [jnp.sum(H * v, axis=1) for v in vectors]
 
 
 class RankTwo(eqx.Module):
-    """H ↦ (H − w wᵀ/y·w + φ (y·w) v vᵀ)/τ + s sᵀ/s·y, by its vectors and factors."""
+    """H ↦ (H − w wᵀ/y·w + φ (y·w) v vᵀ)/τ + s sᵀ/s·y, stored as vectors and factors."""
 
     s: Float[Array, " p"]
     v: Float[Array, " p"]
@@ -355,7 +356,7 @@ def rank_two(
     the scale of H."""
     sy, yw = s @ y, y @ w
     h, b = yw / sy, curvature / sy
-    a = jnp.maximum(h * b - 1, jnp.finfo(s.dtype).eps)  # never negative, by Cauchy and Schwarz
+    a = jnp.maximum(h * b - 1, jnp.finfo(s.dtype).eps)  # never negative, by the Cauchy–Schwarz inequality
     # 1/(b (1 + c)) = h (1 − c), without the cancellation.
     rho = jnp.minimum(1, 1 / (b * (1 + jnp.sqrt(a / (1 + a)))))
     broyden = jnp.maximum((rho - 1) / a, jnp.minimum(1 / rho, (1 - b) / b))

@@ -1,4 +1,4 @@
-"""theta_0 → theta_1 → … : where such a run stands, why it stopped, and what it recorded.
+"""theta_0 → theta_1 → … : the state of such a run, why it stopped, and what it recorded.
 
 Every optimiser is a *phase*, a frozen dataclass of numbers with
 
@@ -6,7 +6,7 @@ Every optimiser is a *phase*, a frozen dataclass of numbers with
     advance(objective, state, count)  -> (State, Trace)
 
 and differs from the others only in its step, State -> State. What they share is here: the reasons to
-stop, the part of the state each of them has, and the loop that repeats a step on the device.
+stop, the common part of their states, and the loop that repeats a step on the device.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ...errors import SafeNetError
 
 CAPACITY = 512
-PATIENCE = 100  # steps without visible decrease, where a single one cannot be judged
+PATIENCE = 100  # steps without visible decrease that end a run, where a single step cannot be judged
 
 
 class Status(IntEnum):
@@ -60,23 +60,25 @@ def sentence(status: int | Int[Array, ""]) -> str:
 
 
 class Optimiser:
-    """What a schedule asks of a phase, beside `start` and `advance`."""
+    """What a schedule needs from a phase, besides `start` and `advance`."""
 
-    double: ClassVar[bool] = False  # single precision would mislead it
-    adapts_weights: ClassVar[bool] = False  # it follows a weighting; others keep the weights that they find
-    finds_numbers: ClassVar[bool] = True  # it moves the unknown numbers of a problem, too
-    looks: ClassVar[int] = 500  # iterations between two looks at the residual, where a tolerance is asked for
+    double: ClassVar[bool] = False  # needs float64: single precision would mislead it
+    adapts_weights: ClassVar[bool] = (
+        False  # adapts the weights; other optimisers keep the weights that they find
+    )
+    finds_numbers: ClassVar[bool] = True  # also trains the unknown numbers of a problem
+    looks: ClassVar[int] = 500  # iterations between two looks at the residual, if there is a tolerance
     counted: ClassVar[tuple[str, ...]] = ("iterations",)  # its fields that count iterations
 
     @property
     def code(self) -> str:
-        """The name of what no plan can hold, "" if there is nothing."""
+        """The name of the phase's code, which no plan can hold; "" if it has none."""
         return ""
 
 
 @runtime_checkable
 class Objective(Protocol):
-    """total(theta) and its named terms: a pytree, so that its points stay arguments."""
+    """total(theta) and its terms: a pytree, so that its points are arguments of a program and not constants."""
 
     def __call__(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " k"]]: ...
 
@@ -94,7 +96,7 @@ class Squares(Objective, Protocol):
 
 @runtime_checkable
 class Adaptive(Protocol):
-    """An objective whose weights, a pytree of arrays, follow theta; None before, and where they never do."""
+    """An objective whose weights, a pytree of arrays, follow theta; None before they do, or if they never do."""
 
     weights: Any
 
@@ -106,7 +108,7 @@ class Adaptive(Protocol):
 
 
 def adapt(objective: Objective, theta: Float[Array, " p"], weights: Any, iteration: Int[Array, ""]) -> Any:
-    """The weights that the objective has at theta, after those before; None if it does not adapt."""
+    """The objective's weights at theta, given the previous ones; None if it does not adapt."""
     return objective.adapt(theta, weights, iteration) if isinstance(objective, Adaptive) else None
 
 
@@ -116,7 +118,7 @@ def weighted(objective: Objective, weights: Any) -> Objective:
 
 
 def renewed(objective: Objective, iteration: Int[Array, ""]) -> Objective:
-    """The objective at the points of an iteration; most have the same for all."""
+    """The objective at the points of this iteration; most objectives have the same points for all."""
     own: Callable[[Any], Objective] | None = getattr(objective, "renewed", None)
     return objective if own is None else own(iteration)
 
@@ -139,18 +141,18 @@ class Evaluation(eqx.Module):
 
 def evaluate(objective: Objective, theta: Float[Array, " p"]) -> Evaluation:
     """Loss and gradient in one sweep; the single place where an evaluation is made."""
-    own = getattr(objective, "value_and_gradient", None)  # one that knows a faster way than through itself
+    own = getattr(objective, "value_and_gradient", None)  # a faster rule, if the objective has one
     (total, terms), gradient = (own or jax.value_and_grad(lambda t: objective(t), has_aux=True))(theta)
     # An objective may sum in a wider type than theta's; the state of a run must not widen with it.
     return Evaluation(total.astype(theta.dtype), terms.astype(theta.dtype), gradient)
 
 
 def measure(objective: Objective, here: Evaluation) -> Float[Array, ""]:
-    """By what the best theta, a plateau and divergence are judged: the total, if its weights stay as they are.
+    """The number by which the best theta, a plateau and divergence are judged: the total, if its weights are fixed.
 
-    Totals under different weights do not compare. An attention that starts at zero would make the first theta the
-    best and its growth look like divergence; a rebalancing would look like a jump. So where weights adapt, they
-    steer the steps, and the yardstick is the loss with the weights that the plan began with: one measure for all
+    Totals with different weights are not comparable. Weights that start at zero (RBA) would make the first theta the
+    best and their growth look like divergence; a rebalancing would look like a jump. So adaptive weights steer the
+    steps only, and the yardstick is the loss with the weights that the plan began with: one measure for all
     iterations, and for all methods.
     """
     if not isinstance(objective, Adaptive):
@@ -163,9 +165,9 @@ first_evaluation = eqx.filter_jit(evaluate)
 
 
 class State(eqx.Module):
-    """theta, total(theta) and terms(theta); the best theta seen; how far and why. Arrays only.
+    """theta, total(theta) and terms(theta); the best theta seen; how far the run is and its status. Arrays only.
 
-    `gradient_norm` is max|∂total/∂theta_i|. What a method needs besides, it adds in a subclass.
+    `gradient_norm` is max|∂total/∂theta_i|. A method adds what else it needs in a subclass.
     """
 
     theta: Float[Array, " p"]
@@ -190,7 +192,7 @@ def moved(
     gradient_norm: Float[Array, ""],
     judged: Float[Array, ""] | None = None,
 ) -> S:
-    """The state after one accepted step to theta; `judged` is what best compares, if it is not the total."""
+    """The state after one accepted step to theta; `judged` decides which theta is best, if the total does not."""
     judged = total if judged is None else judged
     better = judged < state.best_total
     return replace(
@@ -221,7 +223,7 @@ def opening(
         "terms": here.terms,
         "gradient_norm": here.gradient_norm,
         "best_theta": theta,
-        # So that any finite loss is better than a NaN, which compares as neither.
+        # So that any finite loss is better than a NaN, for which every comparison is false.
         "best_total": jnp.where(here.finite, judged, jnp.inf),
         "iteration": jnp.asarray(0, jnp.int32),
         "evaluations": jnp.asarray(1, jnp.int32),
@@ -230,7 +232,7 @@ def opening(
 
 
 def descending(theta: Float[Array, " p"], here: Evaluation, tolerance: float) -> dict[str, Array]:
-    """`opening` for a method that carries the gradient along: where that is flat from the beginning, it has ended."""
+    """`opening` for a method whose state has the gradient: if that is zero from the beginning, the run has ended."""
     flat = here.finite & (here.gradient_norm <= tolerance)
     shared = opening(theta, here)
     status = jnp.where(flat, code(Status.GRADIENT), shared["status"])
@@ -238,7 +240,7 @@ def descending(theta: Float[Array, " p"], here: Evaluation, tolerance: float) ->
 
 
 def verdict(after: State, best: Float[Array, ""], tolerance: Float[Array, ""]) -> Int[Array, ""]:
-    """GRADIENT where that is within the tolerance, DECREASE where the `best` loss before hardly fell, or RUNNING."""
+    """GRADIENT if that is within the tolerance, DECREASE if the previous `best` loss hardly fell, else RUNNING."""
     eps = jnp.finfo(after.theta.dtype).eps
     slow = after.best_total > (1 - jnp.maximum(tolerance, eps)) * best
     status = jnp.where(slow, code(Status.DECREASE), code(Status.RUNNING))
@@ -246,7 +248,7 @@ def verdict(after: State, best: Float[Array, ""], tolerance: Float[Array, ""]) -
 
 
 class Patient(State):
-    """With `anchor`, the best loss when it last fell visibly, `idle` steps ago."""
+    """A state with `anchor`, the best loss when it last fell visibly, `idle` steps ago."""
 
     anchor: Float[Array, ""]
     idle: Int[Array, ""]
@@ -256,7 +258,7 @@ P = TypeVar("P", bound=Patient)
 
 
 def judged(after: P, tolerance: Float[Array, ""]) -> P:
-    """Does the loss still fall? One step tells, if the tolerance is above the rounding; else `PATIENCE` steps."""
+    """The state and whether its loss still falls: one step tells if the tolerance exceeds rounding, else `PATIENCE`."""
     eps = jnp.finfo(after.total.dtype).eps
     fell = after.best_total <= (1 - jnp.maximum(tolerance, eps)) * after.anchor
     idle = jnp.where(fell, 0, after.idle + 1)
@@ -300,9 +302,9 @@ def iteration_count(count: Count) -> Int[Array, ""]:
 
 
 class Held(NamedTuple):
-    """A large array that steps only read: `of` a state. Where it is `paused`, the state is `resumed` with another one.
+    """A large array `of` a state that steps only read. Between pauses it is constant; `resumed` may replace it.
 
-    A loop that carries it would copy it for every run of a batch in every step.
+    A loop that carried it would copy it for every run of a batch in every step.
     """
 
     of: Callable[[Any], Any]
@@ -321,7 +323,7 @@ def repeat(
 
     A step that leaves `iteration` as it was (a retry, a stop) is not recorded.
     """
-    # A phase that is given more iterations goes on from where the shorter one was full.
+    # A phase that is given more iterations continues from where the shorter one finished.
     more = (state.status == Status.FINISHED) & (state.iteration < iterations)
     state = replace(state, status=jnp.where(more, code(Status.RUNNING), state.status))
     bound = jnp.minimum(state.iteration + count, iterations)
@@ -335,13 +337,13 @@ def repeat(
         after = step(before)
         taken = after.iteration > before.iteration
         row = jnp.concatenate([after.total[None], after.terms])
-        # One past the end is dropped: a write where nothing was taken costs no copy of the buffer.
+        # An index past the end is dropped: if no step was taken, the write costs no copy of the buffer.
         at = jnp.where(taken, trace.length, CAPACITY)
         rows = trace.terms.at[at].set(row, mode="drop")
         return after, Trace(rows, trace.length + taken.astype(jnp.int32))
 
     def round_(before: S, trace: Trace) -> tuple[S, Trace]:
-        """Steps up to the next pause, with what is held outside the loop."""
+        """Steps up to the next pause, with the held array outside the loop."""
         assert held is not None
         mask = eqx.tree_at(held.of, jax.tree.map(lambda _: True, before), False)
         light, heavy = eqx.partition(before, mask)
@@ -372,9 +374,9 @@ def _loop(goes_on: Callable[[Any], Any], body: Callable[[Any, Trace], Any], begu
 
 
 def packing(like: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """(pack, unpack) of a tree: its arrays, and all numbers of one dtype as one array.
+    """(pack, unpack) of a tree: its arrays, and all scalars of one dtype as one array.
 
-    What a loop carries, a GPU computes in one kernel for each array: a tenth of an iteration went to single numbers.
+    A GPU runs one kernel for each array that a loop carries: a tenth of an iteration went to scalars.
     """
     leaves, structure = jax.tree.flatten(like)
     kinds = [leaf.dtype if leaf.ndim == 0 else None for leaf in leaves]

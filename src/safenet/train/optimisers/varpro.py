@@ -1,13 +1,13 @@
 """min over ω of ½ ‖r(ω, a*(ω))‖²,  a*(ω) = argmin over a of ‖r(ω, a)‖:  variable projection over the frequencies.
 
-The rows of a linear problem are linear in the amplitudes a of the network's last layer, r = A(ω) a + r(ω, 0). So a is
-a least-squares solve, and the frequencies alone are moved, by Levenberg–Marquardt on the projected rows (Golub and
-Pereyra, 1973), with Kaufman's Jacobian (1975)
+The rows of a linear problem are linear in the amplitudes a of the network's last layer, r = A(ω) a + r(ω, 0). So least
+squares give a, and only the frequencies are trained, by Levenberg–Marquardt on the projected rows (Golub and Pereyra,
+1973) with Kaufman's Jacobian (1975)
 
     J = (I − A A⁺) ∂r/∂ω,
 
-of which the part that is left out is small where r is. Without a hidden layer this is the paper's Eq. (safenet) with
-frequencies that train: u = Σ a_k φ_k(x; ω). With one, its weights move with the frequencies.
+which leaves out a part that is small where r is. Without a hidden layer this is the paper's Eq. (safenet) with
+trainable frequencies: u = Σ a_k φ_k(x; ω). With one, its weights are trained like the frequencies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .status import Trace
 
 
 class Projected(eqx.Module):
-    """An objective of theta whose entries `linear` count for nothing: they are a*(the others)."""
+    """An objective of theta that ignores the entries `linear` and uses a*(the others) in their place."""
 
     inner: Any
     linear: Int[Array, " n"]
@@ -65,14 +65,14 @@ class Projected(eqx.Module):
         J, r = self.inner.jacobian(lax.stop_gradient(theta))
         Q, R, scale = self._factors(J)
         a = -solve_triangular(R, Q.T @ r)
-        # Once more on what is left: the first solve loses the digits by which its terms cancel.
+        # Solve once more for the remainder: the first solve loses the digits by which its terms cancel.
         a = a - solve_triangular(R, Q.T @ (r + J[:, self.linear] @ (a / scale)))
         return theta.at[self.linear].set(a / scale)
 
     def _factors(
         self, J: Float[Array, "m p"]
     ) -> tuple[Float[Array, "m n"], Float[Array, "n n"], Float[Array, " n"]]:
-        """Q R = A/scale with ε I below, as in `newton`: products of nearly equal frequencies are nearly dependent."""
+        """Q R = [A/scale; ε I], as in `newton`: products of nearly equal frequencies are nearly dependent."""
         A = J[:, self.linear]
         scale = jnp.linalg.norm(A, axis=0)
         scale = jnp.where(scale > 0, scale, 1)
@@ -100,7 +100,7 @@ class VariableProjection(LevenbergMarquardt):
 
 
 def last_layer(network: Any) -> Int[Array, " n"]:
-    """Where the last layer of a perceptron is among its flat parameters."""
+    """The indices of a perceptron's last layer among its flat parameters."""
     zeros = jax.tree.map(jnp.zeros_like, trainable(network))
     last = zeros.weights[-1], zeros.biases[-1]
     marked = eqx.tree_at(lambda tree: (tree.weights[-1], tree.biases[-1]), zeros, [1 + leaf for leaf in last])
@@ -113,6 +113,6 @@ def _solved(projected: Projected, theta: Float[Array, " p"]) -> Float[Array, " p
 
 
 def _filled(projected: Projected, state: LevenbergState) -> LevenbergState:
-    """The state with the amplitudes that belong to its frequencies, for whoever looks; no step depends on them."""
+    """The state with the amplitudes of its frequencies, for any reader of theta; no step depends on them."""
     theta, best = (_solved(projected, theta) for theta in (state.theta, state.best_theta))
     return replace(state, theta=theta, best_theta=best)
