@@ -26,7 +26,8 @@ def case(problem="wave", method="pinn", recipe="paper-1", seed=0, spectrum=None,
 
 def row(of, pace, together=5, device=GPU, rest=10.0, **values):
     """A row whose phases took pace × iterations in all, and `rest` besides."""
-    done = [{"name": name, "iterations": count} for name, count in iterations(of).items() if name in pace]
+    told = {"outcome": "finished"}
+    done = [{"name": k, "iterations": n, **told} for k, n in iterations(of).items() if k in pace]
     seconds = (sum(pace[part["name"]] * part["iterations"] for part in done) + rest) / together
     result = {"pace": pace, "phases": done, **values}
     told = {"outcome": "solved", "stop_reason": "", "environment": {"together": together}}

@@ -26,7 +26,7 @@ def row(id="a", **values):
         **{"outcome": "solved", "stop_reason": "«done», all of it", "l2re": 1.25e-3, "residual": 2e-4},
         **{"errors": {"u": 1e-3, "pooled": 1.25e-3}, "seconds": 1.5, "iterations": 40, "evaluations": 41},
         **{"parameters": 7851, "precision": "float32", "device": "cpu", "environment": {"jax": "0"}},
-        **{"configuration": {"plan": {"π": [1, 2]}}, "result": {"l2re": None}},
+        **{"configuration": {"problem": 'name = "wave"', "plan": {"π": [1, 2]}}, "result": {"l2re": None}},
         "history": packed(LOSS, [[1, 1.0], [1000, 0.5]]),
     }
     return Row(id=id, **known | values)

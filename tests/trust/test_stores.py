@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from safenet.bench.exchange import export, merge
-from safenet.bench.store import Store, rows_of
+from safenet.bench.projection import Paces, outlook
+from safenet.bench.store import Row, Store, rows_of
 from safenet.errors import SafeNetError, SafeNetWarning
 from safenet.report.results import Results
 
@@ -39,6 +40,24 @@ HOSTILE = {
     "deep": {"result": json.loads("[" * 50 + "]" * 50)},
     "error": {"l2re": "1e-3"},
 }
+# Parts of a row's tables; None: the part is missing.
+CHANGED = [
+    ("configuration", {"problem": None}),
+    ("configuration", {"problem": 'name = "x"\nparameters = { a = 1979-05-27 }'}),
+    ("configuration", {"plan": None}),
+    ("configuration", {"spectrum": [100, 0]}),
+    ("plan", {"interior": None}),
+    ("plan", {"precision": [32]}),
+    ("plan", {"phases": [{"phase": "Adam", "iterations": "10"}]}),
+    ("plan", {"phases": [{"iterations": 10}]}),
+    ("plan", {"network": {"k": ["auto"]}}),
+    ("environment", {"together": 0}),
+    ("result", {"pace": 3}),
+    ("result", {"pace": {"adam": "fast"}}),
+    ("result", {"spectrum": {"lambda_max": 1.0}}),
+    ("result", {"phases": [{"name": "adam"}]}),
+    ("result", {"candidates": [{"rate": [1]}]}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +78,30 @@ def test_a_hostile_row_is_left_out_and_export_and_report_go_on(good, tmp_path, k
             assert merge(store, source) == 1
         assert export(store, tmp_path / "out.jsonl") == export(store, tmp_path / "out.csv") == 1
         assert len(Results(store.rows(), []).rows) == 1
+
+
+@pytest.mark.parametrize(("part", "change"), CHANGED)
+def test_a_row_without_what_is_read_of_it_is_left_out(good, tmp_path, part: str, change: dict) -> None:
+    told = json.loads(json.dumps(good.to_json())) | {"id": "other"}
+    told["result"] = {"pace": {"adam": 1e-3}}
+    table = told["configuration"]["plan"] if part == "plan" else told[part]
+    table |= change
+    for name in [name for name, value in change.items() if value is None]:
+        del table[name]
+    with Store(tmp_path / "store") as store:
+        with pytest.warns(SafeNetWarning, match="left out"):
+            assert merge(store, lines(tmp_path / "x.jsonl", good.to_json(), told)) == 1
+        assert outlook([], store.rows()) == []
+        assert len(Results(store.rows(), []).rows) == 1
+
+
+def test_a_row_whose_spectrum_or_problem_cannot_be_read_here_is_no_obstacle(good) -> None:
+    told = json.loads(json.dumps(good.to_json())) | {"result": {"pace": {"adam": 1e-3}}}
+    told["configuration"] |= {"spectrum": [2, 9], "problem": 'name = "of a later version"'}
+    told["configuration"]["plan"]["network"]["k"] = "2*pi"
+    strange = Row.from_json(told | {"method": "safe-net", "recipe": "paper-1"})
+    assert Paces([strange]).rows == 1
+    assert Results([strange]).groups
 
 
 def test_what_a_store_holds_already_is_looked_at_too(good, tmp_path) -> None:

@@ -38,6 +38,11 @@ def checked(values: Mapping[str, Any]) -> None:
         raise SafeNetError(wrong)
 
 
+def legible(text: str) -> str:
+    """The text as a row can keep it: control characters escaped, and not too long."""
+    return printable(text)[:MOST_TEXT]
+
+
 def history_of(text: Any) -> bytes | None:
     """A row's curves, from base64 text."""
     if text is None:
@@ -48,22 +53,43 @@ def history_of(text: Any) -> bytes | None:
 
 
 def _configuration(configuration: Mapping[str, Any]) -> str:
-    """Check that the statement is TOML with a name, and check the parts of the plan that are read later."""
-    try:
-        document = tomllib.loads(configuration.get("problem", ""))
-        named = isinstance(document.get("name", ""), str) and isinstance(document.get("parameters", {}), dict)
-    except (tomllib.TOMLDecodeError, TypeError, AttributeError, ValueError, RecursionError):
-        named = False
-    if not named or ("problem" in configuration and "name" not in document):
+    """Check the statement (TOML with a name), and the parts of the configuration that are read later."""
+    if not _statement(configuration.get("problem")):
         return "configuration.problem is not the text of a problem"
-    plan = configuration.get("plan", {})
+    plan = configuration.get("plan")
     if not isinstance(plan, dict) or not isinstance(plan.get("network", {}), dict):
         return "configuration.plan is not a plan"
-    for key in ("phases", "passes"):
-        parts = plan.get(key, [])
-        if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-            return f"configuration.plan.{key} is not a list of tables"
+    if not _text(plan.get("network", {}).get("k", "")):
+        return "configuration.plan.network.k is not a text"
+    for key, parts in (("phases", {"phase": _name, "iterations": _maybe(_whole)}), ("passes", {})):
+        if not _tables(plan.get(key, []), parts):
+            return f"configuration.plan.{key} is not a list of {key}"
+    if "phases" in plan and not _has(plan, {"interior": _whole, "condition": _whole, "precision": _name}):
+        return "configuration.plan does not say its points and precision"
+    if not _counts(configuration.get("spectrum", [1])):
+        return "configuration.spectrum is not a list of counts"
     return ""
+
+
+def _statement(text: Any) -> bool:
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, TypeError, AttributeError, ValueError, RecursionError):
+        return False
+    return _name(document.get("name")) and _table(document.get("parameters", {}))
+
+
+def _has(table: Mapping[str, Any], parts: Mapping[str, Callable[[Any], bool]]) -> bool:
+    return all(fits(table.get(name)) for name, fits in parts.items())
+
+
+def _tables(value: Any, parts: Mapping[str, Callable[[Any], bool]]) -> bool:
+    """A list of tables, each with these parts."""
+    return isinstance(value, list) and all(isinstance(each, dict) and _has(each, parts) for each in value)
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, list) and all(_whole(each) and each > 0 for each in value)
 
 
 def _name(value: Any) -> bool:
@@ -99,14 +125,29 @@ def _plain(value: Any, deep: int) -> bool:
     return value is None or isinstance(value, bool) or _real(value) or _text(value)
 
 
-def _errors(value: Any) -> bool:
+def _numbers(value: Any) -> bool:
     return _table(value) and all(each is None or _real(each) for each in value.values())
 
 
+def _environment(value: Any) -> bool:
+    return _table(value) and _counts([value.get("together", 1)])
+
+
 def _result(value: Any) -> bool:
-    """result.json: its lists of phases and candidates are lists of tables."""
-    lists = [value.get(key) or [] for key in ("phases", "candidates")] if _table(value) else [None]
-    return all(isinstance(each, list) and all(isinstance(part, dict) for part in each) for each in lists)
+    """result.json, and what was measured besides."""
+    if not _table(value):
+        return False
+    spectrum = value.get("spectrum") or {"seconds": 0.0, "lambda_max": 0.0}
+    return (
+        _tables(value.get("phases") or [], {"name": _name, "iterations": _whole, "outcome": _name})
+        and _tables(value.get("candidates") or [], {"rate": _maybe(_real)})
+        and _pace(value.get("pace") or {})
+        and _tables([spectrum], {"seconds": _real, "lambda_max": _real})
+    )
+
+
+def _pace(value: Any) -> bool:
+    return _table(value) and all(map(_real, value.values()))
 
 
 def _date(value: Any) -> bool:
@@ -130,8 +171,9 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("attempt", "seed"), (WHOLE, _whole)),
     **dict.fromkeys(("iterations", "evaluations", "parameters"), (WHOLE, _maybe(_whole))),
     **dict.fromkeys(("l2re", "residual", "seconds"), (REAL, _maybe(_real))),
-    **dict.fromkeys(("variant", "environment", "configuration"), ("a table of plain values", _table)),
-    "errors": ("a table of numbers", _errors),
+    **dict.fromkeys(("variant", "configuration"), ("a table of plain values", _table)),
+    "environment": ("a description of a machine", _environment),
+    "errors": ("a table of numbers", _numbers),
     "result": ("a result", _result),
     "stop_reason": ("a text", _maybe(_text)),
     "finished": ("a date", _date),

@@ -47,7 +47,7 @@ class Paces:
         if "phases" not in plan:
             return  # a direct solve: its steps differ in cost
         pace = {phase: seconds / together for phase, seconds in told.items()}
-        if "spectrum" in row.configuration:
+        if "spectrum" in row.configuration and "spectrum" in row.result:
             products = math.prod(row.configuration["spectrum"])
             pace[SPECTRUM] = row.result["spectrum"]["seconds"] / products
         sizes = plan["interior"], plan["condition"], plan["precision"]

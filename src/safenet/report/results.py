@@ -159,8 +159,11 @@ def options_of(row: Row) -> dict[str, Any]:
 @cache
 def _alike(problem: str, usual: Method, k: str) -> bool:
     """Whether this k gives the same network for the problem as the method's own."""
-    stated = loads(problem)
-    return settled(stated, replace(usual, k=k)) == settled(stated, usual)
+    try:
+        stated = loads(problem)
+        return settled(stated, replace(usual, k=k)) == settled(stated, usual)
+    except SafeNetError:  # a later version's problem
+        return False
 
 
 def scale_of(row: Row) -> Scale:
