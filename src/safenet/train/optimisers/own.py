@@ -59,7 +59,8 @@ class Optax(FirstOrder):
 
     def advance(self, objective: Objective, state: AdamState, count: int) -> tuple[AdamState, Trace]:
         iterations = jnp.asarray(self.iterations, jnp.int32)
-        return _advance(replace(self, iterations=0), objective, state, iteration_count(count), iterations)
+        phase = replace(self, transformation=None, iterations=0)
+        return _advance(phase, self.transformation, objective, state, iteration_count(count), iterations)
 
     def updated(self, objective: Objective, state: AdamState) -> tuple[Any, Any]:
         """The update and the optimiser's next state."""
@@ -83,9 +84,12 @@ class Optax(FirstOrder):
 @eqx.filter_jit
 def _advance(
     phase: Optax,
+    transformation: optax.GradientTransformation,
     objective: Objective,
     state: AdamState,
     count: Int[Array, ""],
     iterations: Int[Array, ""],
 ) -> tuple[AdamState, Trace]:
-    return repeat(lambda state: step(phase, objective, state), state, count, iterations)
+    # An argument of its own: phases are compared without it, and another optimiser is another program.
+    own = replace(phase, transformation=transformation)
+    return repeat(lambda state: step(own, objective, state), state, count, iterations)
