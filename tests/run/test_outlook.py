@@ -166,3 +166,16 @@ def test_the_page_in_the_browser_hears_it_too(clock, capsys):
 
 def test_durations_have_units_that_read_well():
     assert [duration(seconds) for seconds in (42, 210, 7560)] == ["42 s", "3.5 min", "2.1 h"]
+
+
+def test_both_monitors_hear_every_call():
+    names = [name for name in vars(Monitor) if not name.startswith("_")]
+    heard = []
+
+    class Listening(Monitor):
+        def __getattribute__(self, name):
+            return lambda *told, **named: heard.append((name, told, named))
+
+    for name in names:
+        getattr(Both(Listening(), Listening()), name)(1, other=2)
+    assert heard == [(name, (1,), {"other": 2}) for name in names for _ in range(2)]

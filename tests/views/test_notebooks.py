@@ -1,6 +1,7 @@
 """In a notebook a problem is LaTeX, a solution a table, a plot a picture; and the tutorials run as they stand."""
 
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError
+from safenet.run import progress
 from safenet.run.notebook import NotebookMonitor, table
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
@@ -137,6 +139,24 @@ def test_the_progress_of_a_notebook_is_one_bar_that_goes_away(monkeypatch):
     monitor.handle = object()
     monitor.ended()
     assert shown[-1] == ""
+
+
+def test_in_a_silent_phase_the_bar_counts_on_and_prints_no_lines(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "LINE_EVERY", 0.05)
+    monkeypatch.setattr(progress, "BEAT", 0.01)
+    monitor, shown = NotebookMonitor(), []
+    monkeypatch.setattr(monitor, "_display", shown.append)
+    monitor.handle = object()
+    monitor.phase("march", "compiling")
+    time.sleep(0.3)
+    monitor.ended()
+    assert len(shown) > 3
+    assert all("march: compiling" in bar for bar in shown[:-1])
+    assert shown[-1] == ""
+    drawn = len(shown)
+    time.sleep(0.1)
+    assert len(shown) == drawn
+    assert capsys.readouterr() == ("", "")
 
 
 # ---- the tutorials

@@ -47,20 +47,30 @@ class NotebookMonitor(Lines):
         super().__init__()
         self.handle: Any = None
         self.drawn = 0.0
+        self.share = ""
 
     def show(self, detail: str, completed: float | None = None, total: float | None = None) -> None:
-        now = time.monotonic()
-        if now - self.drawn < EVERY:
-            return
-        self.drawn = now
-        share = f' value="{completed / total:.3f}"' if completed is not None and total else ""
-        text = escape(f"{self.name}: {detail}" if detail else self.name)
-        left = f" ({self.outlook})" if str(self.outlook) else ""
-        self._display(f"<progress{share}></progress> {now - self.began:.0f} s{left} &nbsp; {text}")
+        self.last = detail
+        self.share = f' value="{completed / total:.3f}"' if completed is not None and total else ""
+        if time.monotonic() - self.drawn >= EVERY:
+            self._draw()
+
+    def beat(self) -> None:
+        """Draw the bar again: time passes in a silent phase too."""
+        if self.handle is not None:
+            self._draw()
 
     def ended(self) -> None:
+        super().ended()
         if self.handle is not None:
             self._display("")
+
+    def _draw(self) -> None:
+        self.drawn = time.monotonic()
+        text = escape(f"{self.name}: {self.last}" if self.last else self.name)
+        left = f" ({self.outlook})" if str(self.outlook) else ""
+        seconds = f"{self.drawn - self.began:.0f} s"
+        self._display(f"<progress{self.share}></progress> {seconds}{left} &nbsp; {text}")
 
     def _display(self, text: str) -> None:
         from IPython import display

@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from math import isfinite
 from typing import Any
 
@@ -53,46 +54,23 @@ class Monitor:
 
 
 class Both(Monitor):
-    """Several watchers of one run."""
+    """Several watchers of one run: each call goes to all of them."""
 
     def __init__(self, *monitors: Monitor) -> None:
         self.monitors = monitors
 
-    def expect(self, costs: Sequence[float], sure: bool = True) -> None:
-        for monitor in self.monitors:
-            monitor.expect(costs, sure)
 
-    def limit(self, end: float) -> None:
-        for monitor in self.monitors:
-            monitor.limit(end)
+def _to_all(name: str) -> Callable[..., None]:
+    @wraps(getattr(Monitor, name))
+    def call(both: Both, *told: Any, **named: Any) -> None:
+        for monitor in both.monitors:
+            getattr(monitor, name)(*told, **named)
 
-    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
-        for monitor in self.monitors:
-            monitor.phase(name, detail, fraction)
+    return call
 
-    def step(self, iteration: int, loss: float) -> None:
-        for monitor in self.monitors:
-            monitor.step(iteration, loss)
 
-    def level(self, unknowns: int, residual: float) -> None:
-        for monitor in self.monitors:
-            monitor.level(unknowns, residual)
-
-    def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-        for monitor in self.monitors:
-            monitor.losses(iteration, total, loss, terms)
-
-    def network(self, current: Callable[[], Any]) -> None:
-        for monitor in self.monitors:
-            monitor.network(current)
-
-    def gradient(self, norm: float) -> None:
-        for monitor in self.monitors:
-            monitor.gradient(norm)
-
-    def ended(self) -> None:
-        for monitor in self.monitors:
-            monitor.ended()
+for _name in [name for name in vars(Monitor) if not name.startswith("_")]:
+    setattr(Both, _name, _to_all(_name))
 
 
 class Lines(Monitor):
@@ -108,7 +86,9 @@ class Lines(Monitor):
 
     def ended(self) -> None:
         self.over.set()
-        self.watch = None
+        if self.watch is not None:
+            self.watch.join()  # a line on its way must not come after the end
+            self.watch = None
 
     def beat(self) -> None:
         """Repeat the last line if a line is overdue."""
