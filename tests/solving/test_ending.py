@@ -167,6 +167,21 @@ def test_a_silent_phase_says_every_few_seconds_what_it_is_at(monkeypatch):
     assert len(said) == before
 
 
+def test_a_monitor_is_told_of_the_end_of_a_solve_that_raises():
+    ends = []
+
+    class Failing(sn.Monitor):
+        def phase(self, *told):
+            raise RuntimeError("a fault of the monitor")
+
+        def ended(self):
+            ends.append("ended")
+
+    with pytest.raises(RuntimeError, match="a fault of the monitor"):
+        sn.solve(sn.loads(BLOW_UP), monitor=Failing())
+    assert ends == ["ended"]
+
+
 def test_a_lower_limit_is_one_for_programs_too(tmp_path):
     """What the terminal calls "or more" is a field of the result, and comes back from the folder."""
     from safenet.views.describe import _estimate_lines

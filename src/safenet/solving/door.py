@@ -230,19 +230,21 @@ def carry_out(
     monitor, clock = monitor or Monitor(), clock or Budget()
     monitor.limit(clock.began + clock.total)
     solutions = []
-    for job, carried, told, seconds in _carried(jobs, monitor, clock, together):
-        former = former_result(job.folder)
-        seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
-        with one_thread():
-            solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
-            _judged(solution, job, carried, monitor, clock, former, estimate)
-        if job.folder is not None and process_index() == 0:
-            try:
-                solution.save(job.folder)
-            except SafeNetError as obstacle:  # e.g. a full disk: the solution is returned all the same
-                solution.result.warnings.append(f"the run is not saved: {obstacle.message}")
-        solutions.append(solution)
-    monitor.ended()
+    try:
+        for job, carried, told, seconds in _carried(jobs, monitor, clock, together):
+            former = former_result(job.folder)
+            seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
+            with one_thread():
+                solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
+                _judged(solution, job, carried, monitor, clock, former, estimate)
+            if job.folder is not None and process_index() == 0:
+                try:
+                    solution.save(job.folder)
+                except SafeNetError as obstacle:  # e.g. a full disk: the solution is returned all the same
+                    solution.result.warnings.append(f"the run is not saved: {obstacle.message}")
+            solutions.append(solution)
+    finally:  # a traceback keeps the monitor alive, and it would go on showing progress
+        monitor.ended()
     return solutions
 
 
