@@ -32,7 +32,7 @@ def fact(derive: Callable[Concatenate[Problem, P], T]) -> Callable[Concatenate[P
                 problem.facts[key] = refusal
         answer = problem.facts[key]
         if isinstance(answer, SafeNetError):
-            raise answer.with_traceback(None)
+            raise SafeNetError(answer.message, answer.remedy, answer.where)
         return cast("T", answer)
 
     return known
