@@ -10,7 +10,7 @@ import pytest
 import safenet as sn
 from safenet import library
 from safenet.commands.arguments import problem_named
-from safenet.errors import SafeNetError
+from safenet.errors import SafeNetError, about
 from safenet.measure.heldout import interior_points
 from safenet.problem.facts import agreement, balance, posedness, structure
 from safenet.problem.facts.agreement import clashes
@@ -19,6 +19,7 @@ from safenet.problem.facts.evolution import time_obstacle
 from safenet.problem.facts.fact import fact
 from safenet.problem.facts.posedness import doubts
 from safenet.problem.facts.structure import axis_kinds, breaks
+from safenet.problem.facts.undecided import undecided
 
 HEAT = """
 name = "heat"
@@ -54,9 +55,10 @@ def counted(monkeypatch):
 @pytest.mark.parametrize("text", [HEAT, HEAT.replace("k*u_xx", "k*u_xx - u**3")], ids=["linear", "nonlinear"])
 def test_one_solve_derives_each_fact_once(text, counted):
     problem = sn.loads(text.replace("t = [0, 1]", "t = [0, 0.1]"))
-    # One step of each derivation: of doubts, of clashes and corners (which share it), of the balance, of the kinds.
+    # One step of each derivation: of doubts, of corners, of clashes, of the balance, of the kinds.
     counted(posedness, "_homogeneous")
     counted(agreement, "_values")
+    counted(agreement, "_begun")
     counted(balance, "_sides")
     counted(structure, "_parities")
     with warnings.catch_warnings():
@@ -65,7 +67,8 @@ def test_one_solve_derives_each_fact_once(text, counted):
         sn.solve(problem, monitor=sn.Monitor())
     calls = counted.calls
     assert calls["_homogeneous"] == 1
-    assert calls["_values"] == 2 + problem.linear  # where modes are possible, `bends` shares it too
+    assert calls["_values"] == 1
+    assert calls["_begun"] == 1 + problem.linear  # where modes are possible, `bends` shares it
     assert calls["_sides"] == len(balance.NODES)
     assert calls["_parities"] == 1
 
@@ -196,3 +199,42 @@ def test_a_disc_in_polar_coordinates_asks_for_nothing_at_its_centre():
         equation, domain={"r": (0, 1), "q": (0, "2*pi")}, conditions=["u(1, q) = cos(q)"], periodic=["q"]
     )
     assert doubts(disc) == ()
+
+
+def test_a_refusal_that_is_kept_does_not_learn_where_it_was_first_met():
+    @fact
+    def hopeless(problem):
+        raise SafeNetError("there is no such thing", "try another")
+
+    problem = sn.loads(HEAT)
+    for place in (("equations", 7), ("conditions", 2)):
+        with (
+            pytest.raises(SafeNetError, match="there is no such thing\n  → try another") as caught,
+            about(*place),
+        ):
+            hopeless(problem)
+        assert caught.value.where.path == place
+        assert caught.value.__context__ is None
+
+
+CAUCHY = "u_t + u_x**2/2 = 0"
+PRODUCT = "u*u_t + u**2*u_x = 0"  # it does not say how fast a jump moves
+
+
+@pytest.mark.parametrize(
+    ("equation", "start", "end", "said"),
+    [
+        (CAUCHY, "1e-9*exp(-((x - 1/7)/0.002)**2)", 1e-7, ""),  # narrow, and smooth
+        (CAUCHY, "max(x - 1/2, 0)**2", 1, ""),  # the slope is continuous
+        (CAUCHY, "abs(x - 1/2)", 1, "kink at x = 0.5"),
+        (CAUCHY, "sqrt(abs(x - 1/2))", 1, "kink at x = 0.5"),
+        (CAUCHY, "where(x < 1/2, 0, 1)", 1, "kink at x = 0.5"),
+        (PRODUCT, "max(x - 1/2, 0)", 0.1, ""),
+        (PRODUCT, "where(x < 1/2, 2, 1)", 0.1, "jump at x = 0.5"),
+    ],
+)
+def test_initial_values_have_kinks_and_jumps_only_where_slopes_and_values_differ(equation, start, end, said):
+    problem = sn.Problem(equation, domain={"x": (0, 1), "t": (0, end)}, conditions=[f"u(x, 0) = {start}"])
+    reasons = " ".join(undecided(problem))
+    assert said in reasons
+    assert bool(said) == bool(reasons)

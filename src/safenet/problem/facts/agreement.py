@@ -20,6 +20,7 @@ from ..evaluate import at_place, evaluate
 from ..jets import Jet, coordinate
 from ..language.tabulated import Tabulated
 from ..relation import Condition
+from .beginning import initial_values, prescribed
 from .fact import fact
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _begun(problem: Problem, order: int) -> Iterator[tuple[Condition, dict[sp.Sy
     """Conditions on faces whose highest derivative in space is of this order, and the initial value of each jet."""
     if problem.time is None or problem.region is not None:
         return
-    initial = {jet.field: g for condition, jet, g in _values(problem) if condition.initial}
+    initial = {field: g for (field, k), g in initial_values(problem).items() if not k}
     for face in problem.conditions:
         jets = face.jets.items()
         known = all(jet.field in initial and not jet.orders[problem.time] for _, jet in jets)
@@ -138,7 +139,7 @@ def _slope(problem: Problem, g: sp.Expr, orders: tuple[int, ...]) -> sp.Expr:
 def corners(problem: Problem) -> tuple[tuple[Condition, Condition, float], ...]:
     """Pairs of conditions on faces that give an unknown different values where they meet, and by how much."""
     found = []
-    faces = [] if problem.region is not None else [v for v in _values(problem) if not v[0].initial]
+    faces = [] if problem.region is not None else list(_values(problem))
     for (first, one, left), (second, other, right) in combinations(faces, 2):
         apart = any(a is not None and b is not None for a, b in zip(one.place, other.place, strict=True))
         if one.field != other.field or apart:
@@ -168,14 +169,12 @@ def _largest(expression: sp.Expr, at: Mapping[sp.Symbol, Any]) -> float:
     return float(np.max(np.abs(evaluate(expression, at, np))))
 
 
-def _values(problem: Problem) -> list[tuple[Condition, Jet, sp.Expr]]:
-    """The conditions u = g on a value itself, with g."""
-    found = []
+def _values(problem: Problem) -> Iterator[tuple[Condition, Jet, sp.Expr]]:
+    """The conditions u = g on faces, with u and g."""
     for condition in problem.conditions:
-        (symbol, jet), *others = condition.jets.items()
-        if condition.linear and not others and not any(jet.orders):
-            found.append((condition, jet, problem.value(condition.source / condition.coefficient(symbol))))
-    return found
+        given = None if condition.initial else prescribed(problem, condition)
+        if given is not None and not any(given[0].orders):
+            yield condition, *given
 
 
 def _some_points(problem: Problem, condition: Condition) -> dict[sp.Symbol, np.ndarray]:

@@ -17,6 +17,7 @@ from ...errors import SafeNetError
 from ..evaluate import evaluate
 from ..problem import Problem
 from ..relation import Condition
+from .beginning import no_value, value_alone
 from .evolution import time_obstacle
 from .fact import fact
 
@@ -191,11 +192,7 @@ def _flux(row: sp.Matrix, u: tuple[sp.Symbol, ...]) -> sp.Expr | None:
 
 
 def _start(problem: Problem) -> tuple[sp.Expr, ...]:
-    found = {}
-    for condition in problem.conditions:
-        if condition.initial:
-            name, value = fixed_value(problem, condition)
-            found[name] = value
+    found = dict(fixed_value(problem, condition) for condition in problem.conditions if condition.initial)
     if missing := [name for name in problem.unknowns if name not in found]:
         raise SafeNetError(f"{missing[0]} has no initial value")
     return tuple(found[name] for name in problem.unknowns)
@@ -203,8 +200,7 @@ def _start(problem: Problem) -> tuple[sp.Expr, ...]:
 
 def fixed_value(problem: Problem, condition: Condition) -> tuple[str, sp.Expr]:
     """u = g: the unknown that a condition fixes, and g."""
-    (symbol, jet), *others = condition.jets.items()
-    coefficient = problem.value(condition.coefficient(symbol)) if condition.linear else sp.Integer(0)
-    if others or any(jet.orders) or not coefficient.is_number or coefficient == 0:
-        raise SafeNetError(f"the condition {condition.text} is not one on a value alone")
-    return jet.field, problem.value(condition.source) / coefficient
+    jet, g = value_alone(problem, condition)
+    if any(jet.orders):
+        raise no_value(condition)
+    return jet.field, g

@@ -22,7 +22,7 @@ from ..jets import along
 from ..problem import Problem
 from ..relation import Condition
 from .fact import fact
-from .structure import axis_kinds, breaks
+from .structure import axis_kinds, kinks
 
 PLACES = 0.02, 0.35, 0.65, 0.98  # of an axis: where coefficients are frozen
 WAVES = 1e2, 1e3, 1e4  # half waves along an axis
@@ -31,7 +31,7 @@ LEAST = 10.0  # e-foldings over the axis: less may be rounding of a multiple roo
 CLOSED = {1: 256, 2: 64, 3: 16}  # axes → waves tested along each: a longer line hardly counts as closed
 ROUNDING = 1e-12  # of the terms of a determinant: less is zero
 RETURNS, TURNS, RETURNED = 128, 32, 1e-8  # lines followed, most turns, how close they must come back
-BESIDE = 1e-9  # of an axis: a place this far from a break is on one side of it; of a speed: less is no jump
+BESIDE = 1e-9  # of an axis: a place this far from a kink is on one side of it; of a speed: less is no jump
 MOST_UNKNOWNS = 4  # a determinant of more is not written out
 
 
@@ -160,7 +160,7 @@ def parting(problem: Problem) -> tuple[str, ...]:
     found = []
     for i, speed in _speeds(problem):
         axis = problem.axes[i]
-        for place in breaks(problem, conditions=False)[i]:
+        for place in kinks(problem, conditions=False)[i]:
             below, above = (_at(problem, speed, i, place + side * BESIDE * axis.length) for side in (-1, 1))
             given = any(_fixes(problem, condition, i, place) for condition in problem.conditions)
             gap = (below <= 0) & (above >= 0) & (above - below > BESIDE * (np.abs(above) + np.abs(below)))
@@ -275,11 +275,17 @@ def _fixes(problem: Problem, condition: Condition, i: int, at: float) -> bool:
 
 def _at(problem: Problem, speed: sp.Expr, i: int, place: float) -> np.ndarray:
     """A speed at some points of the plane where axis i is at `place`; nan if it cannot be computed."""
-    lines = [[place] if k == i else np.linspace(*axis.bounds, 9)[1:-1] for k, axis in enumerate(problem.axes)]
-    grid = [mesh.ravel() for mesh in np.meshgrid(*lines, indexing="ij")]
-    at = {axis.symbol: values for axis, values in zip(problem.axes, grid, strict=True)}
+    at = section(problem, i, place)
+    shape = at[problem.axes[i].symbol].shape
     try:
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(evaluate(speed, at, np), dtype=float), grid[0].shape)
+            return np.broadcast_to(np.asarray(evaluate(speed, at, np), dtype=float), shape)
     except SafeNetError:
-        return np.full(grid[0].shape, np.nan)
+        return np.full(shape, np.nan)
+
+
+def section(problem: Problem, i: int, place: float) -> dict[sp.Symbol, np.ndarray]:
+    """Some points of the plane where axis i is at `place`."""
+    lines = [[place] if k == i else np.linspace(*axis.bounds, 9)[1:-1] for k, axis in enumerate(problem.axes)]
+    grid = (mesh.ravel() for mesh in np.meshgrid(*lines, indexing="ij"))
+    return {axis.symbol: values for axis, values in zip(problem.axes, grid, strict=True)}

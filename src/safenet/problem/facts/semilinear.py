@@ -15,6 +15,7 @@ from ..evaluate import constant
 from ..jets import Jet, Orders
 from ..problem import Problem
 from ..relation import Condition
+from .beginning import value_alone
 from .evolution import time_obstacle
 from .fact import fact
 
@@ -107,15 +108,8 @@ def _split(
 
 def _start(problem: Problem, evolving: tuple[Part, ...]) -> tuple[sp.Expr, ...]:
     """The initial values of y, as expressions in space."""
-    found: dict[Part, sp.Expr] = {}
-    for condition in problem.conditions:
-        if not condition.initial:
-            continue
-        (symbol, jet), *others = condition.jets.items()
-        coefficient = problem.value(condition.coefficient(symbol)) if condition.linear else sp.Integer(0)
-        if others or any(jet.orders[:-1]) or not coefficient.is_number or coefficient == 0:
-            raise SafeNetError(f"the condition {condition.text} is not one on a value alone")
-        found[jet.field, jet.orders[-1]] = problem.value(condition.source) / coefficient
+    given = [value_alone(problem, condition) for condition in problem.conditions if condition.initial]
+    found = {(jet.field, jet.orders[-1]): g for jet, g in given}
     if missing := [part for part in evolving if part not in found]:
         raise SafeNetError(f"{missing[0][0]} lacks an initial value of its own for some time derivative")
     return tuple(found[part] for part in evolving)

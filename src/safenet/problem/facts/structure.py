@@ -188,12 +188,19 @@ def named_frequencies(problem: Problem) -> tuple[tuple[float, ...], ...]:
 
 @fact
 def breaks(problem: Problem, conditions: bool = True) -> tuple[tuple[float, ...], ...]:
-    """For each axis, where the equations (and conditions) jump or bend: the c of |x − c|, max(t, c), where(x < c, …);
-    and cuts around features that are too narrow to be hit by chance.
+    """`kinks`, and cuts around features that are too narrow to be hit by chance."""
+    pairs = zip(kinks(problem, conditions), narrow(problem, conditions).cuts, strict=True)
+    return tuple(tuple(sorted({*places, *cuts})) for places, cuts in pairs)
+
+
+@fact
+def kinks(problem: Problem, conditions: bool = True) -> tuple[tuple[float, ...], ...]:
+    """For each axis, where the equations (and conditions) may jump or bend: the c of |x − c|, max(t, c),
+    where(x < c, …).
 
     Bends along other lines than x = c, such as those of |x − t|, are not included.
     """
-    found: list[set[float]] = [set(places) for places in narrow(problem, conditions).cuts]
+    found: list[set[float]] = [set() for _ in problem.axes]
     for relation in (*problem.equations, *(problem.conditions if conditions else ())):
         for kink in problem.value(relation.residual).atoms(*KINKS):
             several = isinstance(kink, (sp.Max, sp.Min))

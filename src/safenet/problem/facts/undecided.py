@@ -22,11 +22,12 @@ from ..evaluate import evaluate
 from ..problem import Problem
 from ..relation import Relation
 from .balance import imbalance
+from .beginning import initial_values
 from .conservation import conservation
-from .direction import closed_lines, entering, parting, runaway
+from .direction import closed_lines, entering, parting, runaway, section
 from .fact import fact
 from .narrow import narrow
-from .structure import axis_kinds, breaks
+from .structure import axis_kinds, kinks
 
 SAMPLES = 4001
 ROUNDING = 1e-9  # relative to the terms of an equation: less is rounding between two forms of one value
@@ -75,18 +76,14 @@ def _meeting(problem: Problem) -> list[str]:
     found = _first_order(problem)
     if found is None:
         return []
-    equation, slope, start = found
+    equation, orders, start = found
     x, t = problem.axes
-    speed = problem.value(equation.coefficient(slope) / equation.coefficient(_time(equation)))
-    value = (
-        next(symbol for symbol, jet in equation.jets.items() if jet.orders == (0, 0))
-        if _value(equation)
-        else None
-    )
-    kinks = breaks(problem)[0]
-    if kinks and slope in speed.free_symbols:
+    slope, value = orders[1, 0], orders.get((0, 0))
+    speed = problem.value(equation.coefficient(slope) / equation.coefficient(orders[0, 1]))
+    bends = [*_torn(problem, start), *_torn(problem, start.diff(x.symbol))]
+    if bends and slope in speed.free_symbols:
         return [
-            f"the initial values have a kink at {x.name} = {kinks[0]:.4g}, from which {equation.text} has more than "
+            f"the initial values have a kink at {x.name} = {bends[0]:.4g}, from which {equation.text} has more than "
             "one generalised solution: none is smooth, and that of vanishing viscosity is not looked for. "
             f"Add viscosity, e.g. 1e-3*{problem.unknowns[0]}_{2 * x.name}."
         ]
@@ -115,7 +112,8 @@ def _unconserved(problem: Problem) -> list[str]:
     jets = [jet for equation in problem.equations for jet in equation.jets.values()]
     if problem.linear or problem.time != 1 or len(problem.axes) != 2 or any(sum(j.orders) > 1 for j in jets):
         return []
-    place = _jump(problem)
+    starts = initial_values(problem).values()
+    place = next((place for start in starts for place in _torn(problem, start)), None)
     if place is None:
         return []
     try:
@@ -130,23 +128,28 @@ def _unconserved(problem: Problem) -> list[str]:
     return []
 
 
-def _jump(problem: Problem) -> float | None:
-    """A place where the initial values jump."""
-    x = problem.axes[0]
-    for condition in (c for c in problem.conditions if c.initial and c.linear and len(c.jets) == 1):
-        (symbol,) = condition.jets
-        start = problem.value(condition.source / condition.coefficient(symbol))
-        for place in breaks(problem)[0]:
-            sides = place + ROUNDING * x.length * np.array([-1.0, 1.0])
-            with np.errstate(all="ignore"):
-                left, right = np.broadcast_to(evaluate(start, {x.symbol: sides}, np), 2)
-            if abs(right - left) > math.sqrt(ROUNDING) * (abs(left) + abs(right)):
-                return float(place)
-    return None
+def _torn(problem: Problem, g: sp.Expr) -> list[float]:
+    """The places at which a function of the first axis jumps."""
+    x, places = problem.axes[0], kinks(problem)[0]
+
+    def values(at: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(np.asarray(evaluate(g, {x.symbol: at}, np), dtype=float), at.shape)
+
+    try:
+        sizes = np.abs(values(np.linspace(*x.bounds, SAMPLES)))
+        size = np.max(sizes, where=np.isfinite(sizes), initial=0.0)
+        sides = ROUNDING * x.length * np.array([-1.0, 1.0])
+        gaps = [np.ptp(values(place + sides)) for place in places]
+    except SafeNetError:
+        return []
+    return [place for place, gap in zip(places, gaps, strict=True) if gap > math.sqrt(ROUNDING) * size]
 
 
-def _first_order(problem: Problem) -> tuple[Relation, sp.Symbol, sp.Expr] | None:
-    """(u_t + H(u, u_x) = 0 of first order on a line, u_x, u(x, 0)); None for anything else."""
+def _first_order(
+    problem: Problem,
+) -> tuple[Relation, dict[tuple[int, ...], sp.Symbol], sp.Expr] | None:
+    """(u_t + H(u, u_x) = 0 of first order on a line, its symbols by their orders, u(x, 0)); None for anything else."""
     if problem.linear or len(problem.axes) != 2 or problem.time != 1 or len(problem.unknowns) != 1:
         return None
     equation, *others = problem.equations
@@ -156,29 +159,13 @@ def _first_order(problem: Problem) -> tuple[Relation, sp.Symbol, sp.Expr] | None
     residual = problem.value(equation.residual)
     still = residual.xreplace({orders[1, 0]: sp.S.Zero, orders[0, 1]: sp.S.Zero})
     alone = not residual.free_symbols & {axis.symbol for axis in problem.axes}
-    starts = [c for c in problem.conditions if c.initial and c.linear and len(c.jets) == 1]
-    if not alone or still != 0 or len(starts) != 1:
-        return None
-    (symbol,) = starts[0].jets
-    return equation, orders[1, 0], problem.value(starts[0].source / starts[0].coefficient(symbol))
-
-
-def _time(equation: Relation) -> sp.Symbol:
-    return next(symbol for symbol, jet in equation.jets.items() if jet.orders == (0, 1))
-
-
-def _value(equation: Relation) -> bool:
-    return any(jet.orders == (0, 0) for jet in equation.jets.values())
+    start = initial_values(problem).get((problem.unknowns[0], 0))
+    return (equation, orders, start) if alone and still == 0 and start is not None else None
 
 
 def _inconsistent(problem: Problem) -> list[str]:
     """u = t² with u(0) = 1: initial values that violate an equation without derivatives."""
-    starts = {}
-    for condition in problem.conditions:
-        jets = list(condition.jets.items())
-        if condition.initial and condition.linear and len(jets) == 1 and not any(jets[0][1].orders):
-            symbol, jet = jets[0]
-            starts[jet.field] = problem.value(condition.source / condition.coefficient(symbol))
+    starts = {field: g for (field, k), g in initial_values(problem).items() if not k}
     found = []
     for equation in problem.equations:
         fields = {jet.field for jet in equation.jets.values()}
@@ -187,9 +174,7 @@ def _inconsistent(problem: Problem) -> list[str]:
         begin = problem.axes[-1]
         known = {symbol: starts[jet.field] for symbol, jet in equation.jets.items()}
         terms = sp.Add.make_args(problem.value(equation.residual))
-        lines = [np.linspace(*axis.bounds, 9)[1:-1] for axis in problem.axes[:-1]]
-        grid = [mesh.ravel() for mesh in np.meshgrid(*lines, [begin.lo], indexing="ij")]
-        at = {axis.symbol: line for axis, line in zip(problem.axes, grid, strict=True)}
+        at = section(problem, len(problem.axes) - 1, begin.lo)
         try:
             with np.errstate(all="ignore"):
                 values = [np.asarray(evaluate(term.xreplace(known), at, np), dtype=float) for term in terms]
