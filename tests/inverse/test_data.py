@@ -116,6 +116,7 @@ def test_an_expression_of_unknowns_and_derivatives_is_measured():
         (HEAT, PROBE.replace("x,t,u", "x,t,U (K)"), "rename the column 'U (K)' to u", 10),
         (HEAT + 'ignore = ["er"]', PROBE, "no column 'er' to ignore", 10),
         (HEAT + 'ignore = "err"', PROBE, "ignore is not a list", 12),
+        (HEAT + "at = 5", PROBE, "at is not a table", 12),
         (HEAT + 'value = "u + w"', PROBE, "'w' is not known", 10),
         (HEAT + 'sigma = "s"', PROBE, "no column s for sigma", 10),
         (HEAT + "sigma = -1", PROBE, "a standard deviation is positive", 10),

@@ -156,6 +156,25 @@ def test_missing_initial_conditions_are_named() -> None:
     )
 
 
+def test_one_unknown_may_be_named_alone() -> None:
+    assert heat(unknowns="u").unknowns == ("u",)
+    text = {"conditions": ["uv(x, 0) = 0"], "domain": {"x": (0, 1), "t": (0, 1)}}
+    assert Problem("uv_t = uv_xx", unknowns="uv", **text).unknowns == ("uv",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"unknowns": 5}, "the unknowns are 5"),
+        ({"unknowns": [5]}, "the unknowns are [5]"),
+        ({"remove": 5}, "remove is 5, not a shape"),
+        ({"shape": "disc"}, "shape is 'disc', not a shape"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(changes: dict[str, Any], message: str) -> None:
+    assert complaint(**changes).message == message
+
+
 def test_a_value_at_one_point_begins_nothing() -> None:
     """u_tt = u_xx with u(x, 0) and u(1/2, 0) = 1 would be solved as if u_t(x, 0) were given."""
     pinned = Eq(u(Rational(1, 2), 0), 1)

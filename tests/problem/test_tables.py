@@ -145,6 +145,10 @@ def test_kinks_and_jumps_are_facts():
         (lambda: heat(Table([1, np.nan], x=[0, 1])), "not finite"),
         (lambda: heat(Table([1, 2, 3], x=[0, 1])), "(3,) values for (2,) ticks"),
         (lambda: Table(k, x=(0, 1), interpolation="cubic"), "no interpolation"),
+        (lambda: Table(k, x=(0, 1), interpolation=["spline"]), "no interpolation ['spline']"),
+        (lambda: Table([1, 2, 3], x=0), "the axis x of the table has 0 dimensions"),
+        (lambda: Table({"x": [0, 1], "k": [1, 2]}, of=3), "the axes of the table are 3"),
+        (lambda: Table({"x": [0, 1], "k": [1, 2]}, of=[0]), "the axes of the table are [0]"),
         (lambda: Table(lambda x: missing, x=(0, 1)), "the function fails: NameError"),  # noqa: F821
         (
             lambda: sn.loads(HEAT.replace("k*", "2*").replace("k(0)", "2"), tables={"k": k_table()}),
@@ -211,3 +215,53 @@ def test_a_masked_value_of_a_table_is_refused():
         sn.Table({"x": x, "k": k})
     with pytest.raises(sn.SafeNetError, match="complex"):
         sn.Table(1j * x, x=x)
+
+
+def test_a_table_of_one_axis_may_name_it_alone():
+    assert Table({"xi": [0, 0.5, 1], "k": [1, 2, 3]}, of="xi").of == ("xi",)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [("of = 3", "the axes of the table are 3"), ("interpolation = 3", "no interpolation 3")],
+)
+def test_what_a_file_says_of_a_table_is_checked(entry, said, tmp_path):
+    (tmp_path / "k.csv").write_text("x,k\n0,1\n0.5,2\n1,3\n")
+    (tmp_path / "heat.toml").write_text(HEAT + f'[tables]\nk = {{ file = "k.csv", {entry} }}\n')
+    with pytest.raises(sn.SafeNetError, match=said) as caught:
+        sn.read(tmp_path / "heat.toml")
+    assert caught.value.where.path == ("tables", "k")
+
+
+def damaged(path, kind):
+    """A file that no reader can read, each damaged in another way."""
+    np.savez(path, x=np.arange(1000.0), u=np.arange(1000.0))
+    whole = path.read_bytes()
+    if kind == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif kind == "changed":
+        path.write_bytes(whole[:200] + bytes(100) + whole[300:])
+    elif kind == "empty":
+        path.write_bytes(b"")
+    elif kind == "one array":
+        with path.open("wb") as stream:
+            np.save(stream, np.arange(3.0))
+
+
+@pytest.mark.parametrize("kind", ["cut", "changed", "empty", "one array"])
+def test_a_damaged_archive_is_refused_by_its_name(kind, tmp_path):
+    path = tmp_path / "probe.npz"
+    damaged(path, kind)
+    with pytest.raises(sn.SafeNetError, match=r"probe\.npz"):
+        sn.Data(path)
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"), [("1_000", "'1_000' in the column u is not"), ("1" * 140_000, "cannot read")]
+)
+def test_a_cell_that_is_no_number_is_refused(cell, said, tmp_path):
+    path = tmp_path / "probe.csv"
+    path.write_text(f"x,u\n0,{cell}\n")
+    with pytest.raises(sn.SafeNetError) as caught:
+        sn.Data(path)
+    assert said in str(caught.value)

@@ -123,6 +123,8 @@ def data_of(tables: Any, folder: Path, files: Callable[[str], Data | None] | Non
                     raise SafeNetError(f"unknown key {key[:40]!r} under [[data]]", nearest(key[:40], KEYS))
                 if key in ("file", "value") and not isinstance(entry, str):
                     raise SafeNetError(f"{key} is not text", f'write {key} = "…"')
+                if key == "at" and not isinstance(entry, Mapping):
+                    raise SafeNetError("at is not a table of columns", "write at = { t = 0.5 }")
                 if key == "ignore" and not _texts(entry):
                     raise SafeNetError("ignore is not a list of columns", 'write ignore = ["err"]')
         with about("data", index):

@@ -49,7 +49,9 @@ class Domain:
                 axes.append(axis_of(name, *ends, self.parameters))
         self.axes = tuple(axes)
         _check_axes([name_of(axis) for axis in on])
-        self.shape, self.remove = shape, (remove,) if isinstance(remove, Shape) else tuple(remove)
+        self.shape, self.remove = shape, tuple(remove) if isinstance(remove, (list, tuple)) else (remove,)
+        _check_shapes("shape", [] if shape is None else [shape])
+        _check_shapes("remove", self.remove)
         self.pieces = {name: selector_text(name, given) for name, given in _named("pieces", pieces)}
         self.periodic = periodic_axes(self.axes, periodic)
         plain = shape is None and not self.remove
@@ -122,6 +124,14 @@ class Domain:
                 f"the coordinates are not points: {error}", "give numbers, or arrays whose shapes go together"
             ) from None
         return dict(zip(names, arrays, strict=True))
+
+
+def _check_shapes(what: str, given: Sequence[Any]) -> None:
+    for one in given:
+        if not isinstance(one, Shape):
+            raise SafeNetError(
+                f"{what} is {one!r}, not a shape", f"e.g. {what}=sn.Disc((0, 0), 1)", Place(("domain", what))
+            )
 
 
 def _named(what: str, given: Any) -> list[tuple[str, Any]]:

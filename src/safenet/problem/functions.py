@@ -59,19 +59,20 @@ class Table:
         *,
         name: str = "",
         interpolation: str = "spline",
-        of: Sequence[str] = (),
+        of: str | Sequence[str] = (),
         own: Spline | None = None,
         **axes: Any,
     ) -> None:
-        if interpolation not in DEGREES:
+        if not isinstance(interpolation, str) or interpolation not in DEGREES:
             raise SafeNetError(
-                f"there is no interpolation {interpolation!r}", nearest(interpolation, DEGREES)
+                f"there is no interpolation {interpolation!r}", nearest(str(interpolation), DEGREES)
             )
+        axes_given = _axes_given(of)
         if own is not None:
             ticks: tuple[np.ndarray, ...] = ()
-            values, names = own.coefficients, tuple(of)
+            values, names = own.coefficients, axes_given
         else:
-            names, ticks, values = _grid(source, name, tuple(of), axes)
+            names, ticks, values = _grid(source, name, axes_given, axes)
         settings = {"name": name, "of": names, "ticks": ticks, "values": values}
         for key, value in {**settings, "interpolation": interpolation, "own": own}.items():
             object.__setattr__(self, key, value)
@@ -186,9 +187,26 @@ def _grid(source: Any, name: str, of: tuple[str, ...], axes: Mapping[str, Any]) 
     if callable(source) and not isinstance(source, (str, Path)):
         return _sampled(source, axes)
     if axes:
-        ticks = [floats(line, f"the axis {axis} of the table") for axis, line in axes.items()]
+        ticks = [_ticks(axis, line) for axis, line in axes.items()]
         return _checked(tuple(axes), ticks, source)
     return _from_columns(columns_of(source), name, of)
+
+
+def _axes_given(of: Any) -> tuple[str, ...]:
+    """The axes `of` a table, of which one may be given as a string."""
+    listed = [of] if isinstance(of, str) else of
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(axis, str) for axis in listed):
+        raise SafeNetError(f"the axes of the table are {of!r}", 'list their names: of = ["x", "y"]')
+    return tuple(listed)
+
+
+def _ticks(axis: str, given: Any) -> np.ndarray:
+    ticks = floats(given, f"the axis {axis} of the table")
+    if ticks.ndim != 1:
+        raise SafeNetError(
+            f"the axis {axis} of the table has {ticks.ndim} dimensions", f"list its ticks: {axis}=[0, 0.5, 1]"
+        )
+    return ticks
 
 
 def _checked(names: tuple[str, ...], ticks: list[np.ndarray], values: Any) -> Grid:
@@ -320,7 +338,7 @@ def tables_in(
                 found[name] = known.named(name)
                 continue
             columns = columns_of(folder / entry["file"])
-            of = tuple(entry.get("of") or (axis for axis in axes if axis in columns))
+            of = entry.get("of") or [axis for axis in axes if axis in columns]
             if not of:
                 raise SafeNetError(
                     f"the table {name} has no column named as an axis; they are {', '.join(columns)}",

@@ -196,7 +196,7 @@ def box_of(shape: Shape) -> dict[str, tuple[float, float]]:
     names = shape.axes or ("x", "y", "z")
     if len(names) < shape.dimension:
         raise SafeNetError(
-            f"the axes of {shape!r} have no names", "state on={a: (0, 1), …} and give the shape as shape="
+            f"the axes of {shape!r} have no names", 'write domain={"a": (0, 1), …} and shape=…'
         )
     return dict(zip(names, zip(*shape.bounds, strict=True), strict=False))
 

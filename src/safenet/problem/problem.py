@@ -27,7 +27,7 @@ from .geometry.surface import Surface
 from .language.names import check_names, check_titles
 from .language.tabulated import Numbers
 from .numbers import Curve, check_unknown, curves_of, numbers_of, with_unknown
-from .reading import condition_statements, equation_statements, exact_of, unknowns_of
+from .reading import condition_statements, equation_statements, exact_of, listed_unknowns, unknowns_of
 from .texts import read_texts
 
 
@@ -85,7 +85,7 @@ class Problem(Domain):
         data: Any = (),
         exact: Any = None,
         reference: Callable[..., Any] | None = None,
-        unknowns: Sequence[str] | None = None,
+        unknowns: str | Sequence[str] | None = None,
         name: str = "problem",
         title: str = "",
     ) -> None:
@@ -101,16 +101,17 @@ class Problem(Domain):
         check_tables(self, self.tables)
         self.functions = self.tables | curves_of(self, self.unknown)
         parameters_named = [symbol.name for symbol in self.parameters]
+        given = listed_unknowns(unknowns)
         own_axes = [axis for axis in self.axis_names if axis not in family]
-        equations, conditions, unknowns = read_texts(
-            equations, conditions, unknowns, own_axes, [*parameters_named, *family], self.function_names
+        equations, conditions, named = read_texts(
+            equations, conditions, given, own_axes, [*parameters_named, *family], self.function_names
         )
         statements = [widened(one, family, self, self.functions) for one in equation_statements(equations)]
         self.stated = tuple(
             replace(one, statement=widened(one.statement, family, self, self.functions))
             for one in condition_statements(conditions)
         )
-        self.unknowns = tuple(unknowns) if unknowns is not None else unknowns_of(statements, self.functions)
+        self.unknowns = named or unknowns_of(statements, self.functions)
         check_names(self.axis_names, self.unknowns, parameters_named, [*self.functions])
         self.equations = equations_of(self, statements)
         self.conditions, self.completed = conditions_of(self, self.stated)

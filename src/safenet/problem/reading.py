@@ -9,7 +9,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
 
-from ..errors import SafeNetError, about
+from ..errors import Place, SafeNetError, about
 from .evaluate import constant
 from .jets import coordinate, exact_numbers
 from .language.names import Names
@@ -135,6 +135,18 @@ def axis_of(name: str, low: sp.Expr, high: sp.Expr, parameters: Mapping[sp.Symbo
         remedy = f"write {name} = [{high}, {low}]" if hi < lo else f"widen it: {name} = [0, 1]"
         raise SafeNetError(f"the interval of {name} is [{low}, {high}]: empty or reversed", remedy)
     return Axis(coordinate(name), lower, upper, lo, hi)
+
+
+def listed_unknowns(given: Any) -> tuple[str, ...] | None:
+    """The unknowns as named by the user, of which one may be given as a string; None if they are to be found."""
+    listed = [given] if isinstance(given, str) else given
+    if listed is None:
+        return None
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(name, str) for name in listed):
+        raise SafeNetError(
+            f"the unknowns are {given!r}", 'list their names: unknowns=["u", "v"]', Place(("unknowns",))
+        )
+    return tuple(listed)
 
 
 def unknowns_of(statements: Sequence[sp.Eq], known: Container[str] = ()) -> tuple[str, ...]:

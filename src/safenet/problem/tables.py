@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import math
 import re
+import zipfile
+import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ import numpy as np
 
 from ..errors import SafeNetError, nearest
 
+# What readers raise on a damaged file.
+DAMAGED = (OSError, ValueError, EOFError, RuntimeError, csv.Error, zipfile.BadZipFile, zlib.error)
 DELIMITERS = (",", ";", "\t")
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
 THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
@@ -71,11 +75,21 @@ def _read(path: Path, ignore: Collection[str]) -> dict[str, Any]:
         raise SafeNetError(f"there is no file {path}", nearest(path.name, near) if near else "")
     try:
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                return {name: arrays[name] for name in arrays.files}
+            return _npz(path)
         return _parquet(path) if path.suffix in (".parquet", ".pq") else _csv(path, ignore)
-    except (OSError, ValueError) as error:
+    except DAMAGED as error:
         raise SafeNetError(f"cannot read {path}: {error}", "give a .csv, .npz or .parquet file") from None
+
+
+def _npz(path: Path) -> dict[str, np.ndarray]:
+    with path.open("rb") as stream:  # np.load(path) leaves a damaged file open
+        arrays = np.load(stream, allow_pickle=False)
+        if not isinstance(arrays, np.lib.npyio.NpzFile):
+            raise SafeNetError(
+                f"{path} is a single array without a name", "save it by np.savez(path, x=…, u=…)"
+            )
+        with arrays:
+            return {name: arrays[name] for name in arrays.files}
 
 
 def _parquet(path: Path) -> dict[str, np.ndarray]:
@@ -151,6 +165,8 @@ def _numeric(cells: list[str]) -> bool:
 
 
 def _number(cell: str) -> float | None:
+    if "_" in cell:  # Python reads 1_000
+        return None
     try:
         return float(cell) if cell else float("nan")
     except ValueError:

@@ -31,11 +31,11 @@ def _on(piece: str, statement: Any, names: Names, label: str) -> On:
 def read_texts(
     equations: Any,
     conditions: Any,
-    unknowns: Sequence[str] | None,
+    unknowns: tuple[str, ...] | None,
     axes: Sequence[str],
     parameters: Sequence[str],
     functions: tuple[tuple[str, tuple[str, ...]], ...] = (),
-) -> tuple[Any, Any, Sequence[str] | None]:
+) -> tuple[Any, Any, tuple[str, ...] | None]:
     """Equations and conditions with every text parsed, and the unknowns; anything else stays as it is."""
     equations, conditions = (
         list(g) if isinstance(g, (list, tuple)) else [g] for g in (equations, conditions)

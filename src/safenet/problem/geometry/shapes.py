@@ -10,7 +10,7 @@ the shapes that exist only in space.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from ...errors import SafeNetError
 from .edges import ROUNDING, Arc, Edge, Point, Segment, signed_distance
 from .faces import Face, Flat
 from .simple import meeting, signed_area
-from .values import Ends, a_name, a_number, a_point, an_interval, plain, shown, shown_name
+from .values import Ends, a_name, a_point, a_radius, an_interval, plain, shown, shown_name
 
 
 class Shape(ABC):
@@ -183,13 +183,8 @@ class Disc(Primitive):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "center", a_point(self.center, "the center of a disc"))
-        object.__setattr__(self, "radius", a_number(self.radius, "the radius of a disc"))
+        object.__setattr__(self, "radius", a_radius(self.radius, f"the disc at {shown(self.center)}"))
         object.__setattr__(self, "name", a_name(self.name, "a disc"))
-        if self.radius <= 0:
-            raise SafeNetError(
-                f"the disc at {shown(self.center)} has radius {shown(self.radius)}",
-                "give it a positive radius",
-            )
 
     def __repr__(self) -> str:
         fields = [f"center={shown(self.center)}", f"radius={shown(self.radius)}"]
@@ -224,6 +219,10 @@ class Polygon(Primitive):
     name: str = ""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.vertices, Iterable):
+            raise SafeNetError(
+                f"the vertices of a polygon are {self.vertices!r}", "write Polygon([(0, 0), (1, 0), (0, 1)])"
+            )
         vertices = [a_point(vertex, "a vertex of a polygon") for vertex in self.vertices]
         if len(vertices) > 1 and vertices[0] == vertices[-1]:
             vertices.pop()

@@ -45,8 +45,10 @@ class Surface(Primitive):
         """`file` is a path, or a surface that has been read."""
         if isinstance(file, Surface):
             vertices, triangles, file = file.vertices, file.triangles, file.file
-        else:
+        elif isinstance(file, (str, Path)):
             vertices, triangles = _read(Path(file))
+        else:
+            raise SafeNetError(f"the file of a surface is {file!r}", 'write Surface("part.stl")')
         key = sha256(_in_order(vertices[triangles]).tobytes()).hexdigest()
         for what, value in (("file", Path(file).name), ("key", key), ("name", a_name(name, "a surface"))):
             object.__setattr__(self, what, value)
