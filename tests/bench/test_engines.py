@@ -215,6 +215,12 @@ def test_a_worker_whose_disk_is_full_says_so_and_its_case_is_not_lost(place):
     assert len(trained(place)) == 1  # the other was only read
 
 
+def test_too_few_workers_are_refused_before_one_is_started(tmp_path, monkeypatch):
+    monkeypatch.setattr(Local, "_start", None)
+    with pytest.raises(safenet.SafeNetError, match="0 workers are too few"):
+        Local(tmp_path, 0)
+
+
 def test_a_worker_that_cannot_start_is_an_error_and_no_row(place, monkeypatch):
     monkeypatch.setenv("JAX_PLATFORMS", "no-such-platform")
     with pytest.raises(safenet.SafeNetError, match=r"worker-0\.log"):

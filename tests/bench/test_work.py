@@ -30,6 +30,7 @@ from safenet.bench.local import WorkerDeathError
 from safenet.bench.running import run
 from safenet.bench.store import FAILED, FullDiskError, Store
 from safenet.bench.watch import Watch
+from safenet.bench.work import Job
 from safenet.measure.points import sample
 from safenet.train import candidates
 
@@ -206,6 +207,7 @@ def test_other_seeds_wait_for_the_one_that_searches(place):
         assert [cases[id].plan.seed for id in first] == [0]
         assert not loop._claim(together=False)
         store.add([bench.Row.from_json(row) for row in working.work(loop._task(first, together=False))])
+        loop.look()
         then = [loop._claim(together=False) for _ in range(2)]
         assert sorted(cases[id].plan.seed for claimed in then for id in claimed) == [1, 2]
 
@@ -267,6 +269,9 @@ def test_a_case_that_fails_is_a_row_and_the_others_go_on(place):
     assert "unheard-of" in rows[0]["stop_reason"] + rows[0]["result"]["traceback"]
 
 
+TOLD = {"stop_reason": "", "environment": {}}
+
+
 class Inline:
     """An engine without processes; of the first task it may say that a worker died at it."""
 
@@ -300,6 +305,72 @@ def test_a_case_at_which_a_worker_dies_is_a_failed_row_and_retry_tries_again(pla
     assert (summary.failed, summary.new) == (0, 1)
     with Store(place / "out") as store:
         assert [row.attempt for row in store.every() if row.id == fallen.id] == [1, 2]
+
+
+HOSTILE = "x\ty \x1b[31m" + "long " * 30_000
+
+
+def test_a_case_whose_error_has_tabs_escapes_and_great_length_is_a_row_and_the_others_go_on(
+    place, monkeypatch
+):
+    def broken(job):
+        raise RuntimeError(HOSTILE)
+
+    monkeypatch.setattr(working, "_solved", broken)
+    summary = run(place / "mine.toml", place / "out", scale="smoke", engine=Inline())
+    assert (summary.done, summary.failed, summary.new) == (2, 2, 2)
+    with Store(place / "out") as store:
+        for row in store.rows():
+            assert row.stop_reason.startswith(r"RuntimeError: x\ty \x1b[31mlong")
+            assert "broken" in row.result["traceback"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (RuntimeError(HOSTILE), r"RuntimeError: x\ty"),
+        (safenet.SafeNetError("an error\tof a worker elsewhere"), r"an error\tof a worker elsewhere"),
+        ([], "the worker's row is missing"),
+        ([3], "the worker's row cannot be stored"),
+        ([{"stop_reason": "x\ty"}], "the worker's row cannot be stored: stop_reason is not a text"),
+    ],
+)
+def test_an_answer_that_is_no_row_is_a_failed_row_that_can_be_read(place, answer, reason):
+    class Odd(Inline):
+        def submit(self, request):
+            future = Future()
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                rows = [Job(entry, place).row(outcome="solved", **TOLD) for entry in request["cases"]]
+                odd = [data if data == 3 else rows[0].to_json() | data for data in answer]
+                future.set_result(odd)
+            return future
+
+    summary = run(place / "mine.toml", place / "out", scale="smoke", engine=Odd())
+    assert (summary.done, summary.failed) == (2, 2)
+    with Store(place / "out") as store:
+        assert all(row.stop_reason.startswith(reason) for row in store.rows())
+        assert len(store.rows()) == 2
+
+
+def test_only_what_another_process_may_have_changed_is_read_again(place, monkeypatch):
+    """The outcomes are read once a pass, however many cases are handed out in it."""
+    (place / "mine.toml").write_text(SUITE.replace("seeds = 2", "seeds = 20"))
+    read, outcomes = [], Store.outcomes
+
+    class Wide(Inline):
+        slots = 20
+
+        def submit(self, request):
+            future = Future()
+            rows = [Job(entry, place).row(outcome="solved", **TOLD) for entry in request["cases"]]
+            future.set_result([row.to_json() for row in rows])
+            return future
+
+    monkeypatch.setattr(Store, "outcomes", lambda self: [read.append(1), outcomes(self)][1])
+    assert run(place / "mine.toml", place / "out", scale="smoke", engine=Wide()).new == 20
+    assert len(read) <= 5
 
 
 @pytest.mark.parametrize("together", [False, True])

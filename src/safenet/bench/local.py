@@ -19,12 +19,12 @@ from typing import Any
 
 from ..backend import cores
 from ..errors import SafeNetError
-from .store import FullDiskError
+from .store import FullDiskError, NoWorkerError
 
 MEMORY = 2.5e9  # bytes that a worker may need: XLA's compiler and a Jacobian
 
 
-class WorkerDeathError(Exception):
+class WorkerDeathError(SafeNetError):
     """The process ended without an answer."""
 
 
@@ -87,6 +87,8 @@ class Local:
     """An engine of `workers` processes; by default one for each GPU, or one for each core as memory permits."""
 
     def __init__(self, folder: Path, workers: int | None = None) -> None:
+        if workers is not None and workers < 1:
+            raise SafeNetError(f"{workers} workers are too few", "give at least 1")
         self.logs = folder / "logs"
         self.logs.mkdir(parents=True, exist_ok=True)
         self._lock, self._all, self._closed = threading.Lock(), set[Worker](), False
@@ -99,8 +101,6 @@ class Local:
         self.together = hello["platform"] != "cpu"
         most = hello["devices"] if self.together else max(1, min(cores(), int(memory() // MEMORY)))
         self.slots = workers if workers is not None else most
-        if self.slots < 1:
-            raise SafeNetError(f"{workers} workers are too few", "give at least 1")
         self.threads = max(1, cores() // self.slots)
         if self.slots == 1:
             self._idle[0] = first
@@ -144,7 +144,7 @@ class Local:
             return worker, worker.read()
         except WorkerDeathError as death:
             self._stop(worker)
-            raise SafeNetError(f"no worker could be started: {death}", "see that file") from None
+            raise NoWorkerError(f"no worker could be started: {death}", "see that file") from None
 
     def _stop(self, worker: Worker) -> None:
         worker.close()

@@ -17,7 +17,7 @@ from .case import Case
 from .catalogue import Suite
 from .catalogue import suite as read_suite
 from .projection import Paces
-from .store import FAILED, FullDiskError, Row, Store, of_a_full_disk
+from .store import FAILED, FullDiskError, NoWorkerError, Row, Store, failure, of_a_full_disk
 
 BEAT = 10.0  # seconds between two renewals of the leases
 MOST_TOGETHER = 8  # runs of several configurations in one task; with more, all of them would only end later
@@ -156,6 +156,18 @@ def _joined(groups: Mapping[str, list[str]], programs: Mapping[str, str]) -> lis
     return found
 
 
+def _read(answer: Sequence[dict[str, Any]]) -> tuple[dict[str, Row], Exception]:
+    """id → row, and why the others are no rows."""
+    rows: dict[str, Row] = {}
+    obstacle = "is missing"
+    for data in answer:
+        try:
+            rows[data["id"]] = Row.from_json(data)
+        except Exception as error:
+            obstacle = f"cannot be stored: {getattr(error, 'message', repr(error))}"
+    return rows, SafeNetError(f"the worker's row {obstacle}")
+
+
 def _silent(event: Event) -> None:
     pass
 
@@ -168,18 +180,23 @@ class _Loop:
     ) -> None:
         self.store, self.cases, self.runs, self.retry, self.progress = store, cases, runs, retry, progress
         self.paces = Paces(store.rows())
+        self.outcomes = store.outcomes()
         self.tried: set[str] = set()
         self.new = 0
 
+    def look(self) -> None:
+        """Read what others have finished."""
+        self.outcomes = self.store.outcomes()
+
     def missing(self) -> list[str]:
         """Cases without a result; with `retry`, also failed ones that this call has not tried yet."""
-        outcomes = self.store.outcomes()
-        if self.retry:
-            outcomes = {k: v for k, v in outcomes.items() if v != FAILED or k in self.tried}
-        return [id for id in self.cases if id not in outcomes]
+        again = FAILED if self.retry else None
+        told = self.outcomes
+        return [id for id in self.cases if id not in told or (told[id] == again and id not in self.tried)]
 
     def summary(self) -> Summary:
-        outcomes = [outcome for id, outcome in self.store.outcomes().items() if id in self.cases]
+        self.look()
+        outcomes = [outcome for id, outcome in self.outcomes.items() if id in self.cases]
         failed, diverged = outcomes.count(FAILED), outcomes.count(Outcome.DIVERGED)
         return Summary(len(self.cases), len(outcomes), failed, diverged, self.new)
 
@@ -187,6 +204,7 @@ class _Loop:
         pending: dict[Future[list[dict[str, Any]]], tuple[dict[str, int], float]] = {}
         beat = time.monotonic()
         while time.monotonic() < deadline:
+            self.look()
             while len(pending) < engine.slots and (claimed := self._claim(engine.together)):
                 pending[engine.submit(self._task(claimed, engine.together))] = claimed, time.monotonic()
                 self._tell(claimed)
@@ -200,6 +218,7 @@ class _Loop:
                 claimed, began = pending.pop(future)
                 rows = self._rows(future, claimed)
                 self.new += self.store.add(rows)
+                self.outcomes |= {row.id: row.outcome for row in rows}
                 for row in rows:
                     self.paces.add(row)
                 self._tell(claimed, rows, time.monotonic() - began, engine.slots)
@@ -231,22 +250,27 @@ class _Loop:
         return {"folder": str(self.runs.absolute()), "together": together, "cases": entries}
 
     def _rows(self, future: Future[list[dict[str, Any]]], claimed: dict[str, int]) -> list[Row]:
-        """The rows of the answer; or, if the worker gave none, failed rows with the reason."""
+        """The rows of the answer; a case without a valid one gets a failed row with the reason."""
+        rows: dict[str, Row] = {}
+        obstacle: Exception
         try:
-            return [Row.from_json(data) for data in future.result()]
-        except SafeNetError:
-            raise  # no worker could be started: not the fault of a case
+            rows, obstacle = _read(future.result())
+        except NoWorkerError:
+            raise
         except CancelledError:
-            raise SafeNetError(
-                "the cluster has dropped the tasks", "look at its scheduler, then run it again"
+            raise NoWorkerError(
+                "the Dask cluster cancelled the tasks", "check its scheduler, then run the command again"
             ) from None
         except Exception as error:
             if of_a_full_disk(error):
                 raise
-            died: dict[str, Any] = {"outcome": FAILED, "stop_reason": str(error), "environment": {}}
-            return [
-                Row(id=id, attempt=attempt, **self.cases[id].facts, **died) for id, attempt in claimed.items()
-            ]
+            obstacle = error
+        return [
+            rows[id]
+            if id in rows
+            else Row(id=id, attempt=attempt, environment={}, **self.cases[id].facts, **failure(obstacle))
+            for id, attempt in claimed.items()
+        ]
 
     def _tell(
         self, claimed: dict[str, int], rows: Sequence[Row] = (), seconds: float | None = None, slots: int = 1

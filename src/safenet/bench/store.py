@@ -29,7 +29,7 @@ import numpy as np
 
 from ..errors import SafeNetError, SafeNetWarning, printable
 from ..run.result import Outcome
-from .checked import checked, history_of
+from .checked import checked, history_of, legible
 from .history import unpacked
 
 FILE = "store.db"
@@ -65,6 +65,10 @@ def of_a_full_disk(error: BaseException | None) -> bool:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
     return error is not None and of_a_full_disk(error.__context__)
+
+
+class NoWorkerError(SafeNetError):
+    """No worker can take a task, which is not a case's fault either."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,12 @@ class Row:
         Where a spectrum was asked for, also `density`: log₁₀|λ|, ρ of the positive, ρ of the negative eigenvalues.
         """
         return unpacked(self.history)
+
+
+def failure(error: Exception) -> dict[str, Any]:
+    """The columns that say why a case has no result."""
+    reason = error.message if isinstance(error, SafeNetError) else f"{type(error).__name__}: {error}"
+    return {"outcome": FAILED, "stop_reason": legible(reason)}
 
 
 COLUMNS = tuple(item.name for item in fields(Row))
@@ -245,9 +255,8 @@ class Store:
         with self._transaction():
             self._end_dead_leases()
             taken = {row["id"] for row in self._database.execute("SELECT id FROM leases")}
-            done = {id for id, outcome in self.outcomes().items() if not (retry and outcome == FAILED)}
             for group in groups:
-                free = [id for id in group if id not in done and id not in taken]
+                free = [id for id in group if id not in taken and not self._done(id, retry)]
                 if free:
                     until = time.time() + LEASE
                     self._database.executemany(
@@ -255,6 +264,11 @@ class Store:
                     )
                     return {id: self.attempts(id) + 1 for id in free}
         return {}
+
+    def _done(self, id: str, retry: bool) -> bool:
+        last = "SELECT outcome FROM results WHERE id = ? ORDER BY attempt DESC LIMIT 1"
+        found = self._database.execute(last, (id,)).fetchone()
+        return found is not None and not (retry and found["outcome"] == FAILED)
 
     def renew(self) -> None:
         """Extend our leases."""

@@ -33,9 +33,10 @@ from ..solving import door
 from ..train.candidates import write_search
 from ..train.plan import SCOUT
 from .case import Case
+from .checked import legible
 from .history import packed, thinned
 from .spectra import spectrum
-from .store import FAILED, FullDiskError, Row, of_a_full_disk
+from .store import FullDiskError, Row, failure, of_a_full_disk
 from .watch import Watch
 
 
@@ -135,9 +136,7 @@ def _alone(job: Job) -> Row:
             raise
         lines = traceback.format_exc()
         print(lines, file=sys.stderr, flush=True)
-        reason = error.message if isinstance(error, SafeNetError) else f"{type(error).__name__}: {error}"
-        told = {"outcome": FAILED, "stop_reason": reason, "result": {"traceback": lines}}
-        return job.row(environment=environment(), **told)
+        return job.row(environment=environment(), result={"traceback": legible(lines)}, **failure(error))
 
 
 def _solved(job: Job) -> Solution:
