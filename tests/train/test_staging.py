@@ -79,6 +79,17 @@ def test_the_size_of_the_error_is_read_off_its_residual():
     assert 0.3e-3 < size < 1.5e-3
 
 
+def test_data_leave_the_size_of_the_second_network_as_it_is():
+    t = np.linspace(0, 6, 7)
+    told = LOGISTIC.with_data(sn.Data(t=t, u=1 / (1 + 9 * np.exp(-t)), sigma=0.1))
+    network = build(LOGISTIC, method("safe-net", features=8, width=4), key=jax.random.key(0))
+    sizes = []
+    for problem in (LOGISTIC, told):
+        loss, theta = physics_loss(problem, network, sample(problem, 50, 1, "sobol", 0))
+        sizes.append(error_sizes(problem, loss, loss.field(theta), np.ones(1)))
+    assert sizes[0] == sizes[1] > 0
+
+
 @pytest.mark.slow
 def test_the_second_network_begins_at_the_first_and_only_it_is_moved():
     both = plan(STEADY, LevenbergMarquardt(3), Stage(3, features=8, width=4))

@@ -95,7 +95,8 @@ def error_sizes(
 ) -> Float[np.ndarray, " fields"]:
     """ε of each field, from the residuals at the loss's points."""
     found = np.full(len(problem.unknowns), np.finfo(float).tiny)
-    for relation, term in zip((*problem.equations, *problem.conditions), loss.terms, strict=True):
+    terms = [term for term in loss.terms if not term.measured]  # data say nothing of ε
+    for relation, term in zip((*problem.equations, *problem.conditions), terms, strict=True):
         size = _rms(_values(term.residual, network, term.points))
         actions: dict[int, float] = {}
         for symbol, jet in relation.jets.items():
