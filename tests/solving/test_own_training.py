@@ -1,5 +1,7 @@
 """Train is open: networks, optimisers, terms, points, weights, starts and callbacks of one's own."""
 
+import sys  # noqa: F401  (a function in it that a folder may not call)
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,6 +11,7 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError
+from safenet.networks.saved import skeleton
 from scoring import unsolved
 
 DECAY = sn.loads("""
@@ -85,6 +88,18 @@ def test_a_folder_names_its_factory_and_never_imports_it(tmp_path):
     np.savez(spec, **arrays)
     with pytest.raises(SafeNetError, match=r"not known here[\s\S]*factory=make"):
         sn.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sys:exit", "os:abort", "jax.random:split", "safenet.cli:main", "test_own_training:sys.exit", ":", ""],
+)
+def test_a_folder_of_a_stranger_calls_only_functions_that_the_user_has_defined(name):
+    spec = {"kind": "own", "class": "Tanh", "factory": name, "dtype": "float64"}
+    with pytest.raises(SafeNetError, match=r"not known here[\s\S]*factory=make"):
+        skeleton(DECAY, spec)
+    mine = spec | {"factory": f"{__name__}:make"}
+    assert isinstance(skeleton(DECAY, mine), Tanh)
 
 
 @unsolved

@@ -1,15 +1,17 @@
 """A network as data: what is needed, apart from its arrays, to rebuild it.
 
 The user's own network is rebuilt by the function that made it. A run folder names that function and never imports it:
-either the module that holds it has been imported already, or the function is given to `load`.
+either a module of the user's own that defines it has been imported already, or the function is given to `load`.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from functools import reduce
+from pathlib import Path
 from typing import Any, cast
 
 import equinox as eqx
@@ -25,6 +27,7 @@ from .methods import Method, build
 from .staged import Staged
 
 OWN = "own"
+INSTALLED = {"site-packages", "dist-packages"}  # the folders of installed packages
 
 
 def network_spec(network: Any, plan: Any) -> dict[str, Any]:
@@ -67,14 +70,26 @@ def skeleton(problem: Problem, spec: dict[str, Any], factory: Callable[[Any], An
 
 
 def _factory(spec: dict[str, Any]) -> Callable[[Any], Any]:
-    made: Callable[[Any], Any]
     module, _, name = str(spec["factory"]).partition(":")
-    try:
-        made = reduce(getattr, name.split("."), cast(Any, sys.modules[module]))
-    except (KeyError, AttributeError):
-        what = f"made by {spec['factory']}" if spec["factory"] else f"a {spec['class']}"
-        raise SafeNetError(
-            f"the network of this run is your own, {what}, which is not known here",
-            "import its module first, or give the function: sn.load(folder, factory=make)",
-        ) from None
-    return made
+    if _users(module):
+        with suppress(AttributeError):
+            made: Any = reduce(getattr, name.split("."), cast(Any, sys.modules[module]))
+            # The user's module may also hold functions of others: it imports os, and so has os.abort.
+            if f"{made.__module__}:{made.__qualname__}" == spec["factory"]:
+                return cast("Callable[[Any], Any]", made)
+    what = f"made by {spec['factory']}" if spec["factory"] else f"a {spec['class']}"
+    raise SafeNetError(
+        f"the network of this run is your own, {what}, which is not known here",
+        "import the module of yours that defines it, or give the function: sn.load(folder, factory=make)",
+    )
+
+
+def _users(module: str) -> bool:
+    """Whether an imported module is the user's own. A stranger's folder may not call Python's functions, such as
+    sys.exit, nor those of an installed package."""
+    if module not in sys.modules:
+        return False
+    file, package = getattr(sys.modules[module], "__file__", None), module.partition(".")[0]
+    if package in sys.stdlib_module_names or package == __name__.partition(".")[0]:
+        return False
+    return module == "__main__" or (file is not None and not INSTALLED.intersection(Path(file).parts))
