@@ -143,8 +143,8 @@ domain = { x = [0, 1], t = [0, 1] }
 """)
     assert conservation(gas).flux[0][0] is not None  # of ρ and w: these are conserved, if not those of a gas
     skew = gas.toml().replace("rho_x/rho", "rho*w*rho_x")
-    assert "not the slopes of a flux" in sn.Conserve().obstacle(sn.loads(skew))
-    still = "u_t = u_xx", "nothing is carried along"
+    assert "not the derivative of a flux" in sn.Conserve().obstacle(sn.loads(skew))
+    still = "u_t = u_xx", "nothing is transported"
     text = (EXAMPLES / "pulse.toml").read_text().replace("u_t + u_x = 0", still[0])
     assert still[1] in sn.Conserve().obstacle(sn.loads(text))
 

@@ -110,7 +110,7 @@ domain = {{ x = [0, 1], t = [0, 1] }}
         assert problem == ring(*TIED[:order])
         assert axis_kinds(problem)["u"][0] == "periodic"
         (text,) = doubts(problem)  # an assumption is said
-        assert text.startswith("u is taken to be periodic along x: u_" + "x" * given)
+        assert text.startswith("u is assumed to be periodic along x: u_" + "x" * given)
     # Other conditions beside a tie may do as well.
     assert (
         order == 1

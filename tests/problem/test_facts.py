@@ -164,7 +164,11 @@ def test_what_a_fact_holds_cannot_be_changed():
     ("old", "new", "says"),
     [
         ("", "", None),
-        ("u(1, t) = 0", "u(x, 1) = 0", "the condition u(x, 1) = 0 looks ahead in time"),
+        (
+            "u(1, t) = 0",
+            "u(x, 1) = 0",
+            "the condition u(x, 1) = 0 holds at a fixed time and is not an initial condition",
+        ),
         ("u_t = k*u_xx", "u_xx = k", "no equation has a time derivative"),
     ],
 )

@@ -68,7 +68,7 @@ def renamed(problem, name):
         ),
         (POISSON, [Modes, Elements, LeastSquares, Cells], ["linear", "elements of high degree"]),
         (BRATU, [LeastSquares, Cells], ["nonlinear", "no time axis", "cells"]),
-        (AHEAD, [LeastSquares, Cells], ["nonlinear", "looks ahead", "cells"]),
+        (AHEAD, [LeastSquares, Cells], ["nonlinear", "holds at a fixed time", "cells"]),
     ],
     ids=lambda value: getattr(value, "name", None),
 )

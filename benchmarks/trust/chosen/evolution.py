@@ -311,7 +311,7 @@ TRIALS = [
         "u_t = u_xx",
         "u(0, t) = u(1, t); u(x, 0) = sin(2*pi*x)",
         lambda x, t: np.exp(-4 * np.pi**2 * t) * np.sin(2 * np.pi * x),
-        "taken to be periodic",
+        "assumed to be periodic",
     ),
     strip(
         "overdetermined",

@@ -54,7 +54,7 @@ def _check_rest(problem: Problem, given: Sequence[On], found: Sequence[Condition
             raise SafeNetError(
                 f"condition {own.number} ({own.text}) holds on a side that also belongs to {piece}, the {REST}",
                 f'name the side: [pieces] side = "{problem.axes[index].name} = {own.places[0][index]}", and write the '
-                f"condition on side; {piece} is then what is left",
+                f"condition on side; {piece} then means the remaining sides",
             )
 
 
@@ -140,10 +140,10 @@ def _check_region(problem: Problem, places: Sequence[Place], free: tuple[int, ..
         )
     (place,) = places
     if len(fixed) < len(space):
+        at = f"{problem.axes[fixed[0]].name} = {place[fixed[0]]}"
         raise SafeNetError(
-            f"{shown} is placed on a face of the box, of which the domain is only a part",
-            f'name the piece, e.g. [pieces] side = "{problem.axes[fixed[0]].name} = '
-            f'{place[fixed[0]]}", and write {problem.unknowns[0]} = … on side',
+            f"{shown} is placed at {at}, but on this domain a condition on the boundary names a piece",
+            f'name the piece, e.g. [pieces] side = "{at}", and write {problem.unknowns[0]} = … on side',
         )
     point = np.array([[place[i] for i in space]], dtype=float)
     if not problem.region.contains(point, 1e-9 * max(problem.axes[i].length for i in space))[0]:

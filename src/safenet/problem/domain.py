@@ -105,7 +105,7 @@ class Domain:
             return expression.xreplace(self.parameters)
         except (ValueError, TypeError) as error:  # SymPy compares the arguments of Max and Min
             raise SafeNetError(
-                f"{expression} is not real with the parameters' numbers: {error}", "change the parameters"
+                f"{expression} is not real for these parameter values: {error}", "change the parameters"
             ) from None
 
     def broadcast(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -85,7 +85,7 @@ def relation_of(problem: Problem, statement: sp.Eq, label: str, normals: Sequenc
     used = sorted(residual.free_symbols & table.jets.keys(), key=str)
     if residual.has(*JUMPS) and any(residual.diff(symbol).has(sp.DiracDelta) for symbol in used):
         raise SafeNetError(
-            f"{label} ({text}) jumps where an unknown changes, or may do so",
+            f"{label} ({text}) contains a jump whose place depends on an unknown",
             "smooth the jump, e.g. tanh(u/0.01) for sign(u); max, min and abs of an unknown are fine",
         )
     return Relation(text, statement, residual, {symbol: table.jets[symbol] for symbol in used})

@@ -225,7 +225,7 @@ def _checked(names: tuple[str, ...], ticks: list[np.ndarray], values: Any) -> Gr
     for axis, line in enumerate(ticks):
         order = np.argsort(line)
         if len(np.unique(line)) < len(line) or not np.isfinite(line).all():
-            raise SafeNetError(f"a tick of {names[axis]} is there twice, or not finite")
+            raise SafeNetError(f"the ticks along {names[axis]} contain a repeated or non-finite value")
         ticks[axis], array = line[order], np.take(array, order, axis)
     return names, tuple(ticks), array
 
@@ -261,7 +261,10 @@ def _scattered(names: tuple[str, ...], points: list[np.ndarray], values: np.ndar
     low, high = ([float(f(x)) for x in points] for f in (np.min, np.max))
     scale = np.array(high) - np.array(low)
     if len(values) < 4 or not scale.all():
-        raise SafeNetError("a table of scattered points needs some along every axis", "give more points")
+        raise SafeNetError(
+            "the scattered points of a table must be at least four and spread along every axis",
+            "give more points",
+        )
     count = int(np.ceil(SMOOTH_FROM * len(values) ** (1 / len(points)))) + 1
     count = min(count, SAMPLES[len(points)][1])
     ticks = [np.linspace(a, b, count) for a, b in zip(low, high, strict=True)]

@@ -168,7 +168,10 @@ def _number(name: str, given: Any) -> Number:
         None if table.get(key) is None else number_of(table[key], f"{key} of {name}") for key in KEYS[1:3]
     )
     if above is not None and below is not None and not constant(above) < constant(below):
-        raise SafeNetError(f"{name} has no value above {above} and below {below}", "exchange the two bounds")
+        raise SafeNetError(
+            f"the bounds of {name} exclude every value: above {above} and below {below}",
+            "exchange the two bounds",
+        )
     start = table.get("start")
     if start is None:
         start = _usual(above, below)
@@ -249,7 +252,7 @@ def check_unknown(problem: Problem) -> None:
         with about("unknown", name):
             if name in placed:
                 raise SafeNetError(
-                    f"the domain ends at the unknown {name}",
+                    f"an end of the domain depends on the unknown {name}",
                     f"scale the axis so that its ends are known: {placed[name]} = {name}*s, 0 ≤ s ≤ 1",
                 )
             if name not in used:

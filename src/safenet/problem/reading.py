@@ -170,7 +170,7 @@ def _check_symbolic(node: AppliedUndef) -> None:
     if hasattr(node.func, "_imp_"):
         name, ends = node.func.__name__, ", ".join(f"{x}=(0, 1)" for x in node.args)
         raise SafeNetError(
-            f"{name} is a function of numbers, of which no formula is known",
+            f"{name} is a numerical function without a formula",
             f'write {name} = Function("{name}") and give tables={{"{name}": sn.Table(f, {ends})}}',
         )
 

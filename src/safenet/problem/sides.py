@@ -59,7 +59,9 @@ def sides_of(
             check_name(name)
         if text == REST:
             if rest is not None:
-                raise SafeNetError(f"two pieces are the {REST}", "name it once", Place(("pieces", name)))
+                raise SafeNetError(
+                    f"two pieces are the {REST}", f'use "{REST}" for one piece only', Place(("pieces", name))
+                )
             rest = name
             continue
         sides = [_side(one, axes, parameters) for one in alternatives(text)]
@@ -183,9 +185,11 @@ def _tie(problem: Problem, field: str, index: int, order: int) -> sp.Eq:
 def _said(problem: Problem, field: str, index: int, orders: Sequence[int]) -> str:
     axis = problem.axes[index]
     names = [f"{field}_{axis.name * k}" if k else field for k in orders]
+    verb = "is" if len(names) == 1 else "are"
     return (
-        f"{field} is taken to be periodic along {axis.name}: {', '.join(names)} agree at both ends, too, as the order "
-        f'{problem.order(index, field)} of the equations asks. Say so: periodic = ["{axis.name}"].'
+        f"{field} is assumed to be periodic along {axis.name}: {', '.join(names)} {verb} set equal at both ends as "
+        f"well, because the equations are of order {problem.order(index, field)} in {axis.name}. "
+        f'To say so explicitly: periodic = ["{axis.name}"].'
     )
 
 

@@ -153,7 +153,7 @@ def _by_parts(
     if straight and (
         len(straight) != len(space) or any(sp.expand(a - straight[0]) != 0 for a in straight.values())
     ):
-        raise SafeNetError("it does not diffuse alike along all axes")
+        raise SafeNetError("its diffusion coefficient differs between axes")
     inside[0] -= left
     diffusion = -straight.get(0, sp.Integer(0))
     if mass.could_extract_minus_sign():  # c > 0
@@ -195,7 +195,7 @@ def _conditions(
         elif len(condition.places) == 1 and len(fixed) == 1 and fixed[0] in space:
             sides.append(_face(problem, condition, jets, fixed[0]))
         else:
-            raise SafeNetError(f"the condition {condition.text} is not one on a side")
+            raise SafeNetError(f"the condition {condition.text} does not hold on one side of the domain")
     _check_sides(problem, sides, diffusion)
     return tuple(sides), tuple(pins), start
 

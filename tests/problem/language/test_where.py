@@ -150,7 +150,9 @@ def test_a_jump_is_not_forgotten_by_its_derivative(text: str) -> None:
 )
 def test_a_jump_in_the_unknown_is_refused(formula: str) -> None:
     text = f"unknowns = ['u']\nequations = ['u_x = {formula}']\ndomain = {{ x = [0, 1] }}"
-    with pytest.raises(SafeNetError, match=r"line 2: equation 1 .* jumps where an unknown changes") as caught:
+    with pytest.raises(
+        SafeNetError, match=r"line 2: equation 1 .* contains a jump whose place depends"
+    ) as caught:
         loads(text)
     assert "tanh" in caught.value.remedy
 

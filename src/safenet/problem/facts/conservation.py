@@ -82,7 +82,9 @@ def conservation(problem: Problem) -> Law:
     for j, name in enumerate(problem.unknowns):
         for i, fluxes in enumerate(flux):
             if fluxes[j] is None and viscosity[i][j] == 0:
-                raise SafeNetError(f"the terms of {name} are not the slopes of a flux: {CONSERVED}")
+                raise SafeNetError(
+                    f"the first-order terms of {name} are not the derivative of a flux: {CONSERVED}"
+                )
     return Law(u, tuple(slopes), flux, tuple(viscosity), source, _start(problem))
 
 
@@ -159,7 +161,7 @@ def _check(
 ) -> None:
     """Raise unless derivatives are linear: first ones anywhere, second ones in their field's equation, as ν ∂_i² u."""
     if all(entry == 0 for A in slopes for entry in A):
-        raise SafeNetError("nothing is carried along: it has no first derivatives in space")
+        raise SafeNetError("nothing is transported: it has no first derivatives in space")
     derivatives = {s for (_, orders), s in jets.items() if any(orders)}
     if any(entry.free_symbols & derivatives for A in slopes for entry in A):
         raise SafeNetError("its derivatives do not appear linearly")

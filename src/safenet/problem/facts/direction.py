@@ -46,8 +46,9 @@ def runaway(problem: Problem) -> tuple[str, ...]:
             continue
         if axis.is_time:
             found.append(
-                "short waves grow without bound in time: the equations are ill-posed in this direction, as heat "
-                "backwards, and the smallest error is amplified without bound. Change a sign, or the direction of time."
+                "short waves grow without bound in time: the equations are ill-posed in this direction, like the "
+                "backward heat equation, and the smallest error is amplified without bound. Change a sign, or the "
+                "direction of time."
             )
         else:
             given, bare = (axis.lower, axis.upper) if _above(problem, i) > 0 else (axis.upper, axis.lower)
@@ -204,10 +205,12 @@ def closed_lines(problem: Problem) -> tuple[str, ...]:
         return ()
     wave = waves[:, unseen][:, np.argmin(np.abs(waves[:, unseen]).sum(axis=0))]
     periods = " and ".join(
-        f"{abs(k)} along {axis.name}" for k, axis in zip(wave, problem.axes, strict=True) if k
+        f"{abs(k)} period{'s' * (abs(k) > 1)} along {axis.name}"
+        for k, axis in zip(wave, problem.axes, strict=True)
+        if k
     )
     return (
-        f"no equation sees a wave whose periods are {periods}, and all axes are periodic: it may be added to the "
+        f"no equation restricts a wave with {periods}, and all axes are periodic: it may be added to the "
         "solution, or there is none. Add a little diffusion, or conditions along a line.",
     )
 

@@ -101,12 +101,12 @@ def _places(problem: Problem, condition: Condition) -> list[tuple[int, float, fl
         assert problem.plane is not None
         return [_of_edge(edge) for edge in problem.plane.pieces[condition.piece]]
     if len(condition.places) != 1 or len(condition.free) != 1:
-        raise SafeNetError(f"the condition {condition.text} is not one on a side")
+        raise SafeNetError(f"the condition {condition.text} does not hold on one side of the domain")
     (along,) = condition.free
     axis, value = 1 - along, float(problem.value(sp.sympify(condition.places[0][1 - along], strict=True)))
     ends = problem.axes[axis].bounds
     if value not in ends:
-        raise SafeNetError(f"the condition {condition.text} is not one on a side")
+        raise SafeNetError(f"the condition {condition.text} does not hold on one side of the domain")
     return [(axis, value, *problem.axes[along].bounds, 1 if value == ends[1] else -1)]
 
 

@@ -17,5 +17,5 @@ def time_obstacle(problem: Problem) -> str | None:
         return "no equation has a time derivative"
     for condition in problem.conditions:
         if problem.time not in condition.free and not condition.initial:
-            return f"the condition {condition.text} looks ahead in time"
+            return f"the condition {condition.text} holds at a fixed time and is not an initial condition"
     return None

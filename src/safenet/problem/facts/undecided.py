@@ -83,8 +83,8 @@ def _meeting(problem: Problem) -> list[str]:
     bends = [*_torn(problem, start), *_torn(problem, start.diff(x.symbol))]
     if bends and slope in speed.free_symbols:
         return [
-            f"the initial values have a kink at {x.name} = {bends[0]:.4g}, from which {equation.text} has more than "
-            "one generalised solution: none is smooth, and that of vanishing viscosity is not looked for. "
+            f"the initial values have a kink at {x.name} = {bends[0]:.4g}, so {equation.text} has no smooth "
+            "solution but several generalised ones, and the solvers do not select the viscosity solution. "
             f"Add viscosity, e.g. 1e-3*{problem.unknowns[0]}_{2 * x.name}."
         ]
     points = np.linspace(x.lo, x.hi, SAMPLES)

@@ -99,7 +99,7 @@ def _enough(kept: Callable[[int], np.ndarray], count: int, tries: int) -> np.nda
         tries *= 2
     raise SafeNetError(
         f"{ROUNDS} rounds of sampling found {len(found)} of {count} points",
-        "the domain, or a piece of its boundary, is too thin beside the shapes it is made of",
+        "the domain, or a piece of its boundary, is too thin compared with the shapes it is made of",
     )
 
 
@@ -108,7 +108,8 @@ def check_selectors(shape: Shape, selectors: Mapping[str, Selector]) -> None:
     names = {leaf.name for leaf in shape.primitives() if leaf.name}
     if REST in names:
         raise SafeNetError(
-            f"a shape is named {REST!r}", f"choose another name: {REST!r} is what no piece has chosen"
+            f"a shape is named {REST!r}",
+            f"choose another name: {REST!r} means the boundary that belongs to no other piece",
         )
     words = {name: selector for name, selector in selectors.items() if isinstance(selector, str)}
     for name, word in words.items():
@@ -117,7 +118,7 @@ def check_selectors(shape: Shape, selectors: Mapping[str, Selector]) -> None:
             raise SafeNetError(f"no shape is named {word!r}", known, Place(("pieces", name)))
     *others, last = [name for name, word in words.items() if word == REST] or [""]
     if others:
-        remedy = "name the boundary that is left once"
+        remedy = f'use "{REST}" for one piece only'
         raise SafeNetError(f"two pieces are the {REST}", remedy, Place(("pieces", last)))
 
 

@@ -247,10 +247,10 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and triangles of a closed surface whose normals point outwards."""
     if path.suffix.lower() not in KINDS:
         raise SafeNetError(
-            f"{path.name} is no surface that is read", f"give a file that ends in {', '.join(KINDS)}"
+            f"cannot read a surface from {path.name}", f"give a file that ends in {', '.join(KINDS)}"
         )
     if not path.is_file():
-        raise SafeNetError(f"there is no file {path}", "a surface lies beside the problem's file")
+        raise SafeNetError(f"there is no file {path}", "put the surface file into the problem file's folder")
     try:
         import trimesh
     except ImportError:

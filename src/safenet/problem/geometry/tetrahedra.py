@@ -29,11 +29,11 @@ def obstacle(solid: Solid) -> str | None:
         return f"there are no tetrahedra of {solid.dimension} dimensions"
     for leaf in solid.shape.primitives():
         if not isinstance(leaf, (Box, Ball, Round, Extrusion)):
-            return f"{leaf!r} is a surface from a file, and tetrahedra are made of solids"
+            return f"{leaf!r} is a surface from a file; tetrahedra need boxes, balls, cylinders, cones, …"
     try:
         import gmsh
     except (ImportError, OSError):
-        return 'tetrahedra are made by Gmsh, which is not there: pip install "safenet[shapes]"'
+        return 'tetrahedra need Gmsh, which cannot be imported: pip install "safenet[shapes]"'
     return None if hasattr(gmsh, "model") else "Gmsh cannot be used"
 
 
@@ -193,7 +193,7 @@ def _built(gmsh: Any, shape: Shape) -> list[TAG]:
         return [tag for tag in raised if tag[0] == 3]
     if isinstance(shape, Round):
         return _turned(gmsh, shape)
-    raise SafeNetError(f"{shape!r} is not handed to Gmsh yet", "use a network: --solver train")
+    raise SafeNetError(f"{shape!r} cannot be divided into tetrahedra", "use a network: --solver train")
 
 
 def _box(occ: Any, box: Box) -> TAG:

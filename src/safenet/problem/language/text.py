@@ -104,7 +104,7 @@ class _Reader:
         except arithmetic.Refused as refused:
             self._wrong(node, refused.message, refused.remedy)
         except (ArithmeticError, TypeError, ValueError, NotImplementedError, RecursionError, AttributeError):
-            self._wrong(node, "SymPy cannot form this", "simplify it")
+            self._wrong(node, "SymPy cannot evaluate this", "simplify it")
 
     # ---- the tree
 
@@ -187,7 +187,7 @@ class _Reader:
     def _pieces(self, function: ast.Name, arguments: list[ast.expr], depth: int) -> sp.Expr:
         """where(1/5 < x < 2/5 or t > 1, 1, 0)."""
         if len(arguments) != 3:
-            self._wrong(function, f"{PIECES} has {len(arguments)} of three arguments", _PIECES_REMEDY)
+            self._wrong(function, f"{PIECES} takes 3 arguments, got {len(arguments)}", _PIECES_REMEDY)
         a, b = (self._walk(argument, depth + 1) for argument in arguments[1:])
         return self._chosen(arguments[0], a, b, depth + 1)
 
@@ -272,10 +272,16 @@ class _Reader:
                 for u in expression.atoms(AppliedUndef)
             )
             if expression.has(sp.Subs) or any(placed):
-                self._wrong(function, "diff of a value at a place", "write u_x(0, t), not diff(u(0, t), x)")
+                self._wrong(
+                    function,
+                    "diff cannot be applied to a value at a place",
+                    "write u_x(0, t), not diff(u(0, t), x)",
+                )
             simple = isinstance(expression, (AppliedUndef, sp.Derivative))
             if not simple and sum(1 for _ in sp.preorder_traversal(expression)) > MAX_DIFFERENTIATED:
-                self._wrong(function, "diff of too large a formula", "write the derivatives out: u_x, u_xx")
+                self._wrong(
+                    function, "the formula is too large for diff", "write the derivatives out: u_x, u_xx"
+                )
             expression = self._make(function, expression.diff, axis)
             if any(d.derivative_count > MAX_ORDER for d in expression.atoms(sp.Derivative)):
                 self._wrong(function, f"a derivative of order above {MAX_ORDER}", "lower the order")
