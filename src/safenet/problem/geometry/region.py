@@ -11,18 +11,16 @@ from numpy.typing import ArrayLike
 
 from ...errors import Place, SafeNetError, nearest
 from .body import Selector, both_select, check_chosen, check_selectors, rest_of, selected
-from .boundary import Corner, boundary, corner_between, middle, neighbours, probe_step, trace, where
+from .boundary import Corner, boundary, corner_between, middle, neighbours, trace, where
 from .edges import (
     ROUNDING,
     Arc,
     Bounds,
     Edge,
-    Segment,
     area,
     breakpoints,
     magnitude,
     meetings,
-    runs,
     signed_distance,
 )
 from .shapes import Combination, Difference, Shape
@@ -57,7 +55,7 @@ class Region:
         return f"Region({self.shape!r}, pieces: {', '.join(self.pieces) or 'none'})"
 
     @cached_property
-    def area(self) -> float:
+    def measure(self) -> float:
         """½ ∮ x dy − y dx."""
         return area(self.edges)
 
@@ -78,15 +76,9 @@ class Region:
         lower, upper = self._boxes[:, 0].min(axis=0), self._boxes[:, 1].max(axis=0)
         return (float(lower[0]), float(lower[1])), (float(upper[0]), float(upper[1]))
 
-    @property
-    def measure(self) -> float:
-        return self.area
-
-    def length(self, name: str) -> float:
+    def extent(self, name: str) -> float:
         """∫ ds along a piece."""
         return sum(edge.length for edge in self._piece(name))
-
-    extent = length
 
     @property
     def some_point(self) -> np.ndarray:
@@ -101,12 +93,6 @@ class Region:
         """The distance to the boundary for points (n, 2), negative inside, 0 within the tolerance."""
         distance = signed_distance(self.edges, points)
         return np.where(np.abs(distance) <= self.tolerance, 0.0, distance)
-
-    def distance(self, points: np.ndarray) -> np.ndarray:
-        """min over ∂Ω of |p − γ|."""
-        points = np.asarray(points, float)
-        least: np.ndarray = np.min([edge.distance(points) for edge in self.edges], axis=0)
-        return least
 
     def contains(self, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
         """Whether points lie in the closed domain widened (slack > 0) or narrowed (slack < 0) by `slack`."""
@@ -133,40 +119,15 @@ class Region:
                 kinds[i] = "cut"
         return kinds
 
-    def overlap(self, lower: ArrayLike, upper: ArrayLike) -> float:
-        """|Ω ∩ R| of a rectangle R, exactly: Green's theorem on the boundary within R and on ∂R within Ω."""
-        low, high = np.asarray(lower, float), np.asarray(upper, float)
-        depth = float(signed_distance(self.edges, (low + high)[None, :] / 2)[0])
-        if abs(depth) > np.hypot(*(high - low)) / 2:
-            return float(np.prod(high - low)) if depth < 0 else 0.0
-        within = [part for edge in self._near(low, high) for part in edge.clip(low, high)]
-        border = [part for side in _sides(low, high) for part in self._part_inside(side)]
-        # Where ∂Ω runs along ∂R, it bounds the overlap if Ω lies on the side of R.
-        bounding = [part for part in within if self._beside(part, low, high)]
-        return area([*bounding, *border])
-
     def _cuts(self, lower: np.ndarray, upper: np.ndarray) -> bool:
         """Whether a part of the boundary runs through the open rectangle."""
         within = (part for edge in self._near(lower, upper) for part in edge.clip(lower, upper))
         # Only a segment can run along the border; an arc that touches it is inside on both sides of that point.
+        inner = lower + self.tolerance, upper - self.tolerance
         return any(
-            isinstance(part, Arc) or _strictly_within(middle(part)[0], lower, upper, self.tolerance)
-            for part in within
+            isinstance(part, Arc) or bool(np.all((inner[0] < at) & (at < inner[1])))
+            for part, at in ((part, middle(part)[0]) for part in within)
         )
-
-    def _part_inside(self, side: Segment) -> list[Segment]:
-        """The parts of a segment in the open domain."""
-        near = self._near(*(np.array(corner) for corner in side.bounds))
-        cuts = [s for edge in near for s in side.parameter(meetings(side, edge, self.tolerance))]
-        marks = breakpoints(cuts)
-        inside = self.signed_distance(side.at((marks[1:] + marks[:-1]) / 2)[0]) < 0
-        return [side.part(s0, s1) for s0, s1 in runs(marks, inside)]
-
-    def _beside(self, part: Edge, lower: np.ndarray, upper: np.ndarray) -> bool:
-        """Whether the domain next to a part of the boundary in the closed rectangle is in the rectangle, too."""
-        point, normal = middle(part)
-        inner = point - probe_step(self.bounds, self.tolerance) * normal
-        return isinstance(part, Arc) or _strictly_within(inner, lower, upper)
 
     def _piece(self, name: str) -> tuple[Edge, ...]:
         if name not in self.pieces:
@@ -303,13 +264,3 @@ def _switches(edge: Edge, selector: Selector, looks: np.ndarray) -> list[float]:
             low, high = (half, high) if same else (low, half)
         found.append(float((low + high) / 2))
     return found
-
-
-def _strictly_within(point: np.ndarray, lower: np.ndarray, upper: np.ndarray, margin: float = 0.0) -> bool:
-    return bool(np.all((point > lower + margin) & (point < upper - margin)))
-
-
-def _sides(lower: np.ndarray, upper: np.ndarray) -> list[Segment]:
-    (a, b), (c, d) = lower.tolist(), upper.tolist()
-    corners = [(a, b), (c, b), (c, d), (a, d)]
-    return [Segment(p, q) for p, q in zip(corners, [*corners[1:], corners[0]], strict=True)]
