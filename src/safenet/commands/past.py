@@ -30,7 +30,7 @@ def past(
 ) -> None:
     """List past runs, or compare two of them.
 
-    The newest run comes first. Of two runs, also how far apart their solutions are.
+    The newest run comes first. For two runs, also the relative difference of their solutions.
 
     \b
     safenet runs
@@ -88,9 +88,9 @@ def _result(run: Path) -> dict[str, Any]:
 
 def _compare(first: Path, second: Path, *, as_json: bool) -> None:
     results = [_result(run) for run in (first, second)]
-    distance = _distance(first, second)
+    difference = _difference(first, second)
     if as_json:
-        print(json.dumps({"runs": [str(first), str(second)], "results": results, "difference": distance}))
+        print(json.dumps({"runs": [str(first), str(second)], "results": results, "difference": difference}))
         return
     table = [("", str(first), str(second))]
     for key in COMPARED:
@@ -98,27 +98,21 @@ def _compare(first: Path, second: Path, *, as_json: bool) -> None:
         if any(value is not None for value in values):
             table.append((key, _text(values[0]), _text(values[1])))
     _print(table)
-    for field, size in distance.items():
+    for field, size in difference.items():
         print(f"difference in {field}: {size:.2e} (relative L2, on a grid)")
 
 
-def _distance(first: Path, second: Path) -> dict[str, float]:
-    """‖u₁ − u₂‖/‖u₂‖ of each field on a grid; empty if the runs have different unknowns or domains."""
-    import numpy as np
-
+def _difference(first: Path, second: Path) -> dict[str, float]:
+    """As `sol.compare` has it; empty, with the reason on standard error, if the solutions cannot be compared."""
     from ..solution import load
+    from ..views.compare import difference
 
     solutions = [load(run) for run in (first, second)]
-    problems = [solution.problem for solution in solutions]
-    if problems[0].unknowns != problems[1].unknowns or problems[0].axes != problems[1].axes:
+    try:
+        return difference(*solutions)
+    except SafeNetError as error:
+        typer.echo(error.message, err=True)
         return {}
-    (_, one), (_, two) = (solution.grid() for solution in solutions)
-    distances = {}
-    for field in problems[0].unknowns:
-        known = np.isfinite(one[field]) & np.isfinite(two[field])
-        size = float(np.linalg.norm(two[field][known]))
-        distances[field] = float(np.linalg.norm((one[field] - two[field])[known])) / (size or 1.0)
-    return distances
 
 
 def _pooled(value: Any) -> float | None:

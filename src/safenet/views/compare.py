@@ -35,6 +35,18 @@ class Comparison:
 
 def compare(first: Solution, second: Solution, style: str = "light", **at: Any) -> Comparison:
     """Compare two solutions over the same axes, by different solvers or networks, or with different parameters."""
+    problem, apart = first.problem, difference(first, second)
+    places = cuts(first, at)
+    place = places[-1 if problem.time is not None else len(places) // 2]  # the last time, the middle layer
+    with styled(style):
+        figure = _drawn(first, second, list(apart), place)
+        words = ", ".join(f"{math(name)} {number(size)}" for name, size in apart.items())
+        figure.suptitle(f"{problem.title or problem.name}\nrelative difference {words}")
+    return Comparison(apart, figure)
+
+
+def difference(first: Solution, second: Solution) -> dict[str, float]:
+    """‖u − v‖/‖v‖ of each common field, on the grid on which errors are evaluated, where both have values."""
     problem, other = first.problem, second.problem
     ends = [[(axis.name, axis.lo, axis.hi) for axis in p.axes] for p in (problem, other)]
     if ends[0] != ends[1]:
@@ -46,19 +58,7 @@ def compare(first: Solution, second: Solution, style: str = "light", **at: Any) 
     names = [name for name in problem.unknowns if name in other.unknowns]
     if not names:
         raise SafeNetError("the solutions have no field in common", "compare solutions of the same unknowns")
-    places = cuts(first, at)
-    place = places[-1 if problem.time is not None else len(places) // 2]  # the last time, the middle layer
-    with styled(style):
-        figure = _drawn(first, second, names, place)
-        difference = _difference(first, second, names)
-        words = ", ".join(f"{math(name)} {number(size)}" for name, size in difference.items())
-        figure.suptitle(f"{problem.title or problem.name}\nrelative difference {words}")
-    return Comparison(difference, figure)
-
-
-def _difference(first: Solution, second: Solution, names: list[str]) -> dict[str, float]:
-    """The difference on the grid on which errors are evaluated, where both have values."""
-    problem, axes = first.problem, len(first.problem.axes)
+    axes = len(problem.axes)
     shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (9,) * axes
     points = np.stack(grid(problem, shape), axis=1)
     orders = first.orders or (0,) * axes
@@ -66,7 +66,7 @@ def _difference(first: Solution, second: Solution, names: list[str]) -> dict[str
     found = {}
     for name in names:
         u = a[:, problem.unknowns.index(name)]
-        v = b[:, second.problem.unknowns.index(name)]
+        v = b[:, other.unknowns.index(name)]
         known = np.isfinite(u) & np.isfinite(v)
         found[name] = relative_error(u[known], v[known])
     return found
