@@ -187,6 +187,15 @@ def test_solve_without_out_writes_into_runs(place, tmp_path):
     assert json.loads((tmp_path / "runs" / "decay" / "result.json").read_text())["problem"] == "decay"
 
 
+def test_a_second_solve_has_a_folder_of_its_own_and_a_refused_one_leaves_none(place, tmp_path):
+    refused = run("solve", place / "decay.toml", "--solver", "conserve", cwd=tmp_path)
+    assert refused.code == 2, refused.err
+    assert not (tmp_path / "runs").exists()
+    assert run("solve", place / "decay.toml", cwd=tmp_path).code == 0
+    assert "this run goes to runs/decay-2" in run("solve", place / "decay.toml", cwd=tmp_path).err
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["decay", "decay-2"]
+
+
 def test_solve_says_the_error_and_the_next_step(place, tmp_path):
     text = run("solve", place / "decay.toml", "--out", "here", cwd=tmp_path).out
     assert re.search(r"L2RE +\d\.\d\de[-+]\d\d", text)

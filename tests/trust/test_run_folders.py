@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import safenet as sn
 from safenet.errors import SafeNetError
 from safenet.run import checkpoint
-from safenet.run.folder import held
+from safenet.run.folder import free_folder, held, remove_if_empty
 
 FILES = ("problem.toml", "plan.json", "solution.npz", "result.json")
 ODE = """
@@ -96,6 +97,23 @@ def test_two_solves_into_one_folder_are_not_both_believed(tmp_path) -> None:
     with held(tmp_path / "run"), pytest.raises(SafeNetError, match="another solve"):
         sn.solve(sn.loads(ODE), out=tmp_path / "run", force=True, monitor=sn.Monitor())
     assert sn.solve(sn.loads(ODE), out=tmp_path / "run", force=True, monitor=sn.Monitor()).folder
+
+
+def test_two_solves_at_once_get_two_folders_and_an_empty_one_is_removed(tmp_path) -> None:
+    runs = tmp_path / "some" / "runs"
+    with ThreadPoolExecutor(8) as pool:
+        folders = list(pool.map(lambda _: free_folder(runs, "wave"), range(8)))
+    assert {folder.name for folder in folders} == {"wave", *(f"wave-{i}" for i in range(2, 9))}
+    (folders[0] / "plan.json").touch()
+    for folder in folders:
+        remove_if_empty(folder)
+    assert list(runs.iterdir()) == [folders[0]]
+
+
+def test_runs_that_is_no_folder_is_said(tmp_path) -> None:
+    (tmp_path / "runs").symlink_to(tmp_path / "nowhere" / "else")
+    with pytest.raises(SafeNetError, match="cannot write to"):
+        free_folder(tmp_path / "runs", "wave")
 
 
 def test_a_full_disk_costs_the_folder_and_not_the_result(tmp_path, monkeypatch) -> None:

@@ -267,8 +267,8 @@ def _carry_out(
         with _saying(f"reading {name}"):
             problem = problem_named(str(name), settings, data).finding(*find or ())
             import_module("safenet.solving.door")  # JAX takes seconds
-        folder = out if out is not None else _free_folder(problem.name, force)
-        solution = _solved(problem, chosen(), folder, force, _clock(budget, began), sink)
+        with nullcontext(out) if out is not None else _free(problem.name, force) as folder:
+            solution = _solved(problem, chosen(), folder, force, _clock(budget, began), sink)
     if sink is not None:
         sink.close(solution.result.to_json())
     if as_json:
@@ -333,18 +333,19 @@ def _resumed(folder: Path, budget: Budget | None, sink: Any) -> Solution:
         return resume(folder, budget=budget, monitor=_both(monitor, sink))
 
 
-def _free_folder(name: str, force: bool) -> Path:
-    """runs/NAME, or the first of runs/NAME-2, runs/NAME-3, … that does not exist yet."""
-    folder, count = Path("runs") / name, 1
-    while folder.exists() and not force:
-        count += 1
-        folder = Path("runs") / f"{name}-{count}"
-    if count > 1:
-        said = (
-            f"runs/{name} holds an earlier run: this one goes to {folder} (--force overwrites, --out chooses)"
-        )
-        typer.echo(said, err=True)
-    return folder
+@contextmanager
+def _free(name: str, force: bool) -> Iterator[Path]:
+    """runs/NAME, or the first of runs/NAME-2, runs/NAME-3, … that is free; none is left empty behind."""
+    from ..run.folder import free_folder, remove_if_empty
+
+    usual = Path("runs") / name
+    folder = usual if force else free_folder(usual.parent, name)
+    if folder != usual:
+        typer.echo(f"{usual} exists: this run goes to {folder} (--force overwrites, --out chooses)", err=True)
+    try:
+        yield folder
+    finally:
+        remove_if_empty(folder)
 
 
 def _only_resume(ctx: typer.Context) -> None:

@@ -64,6 +64,29 @@ def _unwritable(folder: Path, obstacle: OSError) -> SafeNetError:
     return SafeNetError(f"cannot write to {folder}: {obstacle.strerror}", "choose another --out")
 
 
+def free_folder(runs: Path, name: str) -> Path:
+    """runs/NAME, or the first of runs/NAME-2, … that is free; created here, so that two solves get two folders."""
+    folder, count = runs / name, 1
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        while True:
+            try:
+                folder.mkdir()
+                return folder
+            except FileExistsError:
+                count += 1
+                folder = runs / f"{name}-{count}"
+    except OSError as obstacle:
+        raise _unwritable(folder, obstacle) from None
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder of `free_folder` into which nothing was written, and the folder of runs if it holds no other."""
+    for place in (folder, folder.parent):
+        with suppress(OSError):
+            place.rmdir()
+
+
 def prepare(folder: Path, problem: Problem, plan: Any, force: bool) -> Path:
     """Make a run folder with the problem and the plan, so that a kill at any moment leaves something to resume."""
     texts = {PROBLEM: dumps(problem), PLAN: plan.to_json()} | {

@@ -104,15 +104,3 @@ def _line(run: Run) -> str:
         f"{datetime.fromtimestamp(run.when):%Y-%m-%d %H:%M}",
     ]
     return "<tr>" + "".join(f"<td style='padding-right:14px'>{text}</td>" for text in texts) + "</tr>"
-
-
-def free_folder(runs: Path, name: str) -> Path:
-    """runs/NAME, or the first of runs/NAME-2, … that is free; created here, so that two tabs get two folders."""
-    count = 1
-    while True:
-        folder = runs / (name if count == 1 else f"{name}-{count}")
-        try:
-            folder.mkdir(parents=True)
-            return folder
-        except FileExistsError:
-            count += 1

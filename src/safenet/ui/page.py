@@ -16,12 +16,13 @@ from ..errors import SafeNetError
 from ..problem import Problem
 from ..problem.facts.posedness import doubts
 from ..problem.language.latex import latex, latex_name, latex_relation
+from ..run.folder import free_folder
 from ..solution import Solution, load
 from ..solving.plans import DATA_ONLY, NAMES, plan_for
 from ..views.explore import Explorer
 from ..views.notebook import solution_html
 from .gallery import gallery
-from .history import ResidualPlot, free_folder, past_runs, runs_table
+from .history import ResidualPlot, past_runs, runs_table
 from .process import Process
 from .statement import BOXES, Statement, read, script
 
@@ -75,7 +76,6 @@ class Page:
         self.problem: Problem | None = None
         self.solution: Solution | None = None
         self.typed = 0.0
-        self.planned: Any = None
         self._left()
         self._right()
         self._below()
@@ -216,7 +216,7 @@ class Page:
             f"{escape(error.message + arrow)}</pre>"
         )
         self.trouble.visible, self.latex.styles = True, {"opacity": "0.35"}  # it is the previous reading
-        self.plan.object = "<p>First the problem must be complete.</p>"
+        self.plan.object = "<p>Complete the problem first.</p>"
 
     # ---- solving
 
@@ -224,9 +224,13 @@ class Page:
         self._check()
         if self.problem is None or self.process.busy:
             return
-        folder = free_folder(self.runs, self.problem.name)
         self.residuals.clear()
         self.result.clear()
+        try:
+            folder = free_folder(self.runs, self.problem.name)
+        except SafeNetError as error:
+            self._heard({"failed": str(error)})
+            return
         self.status.object, self.bar.visible, self.bar.value = "starting …", True, -1
         self.go.disabled, self.halt.disabled = True, False
         limit = (self.budget.value or "").strip() or None

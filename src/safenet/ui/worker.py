@@ -17,6 +17,7 @@ from typing import Any
 from .. import library
 from ..errors import SafeNetError
 from ..problem import loads
+from ..run.folder import remove_if_empty
 from ..run.outlook import Outlook
 from ..run.progress import Monitor
 
@@ -82,6 +83,8 @@ def carry_out(job: dict[str, Any]) -> None:
         say(failed="Stopped before there was anything to keep.")
     except Exception as error:
         say(failed=f"{type(error).__name__}: {error}")
+    finally:
+        remove_if_empty(Path(job["folder"]))
 
 
 def main() -> None:
