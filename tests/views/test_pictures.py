@@ -170,6 +170,15 @@ def test_the_explorer_goes_where_its_slider_and_a_click_say(heat):
     assert explorer.point[1] == 1.0
 
 
+def test_the_explorer_draws_once_for_a_click_that_also_moves_its_slider(heat, monkeypatch):
+    pytest.importorskip("panel")
+    explorer, drawn = Explorer(heat), []
+    monkeypatch.setattr(explorer, "_draw", lambda: drawn.append(tuple(explorer.point)))
+    explorer.move({0: 0.25, 1: 0.3})
+    explorer.sliders[1].value = 0.7
+    assert drawn == [(0.25, 0.3), (0.25, 0.7)]
+
+
 def test_the_explorer_of_a_system_has_a_curve_for_the_field_chosen(circle):
     pytest.importorskip("panel")
     explorer = Explorer(circle)
@@ -213,6 +222,14 @@ def test_two_solutions_are_compared_on_one_grid(heat):
     assert compared.difference["u"] == pytest.approx(1, rel=1e-9)
     assert len(drawn(compared.figure)) == 3
     assert heat.compare(heat).difference["u"] == 0
+
+
+def test_the_command_says_the_same_difference(heat, tmp_path):
+    half = sn.solve(heat.problem._copy(conditions=["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = x*(1 - x)"]))
+    for name, solution in (("a", half), ("b", heat)):
+        solution.save(tmp_path / name)
+    said = run("runs", "a", "b", "--json", cwd=tmp_path)
+    assert said.json["difference"] == half.compare(heat).difference
 
 
 def test_solutions_of_different_domains_are_not_compared(heat, circle):

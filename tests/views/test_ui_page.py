@@ -13,6 +13,7 @@ import pytest
 import safenet as sn
 from browsing import CHROMIUM, browser  # noqa: F401
 from safenet.errors import SafeNetError
+from safenet.ui.process import Process
 from safenet.ui.statement import Statement, read, script
 
 SOURCE = Path(sn.__file__).parents[1]
@@ -91,6 +92,32 @@ def test_a_problem_from_the_gallery_replaces_what_was_typed(tmp_path):
     assert page.problem.equations == sn.library.problem("burgers").equations
     page._picked("")
     assert page.problem == read(HEAT)
+
+
+def test_a_worker_that_dies_as_a_job_is_given_to_it_is_replaced(tmp_path, monkeypatch):
+    started = []
+
+    class Dead:
+        """Ended between the question and the job."""
+
+        stdin = stdout = property(lambda self: self)
+
+        def poll(self):
+            return None
+
+        def write(self, text):
+            raise BrokenPipeError
+
+    def start(process):
+        process.child = Dead()
+        started.append(process.child)
+
+    monkeypatch.setattr(Process, "start", start)
+    process = Process()
+    process.solve("", "", tmp_path, "auto", None)
+    assert not process.busy
+    assert len(started) == 2
+    assert "ended unexpectedly" in process.events.get_nowait()["failed"]
 
 
 def test_every_problem_of_the_library_has_a_picture():

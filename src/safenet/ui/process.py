@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 10.0  # seconds from «Stop» until a solve that has not ended is killed
+DIED = "The solving process ended unexpectedly; too little memory?"
 
 
 class Process:
@@ -52,7 +53,7 @@ class Process:
             self.events.put(event)
         if self.busy and child is self.child:
             self.busy = False
-            self.events.put({"failed": "The solving process ended unexpectedly; too little memory?"})
+            self.events.put({"failed": DIED})
 
     def solve(self, problem: str, source: str, folder: Path, solver: str, budget: str | None) -> None:
         """Start a job; its events arrive in the queue."""
@@ -69,8 +70,13 @@ class Process:
             "solver": solver,
             "budget": budget,
         }
-        self.child.stdin.write(json.dumps(job) + "\n")
-        self.child.stdin.flush()
+        try:
+            self.child.stdin.write(json.dumps(job) + "\n")
+            self.child.stdin.flush()
+        except OSError:  # it has just ended
+            self.busy = False
+            self.start()
+            self.events.put({"failed": DIED})
 
     def stop(self) -> None:
         """End the job as Ctrl-C does, which keeps the best so far; if it does not end, kill its worker."""

@@ -60,7 +60,7 @@ class Explorer:
             if (axis.is_time and len(axes) > 1) or i not in self.drawn
         }
         for i, slider in self.sliders.items():
-            slider.param.watch(lambda event, i=i: self.move({i: event.new}), "value")
+            slider.param.watch(lambda event, i=i: self._slid(i, event.new), "value")
         self.reading = pn.pane.HTML("", sizing_mode="stretch_width")
         self.across = 1 if len(self.drawn) == 2 and axes[self.drawn[1]].is_time else 0
         plots = self._plots()
@@ -164,6 +164,10 @@ class Explorer:
     def _chosen(self, event: Any) -> None:
         self.name = event.new
         self._draw()
+
+    def _slid(self, i: int, value: float) -> None:
+        if value != self.point[i]:  # else `move` has set the slider
+            self.move({i: value})
 
     def move(self, to: dict[int, float]) -> None:
         """Go to another point: where the user clicked, or moved a slider."""
