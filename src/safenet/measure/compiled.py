@@ -27,7 +27,7 @@ def compiled(
 ) -> Callable[..., tuple[Any, ...]]:
     """A function of the symbols' values that returns all expressions: for arrays of `xp`, or for Python floats.
 
-    `scalar`: for floats, which is faster for few numbers; what has no value is then nan, and nothing is raised.
+    `scalar`: for floats, which is faster for few numbers. The values are those of arrays, also nan and ∞.
     """
     lines: list[str] = []
     known: dict[sp.Basic, str] = {symbol: f"x{i}" for i, symbol in enumerate(symbols)}
@@ -106,17 +106,15 @@ def _power(node: sp.Pow, parts: list[str]) -> str:
     return f"f.power({parts[0]}, {parts[1]})"
 
 
-def _safe(function: Callable[..., float], like: Callable[..., Any] | None = None) -> Callable[..., float]:
-    """The function, but nan where it has no value; where it overflows, the value that NumPy's `like` has (∞)."""
+def _safe(function: Callable[..., float], like: Callable[..., Any]) -> Callable[..., float]:
+    """The function, but where it raises (no value, a pole, an overflow) the nan or ∞ of NumPy's `like`."""
 
     def computed(*values: float) -> float:
         try:
             return function(*values)
-        except OverflowError:
+        except (OverflowError, ValueError, ZeroDivisionError):
             with np.errstate(all="ignore"):
-                return math.nan if like is None else float(like(*values))
-        except (ValueError, ZeroDivisionError):
-            return math.nan
+                return float(like(*map(np.float64, values)))
 
     return computed
 
@@ -136,16 +134,22 @@ _PLAIN: dict[str, Callable[..., Any]] = {
 }
 SCALARS = SimpleNamespace(
     **_PLAIN,
-    **{name: _safe(rule) for name, rule in _composed(SimpleNamespace(**_PLAIN)).items()},
+    **{
+        name: _safe(rule, like)
+        for (name, rule), like in zip(
+            _composed(SimpleNamespace(**_PLAIN)).items(), _composed(np).values(), strict=True
+        )
+    },
     abs=abs,
-    sign=lambda z: math.copysign(1.0, z) if z else 0.0,
-    sqrt=_safe(math.sqrt),
+    # Every comparison with nan is false; max and min of Python would drop it.
+    sign=lambda z: 1.0 if z > 0 else -1.0 if z < 0 else z,
+    sqrt=_safe(math.sqrt, np.sqrt),
     power=_safe(math.pow, np.power),
-    inverse=_safe(lambda z: 1 / z),
-    arctan2=_safe(math.atan2),
-    maximum=max,
-    minimum=min,
-    heaviside=lambda z, middle: middle if z == 0 else float(z > 0),
+    inverse=_safe(lambda z: 1 / z, lambda z: 1 / z),
+    arctan2=math.atan2,
+    maximum=lambda a, b: a if a > b or a != a else b,
+    minimum=lambda a, b: a if a < b or a != a else b,
+    heaviside=lambda z, middle: 1.0 if z > 0 else 0.0 if z < 0 else middle if z == 0 else z,
     where=lambda g, a, b: a if g > 0 else b,
 )
 
