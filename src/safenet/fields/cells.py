@@ -115,22 +115,31 @@ class CellForm(Tree):
         ends = np.flatnonzero(np.diff(which[by_cell])) + 1
         for here in np.split(by_cell, ends):
             if here.size and which[here[0]] >= 0:
-                for order in orders:
-                    found[order][here] = self.in_cell(int(which[here[0]]), points[here], order)
+                for order, values in self.in_cell(int(which[here[0]]), points[here], orders).items():
+                    found[order][here] = values
         return found
 
-    def in_cell(self, index: int, points: np.ndarray, order: Orders) -> np.ndarray:
-        """∂^order of the polynomials of one cell, (n, fields), also at points outside the cell."""
+    def in_cell(
+        self, index: int, points: np.ndarray, orders: Sequence[Orders]
+    ) -> dict[Orders, np.ndarray]:
+        """{α: ∂^α of the polynomials of one cell}, each (n, fields), also at points outside the cell."""
         # Fields last, so that one contraction serves them all.
         coefficients = np.moveaxis(np.asarray(self.coefficients)[index], 0, -1)
-        bases = cell_bases(self.cells[index], self.degrees)
-        return contract(coefficients, [basis(points[:, i], order[i]) for i, basis in enumerate(bases)])
+        tables = [
+            basis.tables(points[:, i], {order[i] for order in orders})
+            for i, basis in enumerate(cell_bases(self.cells[index], self.degrees))
+        ]
+        return {
+            order: contract(coefficients, [table[k] for table, k in zip(tables, order, strict=True)])
+            for order in orders
+        }
 
     def jump_integrals(
         self, problem: Problem, axis: int, orders: int, points: np.ndarray
     ) -> np.ndarray | None:
         """By the midpoint rule, with `MIDPOINTS` points along every axis of a face."""
         totals = np.zeros((orders, len(problem.unknowns)))
+        across = [tuple(k if i == axis else 0 for i in range(len(problem.axes))) for k in range(orders)]
         share = (np.arange(MIDPOINTS) + 0.5) / MIDPOINTS
         for a, b, face in shared_faces(self.cells, axis):
             ticks = [
@@ -139,10 +148,8 @@ class CellForm(Tree):
             at = np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1)
             area = np.prod([high - low for i, (low, high) in enumerate(face) if i != axis]) / len(at)
             at = at[problem.contains(at)]
-            for k in range(orders):
-                order = tuple(k if i == axis else 0 for i in range(len(face)))
-                jump = self.in_cell(a, at, order) - self.in_cell(b, at, order)
-                totals[k] += area * np.abs(jump).sum(axis=0)
+            below, above = (self.in_cell(cell, at, across) for cell in (a, b))
+            totals += [area * np.abs(below[order] - above[order]).sum(axis=0) for order in across]
         return totals
 
     def spec(self) -> dict[str, Any]:
