@@ -7,7 +7,8 @@ import pytest
 import sympy as sp
 
 from safenet import library
-from safenet.measure.heldout import grid, held_out
+from safenet.fields.cells import CellForm
+from safenet.measure.heldout import HeldOut, grid, held_out, jumps
 from safenet.problem import loads
 
 
@@ -119,6 +120,17 @@ x = [0, 1]
 """)
     # Every other term is zero here: nothing but the nan can be seen.
     assert held_out(problem, Formula(problem, [0]), 64).worst == math.inf
+
+
+def test_a_jump_between_cells_that_is_nan_is_infinitely_wrong():
+    problem, _ = scaled_heat(1, 1, 1)
+    cells = tuple(((low, low + 0.5), (0.0, 1.0)) for low in (0.0, 0.5))
+    known = np.zeros((2, 1, 2, 2))
+    known[0, 0, 0, 0] = np.nan
+    form, points = CellForm(known, cells, (1, 1)), np.array([[0.75, 0.5]])  # a point where the field has a value
+    found = jumps(problem, form, points, np.ones(1))
+    assert math.isnan(found)
+    assert HeldOut((0.0,), (0.0,), found).worst == math.inf
 
 
 def test_on_a_later_slab_the_initial_conditions_are_left_out():
