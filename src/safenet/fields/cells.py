@@ -119,9 +119,7 @@ class CellForm(Tree):
                     found[order][here] = values
         return found
 
-    def in_cell(
-        self, index: int, points: np.ndarray, orders: Sequence[Orders]
-    ) -> dict[Orders, np.ndarray]:
+    def in_cell(self, index: int, points: np.ndarray, orders: Sequence[Orders]) -> dict[Orders, np.ndarray]:
         """{α: ∂^α of the polynomials of one cell}, each (n, fields), also at points outside the cell."""
         # Fields last, so that one contraction serves them all.
         coefficients = np.moveaxis(np.asarray(self.coefficients)[index], 0, -1)
