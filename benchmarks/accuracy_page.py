@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .accuracy import AIMS, EXAMPLES, OTHERS
+from .marked import written
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "results" / "accuracy.json"
@@ -104,17 +105,11 @@ TABLES: dict[Path, dict[str, Callable[[], str]]] = {
 }
 
 
-def written(page: Path) -> str:
-    """The page with its tables filled in from the results."""
-    text = page.read_text("utf-8")
-    for name, table in TABLES[page].items():
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, found, rest = text.partition(begin)
-        assert found, f"{page} has no {begin}"
-        text = f"{before}{begin}\n{table()}\n{end}{rest.partition(end)[2]}"
-    return text
+def tables(page: Path) -> dict[str, str]:
+    """name of the markers → the text between them"""
+    return {name: table() for name, table in TABLES[page].items()}
 
 
 if __name__ == "__main__":
     for page in TABLES:
-        page.write_text(written(page), "utf-8")
+        page.write_text(written(page.read_text("utf-8"), tables(page)), "utf-8")

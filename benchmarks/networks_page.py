@@ -6,11 +6,11 @@ python -m benchmarks.networks_page
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from .marked import written
 from .networks import ABLATIONS, CHOSEN_ON, COMPARED, METHODS, NINE, OTHERS, VARIANTS
 
 ROOT = Path(__file__).parents[1]
@@ -86,7 +86,7 @@ def _lines(named: dict[str, list[dict[str, Any]]], problems: tuple[str, ...]) ->
         )
         many = f" ({len(common)})" if len(common) > 1 else ""
         for label, own in found.items():
-            cells[label].append(_said(median(own[seed] for seed in common)) + many if own else _said(None))
+            cells[label].append(_said(median(own[seed] for seed in common)) + many if own and common else "–")
     return [f"| {label} | {' | '.join(own)} |" for label, own in cells.items()]
 
 
@@ -141,14 +141,9 @@ TABLES = {
 }
 
 
-def written(text: str) -> str:
-    """The page with its tables replaced."""
-    for name, table in TABLES.items():
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        text = re.sub(
-            f"{begin}.*?{end}", lambda _, t=table, b=begin, e=end: f"{b}\n{t()}\n{e}", text, flags=re.DOTALL
-        )
-    return text
+def tables() -> dict[str, str]:
+    """name of the markers → the text between them"""
+    return {name: table() for name, table in TABLES.items()}
 
 
 def picture() -> None:
@@ -170,5 +165,5 @@ def picture() -> None:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text()))
+    PAGE.write_text(written(PAGE.read_text("utf-8"), tables()), "utf-8")
     picture()

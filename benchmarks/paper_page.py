@@ -6,7 +6,6 @@ python -m benchmarks.paper_page
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from safenet.paper.summary import sentences
 from safenet.report.sheets import Cell, Sheet
 from safenet.report.text import pipes
 from safenet.report.words import short
+
+from .marked import written
 
 ROOT = Path(__file__).parents[1]
 # Every suite's rows; `networks*.jsonl` belongs to another study.
@@ -35,14 +36,6 @@ MARKS = {
     "better": "**Better than printed**",
     "worse": "**Worse than printed**",
 }
-
-
-def written(page: str, **found: str) -> str:
-    """The page with each text put between the markers of its name."""
-    for name, text in found.items():
-        marked = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
-        page = re.sub(marked, lambda m, text=text: m[1] + text + m[2], page, flags=re.DOTALL)
-    return page
 
 
 def named() -> str:
@@ -114,7 +107,7 @@ def main() -> None:
     results = paper.read(SOURCES)
     entries = paper.write(SOURCES, markdown=TABLES)
     for path, found in pages(results, entries).items():
-        path.write_text(written(path.read_text("utf-8"), **found), "utf-8")
+        path.write_text(written(path.read_text("utf-8"), found), "utf-8")
         print(path)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import accuracy_page, networks_page
+from benchmarks import accuracy_page, marked, networks_page
 from safenet.paper.names import METHODS
 from safenet.run.result import pooled
 
@@ -66,7 +66,8 @@ def two_cores():
 
 @pytest.mark.parametrize("page", accuracy_page.TABLES, ids=lambda page: page.name)
 def test_the_tables_of_accuracy_are_made_of_their_runs(page):
-    assert accuracy_page.written(page) == page.read_text("utf-8")
+    text = page.read_text("utf-8")
+    assert marked.written(text, accuracy_page.tables(page)) == text
 
 
 # The lines of README's table of networks, as (study, method) of results/networks.jsonl; the last line is the paper's.
@@ -100,9 +101,18 @@ def test_the_errors_of_networks_are_the_medians_of_their_rows(two_cores):
 
 def test_the_page_about_networks_is_made_of_its_rows(two_cores):
     page = networks_page.PAGE.read_text("utf-8")
-    assert networks_page.written(page) == page
+    assert marked.written(page, networks_page.tables()) == page
     for problem, printed in networks_page.PRINTED.items():
         assert agrees(f"{printed:.1e}", two_cores[problem]["paper"]), problem
+
+
+def test_lines_without_a_common_seed_are_not_compared():
+    """The medians are over the seeds that all lines have."""
+    rows = [{"problem": "wave", "seed": seed, "l2re": 1e-3 * (seed + 1)} for seed in range(3)]
+    alike = {"one": rows[:2], "other": rows[1:]}
+    assert networks_page._lines(alike, ("wave",)) == ["| one | 2.0e-03 |", "| other | 2.0e-03 |"]
+    apart = {"one": rows[:1], "other": rows[1:]}
+    assert networks_page._lines(apart, ("wave",)) == ["| one | – |", "| other | – |"]
 
 
 def test_the_tables_of_the_paper_are_medians_of_the_kept_rows():
