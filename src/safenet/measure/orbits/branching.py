@@ -64,9 +64,13 @@ def _left(system: FirstOrder, field: TimePieces, g: sp.Expr) -> float | None:
     times = np.append(
         (ends[:-1, None] + np.diff(ends)[:, None] * np.arange(SAMPLES) / SAMPLES).ravel(), ends[-1]
     )
-    size = float(np.nanmax(np.abs(at(times, orbit(system, field, times))[0])))
-    for _ in range(CLOSER):
-        least = int(np.nanargmin(np.abs(at(times, orbit(system, field, times))[0])))
+    size = 0.0
+    for closer in range(CLOSER):
+        heights = np.abs(at(times, orbit(system, field, times))[0])
+        if np.isnan(heights).all():
+            return None
+        size = size if closer else float(np.nanmax(heights))
+        least = int(np.nanargmin(heights))
         low, high = times[max(least - 1, 0)], times[min(least + 1, len(times) - 1)]
         times = np.linspace(low, high, AROUND)
     time = times[[AROUND // 2]]
