@@ -127,8 +127,8 @@ def test_a_jump_between_cells_that_is_nan_is_infinitely_wrong():
     cells = tuple(((low, low + 0.5), (0.0, 1.0)) for low in (0.0, 0.5))
     known = np.zeros((2, 1, 2, 2))
     known[0, 0, 0, 0] = np.nan
-    form, points = CellForm(known, cells, (1, 1)), np.array([[0.75, 0.5]])  # a point where the field has a value
-    found = jumps(problem, form, points, np.ones(1))
+    seen = np.array([[0.75, 0.5]])  # in the cell that has values
+    found = jumps(problem, CellForm(known, cells, (1, 1)), seen, np.ones(1))
     assert math.isnan(found)
     assert HeldOut((0.0,), (0.0,), found).worst == math.inf
 
