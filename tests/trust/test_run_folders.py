@@ -13,6 +13,7 @@ import pytest
 
 import safenet as sn
 from safenet.errors import SafeNetError
+from safenet.fields.saved import check_size
 from safenet.run import checkpoint
 from safenet.run.folder import free_folder, held, remove_if_empty
 
@@ -84,6 +85,12 @@ def test_a_spec_that_describes_more_than_it_holds_is_refused(run, tmp_path) -> N
     (folder / "solution.npz").write_bytes(checkpoint.pack(arrays, {"network": huge}))
     with pytest.raises(SafeNetError, match="larger field than its arrays hold"):
         sn.load(folder)
+
+
+def test_each_network_in_a_spec_has_the_depth_and_width_of_its_own_entry() -> None:
+    with pytest.raises(SafeNetError, match="larger field than its arrays hold"):
+        check_size([{"width": 10}, {"width": 50_000, "depth": 4}], 1000)
+    check_size([{"width": 50_000}, {"width": 10, "depth": 900}], 1000)  # the first has no layers
 
 
 def test_names_of_functions_come_from_a_whitelist() -> None:

@@ -60,8 +60,7 @@ MOST = 1_000_000  # a number in a spec may be this large, however few numbers ar
 def check_size(spec: Any, saved: int) -> None:
     """Raise, before placeholders are made, if a `spec` describes more than the `saved` numbers that will fill it."""
     deep = [n for name, n in _numbers(spec) if name == "depth"]
-    wide = [n for name, n in _numbers(spec) if name == "width"]
-    layers = sum(depth * width**2 for depth, width in zip(deep, wide, strict=False))
+    layers = sum(_layers(spec))
     series = max((math.prod(modes) for modes in _modes(spec)), default=0)
     largest = max((n for _, n in _numbers(spec)), default=0)
     # A parity keeps every second mode: along three axes, one in eight.
@@ -79,6 +78,15 @@ def _numbers(spec: Any, name: str = "") -> Iterator[tuple[str, int]]:
     elif isinstance(spec, list):
         for value in spec:
             yield from _numbers(value, name)
+
+
+def _layers(spec: Any) -> Iterator[int]:
+    """depth · width² of every network."""
+    if isinstance(spec, dict) and type(spec.get("depth")) is type(spec.get("width")) is int:
+        yield abs(spec["depth"]) * spec["width"] ** 2
+    if isinstance(spec, (dict, list)):
+        for value in spec.values() if isinstance(spec, dict) else spec:
+            yield from _layers(value)
 
 
 def _modes(spec: Any) -> Iterator[list[int]]:
@@ -105,5 +113,5 @@ def check_map(problem: Problem, field: Any) -> None:
         shape = eqx.filter_eval_shape(lambda net, at: net(at), field, point).shape
     if shape != (len(problem.unknowns),):
         raise SafeNetError(
-            f"it gives {shape} for a point, and the unknowns are {', '.join(problem.unknowns)}"
+            f"it returns shape {shape} at a point, but the unknowns are {', '.join(problem.unknowns)}"
         )
