@@ -43,18 +43,6 @@ class Symbol:
     def determinant(self) -> sp.Expr:
         return sp.expand(self.matrix.det(method="berkowitz"))
 
-    def relation(self, along: int = -1) -> sp.Poly:
-        """P(k, s) = det M(ik, s), the dispersion relation, as a polynomial in s."""
-        s = self.exponents[along]
-        imaginary = {kappa: sp.I * wavenumber(kappa) for kappa in self.exponents if kappa != s}
-        return sp.Poly(sp.expand(self.determinant.xreplace(imaginary)), s)
-
-    def branches(self, along: int = -1) -> tuple[sp.Expr, ...]:
-        """s_j(k) in closed form for positive k, repeated by multiplicity; empty above the second degree."""
-        relation = self.relation(along)
-        found = sp.roots(relation) if 1 <= relation.degree() <= 2 else {}
-        return tuple(sp.simplify(root) for root, count in found.items() for _ in range(count))
-
     def modes(self, along: int, waves: np.ndarray) -> Branches:
         """The branches at many waves, given as exponents (n, axes) whose column `along` is not read.
 
@@ -169,11 +157,6 @@ def _merged(roots: np.ndarray) -> list[tuple[complex, int]]:
             found.append((complex(roots[nearest].mean()), count))
             roots = np.delete(roots, nearest)
     return [*found, *((complex(root), 1) for root in roots)]
-
-
-def wavenumber(exponent: sp.Symbol) -> sp.Symbol:
-    """k_x of κ_x."""
-    return sp.Symbol(f"k_{exponent.name.removeprefix('kappa_')}", positive=True)
 
 
 @fact
