@@ -24,7 +24,7 @@ class Place:
     line: int | None = None
 
 
-MOST_WORDS = 2400  # the most characters in a message
+LONGEST = 2400  # characters in a message
 
 
 class SafeNetError(Exception):
@@ -46,7 +46,7 @@ class SafeNetError(Exception):
 
 def _bounded(text: str) -> str:
     """The beginning and the end of a long text: what a message quotes may have any length."""
-    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS // 2]} … {text[-MOST_WORDS // 3 :]}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 3 :]}"
 
 
 def printable(text: str) -> str:

@@ -42,14 +42,12 @@ COMPOSED: dict[type[sp.Basic], Callable[[ModuleType, Any], Any]] = {
     sp.csc: lambda xp, z: 1 / xp.sin(z),
     sp.cot: lambda xp, z: 1 / xp.tan(z),
 }
-OTHERS = (sp.Max, sp.Min, sp.atan2, sp.Heaviside, Where)
+OTHERS = (sp.Max, sp.Min, sp.atan2, sp.Heaviside)
 PARTIAL = (sp.tan, sp.asin, sp.acos, sp.log)  # undefined for some arguments
 JUMPS = (sp.sign, sp.Heaviside, Where)
 KINKS = (sp.Abs, sp.Max, sp.Min, *JUMPS)
 
-REMEDY = (
-    "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED, *OTHERS[:-1]))) + ", Piecewise, sqrt"
-)
+REMEDY = "use " + ", ".join(sorted(f.__name__ for f in (*UNARY, *COMPOSED, *OTHERS))) + ", Piecewise, sqrt"
 SMOOTH = (
     "a jump has no slope: smooth it, e.g. (1 + tanh(x/0.01))/2 for heaviside(x), or write a smooth formula in pieces, "
     "where(x > 0, x**2, 0) for max(x, 0)**2"
@@ -58,7 +56,7 @@ SMOOTH = (
 
 def computable(expression: sp.Expr) -> None:
     """Raise if `expression` contains a function that `evaluate` would refuse, before anything is computed."""
-    operations = (sp.Add, sp.Mul, sp.Pow, *UNARY, *COMPOSED, *OTHERS)
+    operations = (sp.Add, sp.Mul, sp.Pow, *UNARY, *COMPOSED, *OTHERS, Where)
     todo = [expression]
     while todo:
         node = todo.pop()

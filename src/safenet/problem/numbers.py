@@ -10,6 +10,7 @@ from math import prod
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy as sp
 
 from ..errors import Place, SafeNetError, about, nearest
@@ -78,21 +79,17 @@ class Number:
 
     def free(self, value: Any) -> Any:
         """The z at which the number has a value."""
-        from numpy import log
-
         start, low, high = self._ends
         if low is None and high is None:
             return (value - start) / (abs(start) or 1.0)
         if high is None:
-            return log((value - low) / (start - low))  # type: ignore[operator]
+            return np.log((value - low) / (start - low))  # type: ignore[operator]
         if low is None:
-            return log((high - value) / (high - start))
-        return log((value - low) / (high - value) * (high - start) / (start - low))
+            return np.log((high - value) / (high - start))
+        return np.log((value - low) / (high - value) * (high - start) / (start - low))
 
     def slope(self, z: Any) -> Any:
         """∂value/∂z."""
-        import numpy as np
-
         start, low, high = self._ends
         if low is None and high is None:
             return (abs(start) or 1.0) + 0.0 * z
@@ -120,8 +117,6 @@ class Curve(Number):
 
     @property
     def z(self) -> Any:
-        import numpy as np
-
         value = constant(self.start) if self.value is None else np.asarray(self.value)
         return np.broadcast_to(self.free(value), self.shape)
 
@@ -135,8 +130,6 @@ class Curve(Number):
 
     def table(self, name: str, domain: Domain) -> Table:
         """The function at its current values: those found, else the start."""
-        import numpy as np
-
         axes = [domain.axes[domain.axis_names.index(axis)] for axis in self.of]
         lines = tuple(Line.uniform(axis.lo, axis.hi, self.cells) for axis in axes)
         value = constant(self.start) if self.value is None else self.value
@@ -165,7 +158,8 @@ def _number(name: str, given: Any) -> Number:
         if key not in KEYS:
             raise SafeNetError(f"the unknown {name} has no property {key!r}", nearest(key, KEYS))
     above, below = (
-        None if table.get(key) is None else number_of(table[key], f"{key} of {name}") for key in KEYS[1:3]
+        None if table.get(key) is None else number_of(table[key], f"{key} of {name}")
+        for key in ("above", "below")
     )
     if above is not None and below is not None and not constant(above) < constant(below):
         raise SafeNetError(
