@@ -71,14 +71,19 @@ def floats(column: Any, label: str) -> np.ndarray:
 
 def _read(path: Path, ignore: Collection[str]) -> dict[str, Any]:
     if not path.is_file():
-        near = [entry.name for entry in path.parent.glob(f"*{path.suffix}")] if path.parent.is_dir() else []
-        raise SafeNetError(f"there is no file {path}", nearest(path.name, near) if near else "")
+        raise missing(path, path.suffix)
     try:
         if path.suffix == ".npz":
             return _npz(path)
         return _parquet(path) if path.suffix in (".parquet", ".pq") else _csv(path, ignore)
     except DAMAGED as error:
         raise SafeNetError(f"cannot read {path}: {error}", "give a .csv, .npz or .parquet file") from None
+
+
+def missing(path: Path, suffix: str) -> SafeNetError:
+    """The error for a file that does not exist, with those beside it that have the suffix."""
+    near = [entry.name for entry in path.parent.glob(f"*{suffix}")] if path.parent.is_dir() else []
+    return SafeNetError(f"there is no file {path}", nearest(path.name, near) if near else "")
 
 
 def _npz(path: Path) -> dict[str, np.ndarray]:

@@ -26,6 +26,7 @@ from .language.names import Names, as_name, check_constant
 from .language.text import parse_expression
 from .pieces import On
 from .problem import Problem
+from .tables import missing
 from .texts import read_statement
 from .writing import dumps, write
 
@@ -82,14 +83,7 @@ def read(path: str | Path, data: Sequence[Any] = ()) -> Problem:
         with Path(path).open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        near = (
-            sorted(entry.name for entry in Path(path).parent.glob("*.toml"))
-            if Path(path).parent.is_dir()
-            else []
-        )
-        raise SafeNetError(
-            f"there is no file {path}", nearest(Path(path).name, near) if near else ""
-        ) from None
+        raise missing(Path(path), ".toml") from None
     except IsADirectoryError:
         raise SafeNetError(f"{path} is a directory", "give the path of a .toml file") from None
     except (OSError, ValueError) as error:

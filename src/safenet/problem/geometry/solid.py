@@ -45,9 +45,10 @@ class Solid:
         self._selectors = dict(pieces or {})
         check_selectors(shape, self._selectors)
         self._rest = rest_of(self._selectors)
-        self.pieces, self.nameless = self._divided()
-        if not self._boundary:
+        self.pieces, self.nameless, bounding = self._divided()
+        if bounding is None:
             raise SafeNetError(f"the domain {shape!r} is empty", "remove less, or start from a larger shape")
+        self.some_point = bounding
         check_chosen(shape, ((name, bool(parts)) for name, parts in self.pieces.items()))
 
     def __repr__(self) -> str:
@@ -109,33 +110,24 @@ class Solid:
             else np.full(len(points), -1)
         )
 
-    def _divided(self) -> tuple[dict[str, dict[int, float]], float]:
-        """Piece → {face: the share of it in the piece}, and the area that belongs to no piece."""
+    def _divided(self) -> tuple[dict[str, dict[int, float]], float, np.ndarray | None]:
+        """Piece → {face: the share of it in the piece}, the area that belongs to no piece, and a point of ∂Ω."""
         unit = scipy.stats.qmc.Sobol(self.dimension - 1, rng=np.random.default_rng(SEED)).random(LOOKS)
         pieces: dict[str, dict[int, float]] = {name: {} for name in self._selectors}
-        nameless, self._boundary = 0.0, False
+        nameless, bounding = 0.0, None
         for k, (face, leaf) in enumerate(self._faces):
             points, _, bounds = self._bounding(face, leaf, unit)
             if not bounds.any():
                 continue
-            self._boundary = True
+            if bounding is None:
+                bounding = points[bounds][0]
             owners = self.owners(face.source, points[bounds])
             for i, name in enumerate(pieces):
                 share = float(np.sum(owners == i)) / LOOKS
                 if share:
                     pieces[name][k] = share
             nameless += face.measure * float(np.sum(owners < 0)) / LOOKS
-        return pieces, nameless
-
-    @property
-    def some_point(self) -> np.ndarray:
-        """The first of the tested points that bounds the domain."""
-        unit = scipy.stats.qmc.Sobol(self.dimension - 1, rng=np.random.default_rng(SEED)).random(LOOKS)
-        for face, leaf in self._faces:
-            points, _, bounds = self._bounding(face, leaf, unit)
-            if bounds.any():
-                return np.asarray(points[bounds][0])
-        raise SafeNetError(f"the domain {self.shape!r} is empty")
+        return pieces, nameless, bounding
 
     def extent(self, name: str) -> float:
         """∫ dS over a piece: exact for whole faces."""
