@@ -130,9 +130,19 @@ def test_an_expression_of_unknowns_and_derivatives_is_measured():
         (HEAT, "x,t\n0.5,0.5\n", "nothing is measured", 10),
         (HEAT.replace("start = 0.1", "start = -1"), PROBE, "starts at -1, and must be above 0", 9),
         (HEAT.replace("start", "begin"), PROBE, "no property 'begin'", 9),
-        (HEAT.replace("above = 0", "above = 0, below = -1"), PROBE, "no value above 0 and below -1", 9),
+        (
+            HEAT.replace("above = 0", "above = 0, below = -1"),
+            PROBE,
+            "exclude every value: above 0 and below -1",
+            9,
+        ),
         (HEAT.replace("nu*u_xx", "u_xx"), PROBE, "nu appears in no equation", 9),
-        (HEAT.replace("x = [0, 1]", 'x = [0, "nu"]').replace("u(1,", "u(nu,"), PROBE, "domain ends at", 9),
+        (
+            HEAT.replace("x = [0, 1]", 'x = [0, "nu"]').replace("u(1,", "u(nu,"),
+            PROBE,
+            "an end of the domain depends on",
+            9,
+        ),
         (HEAT.replace("[unknown]", "[parameters]\nnu = 1\n[unknown]"), PROBE, "both a parameter and an", 11),
     ],
 )
