@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 import safenet as sn
 from safenet.listed import PROBLEMS
+from safenet.views.cuts import Cut
 from safenet.views.look import COLOURS, field_colours, math
 from safenet.views.maps import Plane
 
@@ -62,7 +63,8 @@ def draw(solution: sn.Solution, axes: Axes) -> None:
         axes.plot(across, up, color=COLOURS[0], lw=1.8)
         axes.set_xlabel(math(unknowns[0] if len(unknowns) > 1 else names[0]))
         return
-    plane = Plane(problem, (0, 1))
+    held = {i: axis.hi for i, axis in enumerate(problem.axes) if i > 1}
+    plane = Plane(problem, Cut((0, 1), held))
     shown, colours = values[unknowns[0]], field_colours(values[unknowns[0]])
     if unknowns[:2] == ("u", "v") and problem.time is None:
         shown, colours = np.hypot(values["u"], values["v"]), {"cmap": "cividis", "vmin": 0.0}

@@ -3,6 +3,7 @@
 import shutil
 from io import BytesIO
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ from safenet.errors import SafeNetError
 from safenet.fields.unknown import Unknown
 from safenet.solution import Solution
 from safenet.views.cuts import Cut, cuts
+from safenet.views.domain_picture import plot_domain
 from safenet.views.explore import Explorer
-from safenet.views.look import STYLES, Picture, error_colours, error_range, error_title, number
+from safenet.views.look import STYLES, Picture, colour_bar, error_colours, error_range, error_title, number
 from safenet.views.maps import Plane
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 CIRCLE = """
 name = "circle"
 unknowns = ["x", "y"]
@@ -141,6 +144,44 @@ def test_an_error_of_rounding_is_said_to_be_one():
     # On a logarithmic scale rounding would be stripes from black to white.
     assert error_colours(1e-16 * ones, ones)["vmax"] > 1e-14
     assert error_colours(1e-12 * ones, ones)["norm"].vmax == pytest.approx(1e-12)
+
+
+def test_a_shape_is_not_stretched_and_a_sliver_is():
+    channel = sn.library.named(str(EXAMPLES / "regions" / "cylinder.toml"))  # 2.2 by 0.41
+    assert Plane(channel, Cut((0, 1), {})).aspect == "equal"
+    plain = sn.Problem(
+        "u_t = u_xx + u_yy",
+        domain={"x": (0, 1), "y": (0, 11), "t": (0, 1)},
+        conditions=["u(x, y, 0) = 0", "u(0, y, t) = 0", "u(1, y, t) = 0"],
+    )
+    assert Plane(plain, Cut((0, 1), {2: 0.0})).aspect == "equal"
+    assert Plane(plain, Cut((0, 2), {1: 0.0})).aspect == "auto"
+    sliver = plain._copy(domain={"x": (0, 1), "y": (0, 13), "t": (0, 1)})
+    assert Plane(sliver, Cut((0, 1), {2: 0.0})).aspect == "auto"
+
+
+def test_in_the_picture_of_a_domain_a_circle_is_round_and_no_arrow_reaches_the_title():
+    channel = sn.library.named(str(EXAMPLES / "regions" / "cylinder.toml"))
+    figure = plot_domain(channel)
+    figure.draw_without_rendering()
+    axes = next(ax for ax in figure.axes if ax.get_title())
+    assert axes.get_aspect() == 1
+    (low, high), arrow = axes.get_ylim(), 0.04 * 2.2
+    assert low <= -arrow
+    assert high >= 0.41 + arrow
+
+
+def test_the_bar_beside_a_tall_plane_is_as_wide_as_beside_a_flat_one():
+    widths = []
+    for height in (0.1, 10.0):
+        figure = Picture(figsize=(8, 8))
+        axes = figure.subplots()
+        image = axes.imshow(np.eye(2), extent=(0, 1, 0, height), aspect="equal")
+        colour_bar(axes, image)
+        figure.draw_without_rendering()
+        (bar,) = axes.child_axes
+        widths.append(bar.get_window_extent().width)
+    assert widths[0] == pytest.approx(widths[1], rel=0.05)
 
 
 @pytest.mark.parametrize("style", STYLES)

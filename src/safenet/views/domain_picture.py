@@ -12,7 +12,7 @@ from ..errors import SafeNetError
 from ..measure.points import sample
 from ..problem import Condition, Problem
 from .look import COLOURS, INK, Picture, math
-from .maps import outline
+from .maps import aspect, outline
 
 LEGEND = 100  # characters of a line in the legend
 SURFACE = 512  # points of a condition on a surface
@@ -35,7 +35,7 @@ def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> P
     }
     lines = 0.22 + sum(0.07 + 0.15 * (text.count("\n") + 1) for text in labels.values())
     across, up = problem.axes[0], problem.axes[1]
-    height = 6.4 if solid else 6.2 * min(max(up.length / across.length, 0.35), 1.6) + 1.0
+    height = 6.4 if solid else 6.2 * min(max(up.length / across.length, 0.2), 1.6) + 1.0
     figure = Picture(figsize=(7.5, height + lines), layout="constrained")
     grid = figure.add_gridspec(2, 1, height_ratios=[height, lines])
     below = figure.add_subplot(grid[1])
@@ -59,20 +59,20 @@ def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> P
 
 
 def _draw_plane(problem: Problem, ax: Any, interior: np.ndarray, shown: dict[str, Any]) -> None:
-    across, up = problem.axes[0], problem.axes[1]
+    across = problem.axes[0]
     ax.scatter(interior[:, 0], interior[:, 1], s=4, color="#adb5bd", lw=0, label="interior")
     outline(problem, ax)
     ax.set_facecolor("white")
     for colour, (label, (place, at)) in zip(cycle(COLOURS), shown.items(), strict=False):
         ax.scatter(at[:, 0], at[:, 1], s=16, color=colour, lw=0, label=label, clip_on=False, zorder=3)
         if place.piece:
-            normals = at[::6, len(problem.axes) :]
-            scale = 0.04 * across.length
+            feet, normals = at[::6, :2], 0.04 * across.length * at[::6, len(problem.axes) :]
+            ax.update_datalim(feet + normals[:, :2])  # so that no tip reaches the title
             arrows = ax.quiver(
-                at[::6, 0],
-                at[::6, 1],
-                scale * normals[:, 0],
-                scale * normals[:, 1],
+                feet[:, 0],
+                feet[:, 1],
+                normals[:, 0],
+                normals[:, 1],
                 color=colour,
                 angles="xy",
                 scale_units="xy",
@@ -81,7 +81,8 @@ def _draw_plane(problem: Problem, ax: Any, interior: np.ndarray, shown: dict[str
                 clip_on=False,
             )
             arrows.set_in_layout(False)  # a quiver knows its size only once it is drawn
-    ax.set_aspect("equal" if not up.is_time and 0.3 < up.length / across.length < 3 else "auto")
+    ax.autoscale_view()
+    ax.set_aspect(aspect(problem, (0, 1)))
 
 
 def _draw_solid(problem: Problem, ax: Any, shown: dict[str, Any]) -> None:

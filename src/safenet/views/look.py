@@ -172,7 +172,9 @@ def colour_bar(ax: Axes, image: Any, error: np.ndarray | None = None) -> None:
         known = error[np.isfinite(error)]
         beyond = (bool((known < low).any()), bool((known > high).any()))
         extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get(beyond, "neither")
-    bar = ax.inset_axes((1.03, 0.0, 0.045, 1.0), label="<colorbar>")
+    # In widths of the axes; beside a tall plane with equal scales, that of its height.
+    wide = max(1.0, ax.get_data_ratio()) if ax.get_aspect() == 1.0 else 1.0
+    bar = ax.inset_axes((1.0 + 0.03 * wide, 0.0, 0.045 * wide, 1.0), label="<colorbar>")
     ax.figure.colorbar(image, cax=bar, extend=extend)
     if error is not None:
         bar.yaxis.set_minor_formatter(NullFormatter())

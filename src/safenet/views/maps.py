@@ -16,7 +16,17 @@ from .cuts import Cut, sampled, suffix
 from .look import UNKNOWN, colour_bar, error_colours, error_title, field_colours, ink, math
 
 POINTS = 257  # along each axis
+SLIVER = 12  # with a longer side than this many times the other, a plane without a shape is stretched
 FADED = 0.2  # a plane whose values span less than this share of another's has colours of its own
+
+
+def aspect(problem: Problem, drawn: tuple[int, ...]) -> Literal["equal", "auto"]:
+    """One scale for both axes of a plane: never with time, always with a shape in it, else unless it is a sliver."""
+    one, two = (problem.axes[i] for i in drawn)
+    if one.is_time or two.is_time:
+        return "auto"
+    shaped = problem.region is not None and max(drawn) < problem.region.dimension
+    return "equal" if shaped or 1 / SLIVER <= two.length / one.length <= SLIVER else "auto"
 
 
 @dataclass(frozen=True)
@@ -49,8 +59,7 @@ class Plane:
 
     @property
     def aspect(self) -> Literal["equal", "auto"]:
-        right, up = self.axes
-        return "equal" if not right.is_time and 0.2 < up.length / right.length < 5 else "auto"
+        return aspect(self.problem, self.drawn)
 
     def ticks(self, points: int = POINTS) -> list[np.ndarray]:
         axes = (self.problem.axes[i] for i in self.drawn)
