@@ -72,7 +72,7 @@ def test_the_optimisers_see_a_better_conditioned_problem():
     analysis = sn.spectrum(sn.loads(POISSON), **settings, optimiser="levenberg")
     seen = analysis.spectra["seen by Levenberg–Marquardt"]
     assert seen.lambda_max <= 1 < analysis.lambda_max
-    with pytest.raises(sn.SafeNetError, match="no optimiser 'newton'"):
+    with pytest.raises(sn.SafeNetError, match="unknown optimiser 'newton'"):
         sn.spectrum(sn.loads(POISSON), **settings, optimiser="newton")
 
 

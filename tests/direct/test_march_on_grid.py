@@ -277,8 +277,8 @@ def test_a_pressure_is_what_it_is_said_to_be_at_a_point():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda c: [*c[:-1], sp.Eq(at(u, y, 1) ** 2, 1)], "normal derivatives alone"),
-        (lambda c: [*c[:-1], sp.Eq(at(u, y, 1) + at(v, y, 1), 1)], "normal derivatives alone"),
+        (lambda c: [*c[:-1], sp.Eq(at(u, y, 1) ** 2, 1)], "is not linear"),
+        (lambda c: [*c[:-1], sp.Eq(at(u, y, 1) + at(v, y, 1), 1)], "one unknown and its normal derivatives"),
         (lambda c: c[:-1], "v has 1 conditions in y"),
         (lambda c: [*c[1:], sp.Eq(at(u, t, 0) + at(v, t, 0), 1)], "u lacks an initial value"),
     ],
@@ -297,7 +297,7 @@ def test_a_source_that_breaks_in_space_is_left_to_cells():
     equation = sp.Eq(u.diff(t), (u.diff(x, 2) + u.diff(y, 2)) / 10 + source - u**3)
     sides = [sp.Eq(at(u, a, c), 0) for a in (x, y) for c in (0, 1)]
     problem = Problem(equation, domain=SQUARE, conditions=[sp.Eq(at(u, t, 0), 0), *sides])
-    assert MarchOnGrid().obstacle(problem) == "its formulas break at x = 0.5"
+    assert MarchOnGrid().obstacle(problem) == "its coefficients or sources are not smooth at x = 0.5"
 
 
 @pytest.mark.slow

@@ -90,7 +90,7 @@ def test_parameters_that_the_data_do_not_tell_apart_have_no_errors(two):
     assert found["a"].error is None
     assert found["b"].error is None
     assert len(said) == 1
-    assert "do not determine a, b one by one" in said[0]
+    assert "do not determine a, b separately" in said[0]
 
 
 def test_as_many_values_as_parameters_have_no_error_without_sigma(family):
@@ -114,7 +114,7 @@ def test_a_value_at_the_edge_of_its_range_is_told(family, true, edge):
 
 def test_data_that_the_family_does_not_describe_are_told(family):
     _, said = warned(family, sn.Data(t=T, y=2 + np.cos(9 * T)))
-    assert any("further from the values of y than their mean is" in text for text in said)
+    assert any("describes y worse than the mean of its values" in text for text in said)
     noise = 0.01 * np.random.default_rng(0).normal(size=60)
     _, said = warned(family, sn.Data(t=T, y=np.exp(-0.7 * T) + noise, sigma=0.001))
     assert any("times sigma" in text for text in said)

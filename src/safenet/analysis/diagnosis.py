@@ -148,8 +148,8 @@ def _stiff_equation(
     ratio = stiff[1] / soft[1]
     quantity = "λ_max of the equations / λ_max of the conditions"
     fact = (
-        f"“{stiff[0]}” is {ratio:.0f} times as stiff as any condition (“{soft[0]}” is next) and sets the step; "
-        f"{starved:.0%} of what is left of the loss is in the conditions"
+        f"“{stiff[0]}” is {ratio:.0f} times as stiff as any condition (“{soft[0]}” is next) and limits the step "
+        f"size; {starved:.0%} of the remaining loss comes from the conditions"
     )
     if frequencies is not None and frequencies.needless > HIGH:
         named = "; ".join("(" + ", ".join(f"{w:.3g}" for w in omega) + ")" for omega in frequencies.leading())
@@ -183,8 +183,8 @@ def _faint_equation(
     sizes = list(terms.values())
     ratio = max(sizes[equations:]) / max(sizes[:equations])
     sentence = (
-        f"the conditions are {ratio:.0e} times as stiff as the equation and met to {outside:.1e}, "
-        f"the equation to {inside:.1e}: it hardly counts."
+        f"the conditions are {ratio:.0e} times as stiff as the equation. The residual is {outside:.1e} in the "
+        f"conditions and {inside:.1e} in the equation, which hardly counts in the loss."
     )
     quantity = "λ_max of the conditions / λ_max of the equations"
     # In problems that train well, the conditions are several times stiffer than the equation.
@@ -226,7 +226,7 @@ def _precision(rounding: float | None) -> list[Advice]:
             "relative rounding of the gradient",
             rounding,
             ROUGH,
-            f"in float32 the gradient is wrong by {rounding:.0%} of its length: what is left to gain is rounding.",
+            f"rounding errors are {rounding:.0%} of the gradient: training can hardly improve further in float32.",
             "--precision float64",
             {"precision": "float64"},
         )

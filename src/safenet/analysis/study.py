@@ -167,9 +167,7 @@ def spectrum(
     """
     began = time.monotonic()
     if optimiser not in (None, *OPTIMISERS):
-        raise SafeNetError(
-            f"there is no optimiser {optimiser!r} to look through", nearest(str(optimiser), OPTIMISERS)
-        )
+        raise SafeNetError(f"unknown optimiser {optimiser!r}", nearest(str(optimiser), OPTIMISERS))
     if isinstance(subject, Problem):
         subject = _network(subject, method, adam, seed, say, options)
     on_cpu = jax.default_backend() == "cpu"
@@ -203,11 +201,11 @@ def spectrum(
             "seen by L-BFGS": measured("L-BFGS", seen),
         }
         notes.append(
-            f"L-BFGS made {facts['steps']} steps to a loss of {facts['loss']:.3e} and has {facts['pairs']} pairs"
+            f"after {facts['steps']} steps L-BFGS has a loss of {facts['loss']:.3e} and stores {facts['pairs']} pairs"
         )
     if optimiser == "levenberg":
         spectra["seen by Levenberg–Marquardt"] = measured("Levenberg", seen_by_levenberg(loss, theta, chosen))
-        notes.append("Levenberg–Marquardt with the damping μ = 0.01 that it starts from")
+        notes.append("Levenberg–Marquardt at its initial damping μ = 0.01")
     say("tangent kernels")
     kernels = tangent_kernels(loss, theta, names)
     named = float(np.linalg.norm([max(along, default=0.0) for along in named_frequencies(subject.problem)]))
@@ -260,7 +258,8 @@ def loss_of(solution: Solution, points: Points) -> tuple[PhysicsLoss, Float[Arra
         notes.append("with the weights that the tangent kernel gives at these parameters")
     elif plan.network.weighting == "rba":
         notes.append(
-            "with the plan's weights: those of residual-based attention belong to points of the past"
+            "with the plan's weights; the residual-based attention weights belong to the training points and are not "
+            "used"
         )
     notes += [network.note] if getattr(network, "note", "") else []
     return loss, theta, getattr(network, "subject", "all parameters of the network"), notes

@@ -61,6 +61,7 @@ from .thresholds import (
     UNIFORM,
     UNSEEN_ON_SHAPES,
 )
+from .torn import torn
 
 
 @dataclass(frozen=True)
@@ -83,16 +84,16 @@ class Estimate:
 
 
 NO_SLOPE = (
-    "the equations have no finite derivative at the solution found (a root or a quotient of something that is zero): "
-    "it may be one of many, and no error is estimated"
+    "the equations are not differentiable at the solution found (a root of zero or a division by zero), so it may not "
+    "be unique and no error is estimated"
 )
 
 
 def _stepped_over(residual: float) -> Estimate:
     """No estimate: every correction that was tried is smoother than the remaining residual."""
     text = (
-        f"most of the residual of {residual:.1e} is too narrow or too rough for any correction: the error may be far "
-        "larger than that, and is not estimated"
+        f"most of the residual ({residual:.1e}) is too narrow or too rough for the error estimate to resolve; the "
+        "error may be far larger, so none is given"
     )
     return Estimate(np.nan, 1.0, lost=text)
 
@@ -115,7 +116,8 @@ def estimated(
     `residual` is the held-out residual, if it has been measured already. Raises SpentError when the `clock` runs out.
     """
     clock = clock or Budget()
-    if missed := stepped_over(problem, field):
+    missed = stepped_over(problem, field) or torn(problem, field, residual)
+    if missed:
         return Estimate(np.nan, 1.0, lost=missed)
     if (known := _known(problem, field, residual)) is not None:
         return known

@@ -103,8 +103,8 @@ def _units(measured: Measured, gap: np.ndarray) -> list[str]:
     if not (min(ratio, by_squares) > OTHER_UNITS or 0 < max(ratio, by_squares) < 1 / OTHER_UNITS):
         return []
     return [
-        f"the values of {measured.name} are about {ratio:.0e} times those of the solution: are their units those of "
-        "the problem, and is the solution near zero where they were measured?"
+        f"the values of {measured.name} are about {ratio:.0e} times those of the solution: check that they use "
+        "the problem's units, and whether the solution is near zero where they were measured"
     ]
 
 
@@ -114,7 +114,7 @@ def _nothing(problem: Problem, measured: Measured, gap: np.ndarray) -> list[str]
     count = len(gap)
     if scatter == 0 or float(gap @ gap) / scatter <= scipy.stats.chi2.isf(UNLIKELY, count):
         return []
-    return [f"the fit is further from the values of {measured.name} than their mean is: {_why(problem)}"]
+    return [f"the fit describes {measured.name} worse than the mean of its values does: {_why(problem)}"]
 
 
 def _why(problem: Problem) -> str:
@@ -153,8 +153,8 @@ def _systematic(
     if rho * np.sqrt(len(pairs)) < scipy.stats.norm.isf(UNLIKELY):
         return 0.0, []
     return rho, [
-        f"what the fit misses of {measured.name} is not noise: at neighbouring points it is alike (correlation "
-        f"{rho:.2f}), and the standard errors do not hold; {_why(problem)}"
+        f"the residuals of {measured.name} are not noise: they are correlated between neighbouring points ({rho:.2f}), "
+        f"so the standard errors are not valid; {_why(problem)}"
     ]
 
 
@@ -171,8 +171,8 @@ def _outliers(problem: Problem, measured: Measured, gap: np.ndarray, noise: np.n
     )
     more = f", {len(far)} in all" if len(far) > len(worst) else ""
     return [
-        f"values of {measured.name} far from the fit, more than {FAR:g} standard deviations: {listing}{more}; leave "
-        "them out if they are wrong, they draw the fit"
+        f"values of {measured.name} far from the fit, more than {FAR:g} standard deviations: {listing}{more}; remove "
+        "them if they are wrong: they distort the fit"
     ]
 
 

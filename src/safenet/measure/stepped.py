@@ -51,9 +51,8 @@ def stepped_over(problem: Problem, field: Any) -> str:
                 missed = relative_residual(problem, field, equation, at, sizes) if len(at) else 0.0
                 if missed > SOLVED_BELOW:
                     return (
-                        f"{str(part)[:80]} is so narrow near {jet.field} = {value:.4g} that the solution does not "
-                        f"follow it: there {equation.text} is missed by {missed:.0%}; the error may be far larger than "
-                        "any estimate, and none is given"
+                        f"{str(part)[:80]} varies so sharply near {jet.field} = {value:.4g} that the solution does not "
+                        f"follow it: the residual of {equation.text} is {missed:.0%} there, so no error is given"
                     )
     return ""
 

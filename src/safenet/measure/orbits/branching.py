@@ -37,8 +37,8 @@ def branching(problem: Problem, field: TimePieces) -> str:
     if at is None:
         return ""
     return (
-        f"at {system.time} = {at:.4g} the solution is at rest where others leave at any time (the rates have no finite "
-        "slope there): it is one of many, and no error is estimated"
+        f"at {system.time} = {at:.4g} the solution comes to rest at a value that other solutions may leave at any time "
+        "(the right-hand side has no finite slope there): it is not unique, and no error is estimated"
     )
 
 

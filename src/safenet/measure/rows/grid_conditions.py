@@ -15,7 +15,7 @@ def tensor_obstacle(problem: Problem) -> str | None:
     """Why the conditions of a problem with a time axis do not fix its values axis by axis, or None if they do."""
     for name, places in zip(problem.axis_names[:-1], breaks(problem, conditions=False), strict=False):
         if places:
-            return f"its formulas break at {name} = {places[0]:.3g}"
+            return f"its coefficients or sources are not smooth at {name} = {places[0]:.3g}"
     if len(problem.equations) != len(problem.unknowns):
         return "it does not have one equation for each unknown"
     reasons = (
@@ -52,7 +52,10 @@ def _face_obstacle(problem: Problem, axis: int) -> str | None:
         return None
     for condition in on_faces(problem, axis):
         if not _simple(problem, condition, axis):
-            return f"the condition {condition.text} is not one on u and its normal derivatives alone"
+            return (
+                f"the condition {condition.text} is not linear, with constant coefficients, in one unknown and its "
+                "normal derivatives"
+            )
     for name in problem.unknowns:
         count = len(on_faces(problem, axis, name))
         walled = count == 0 and problem.order(axis, name) == 1 and _floating(problem, name)

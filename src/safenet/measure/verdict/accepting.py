@@ -22,8 +22,8 @@ from ..misfit import unfitted
 from ..thresholds import HARDLY, ROUGH, ROUNDING, UNSEEN, UNSEEN_ON_SHAPES
 
 ADRIFT = (
-    "the conditions do not fix the position of the layer, to nine digits, so no error is estimated; if a "
-    "symmetry fixes it, solve one half"
+    "the conditions do not fix the layer's position (to nine digits), so no error is estimated; if a symmetry fixes "
+    "it, solve on half the domain"
 )
 
 
@@ -68,7 +68,7 @@ def unmet(problem: Problem, field: Any, residual: float) -> str | None:
         return None
     return (
         f"the solution is {data.times:.0e} times as large as its data and does not meet them: "
-        f"{data.relation.text} is missed by {share(data.missed)}; the problem has no solution, or nearly none "
+        f"the residual of {data.relation.text} is {share(data.missed)}; the problem probably has no solution "
         "(an eigenvalue is hit, a condition is on the wrong side, or time runs backwards)"
     )
 
@@ -79,15 +79,15 @@ def undetermined(problem: Problem, found: Estimate) -> str | None:
         return found.lost
     if found.seen < (UNSEEN if problem.region is None else UNSEEN_ON_SHAPES):
         return (
-            "the solution is not unique, or there is none: a multiple of another function can be added to it and no "
-            "equation or condition changes; no error is estimated"
+            "the solution is not unique, or there is none: adding a multiple of some function changes no equation or "
+            "condition; no error is estimated"
         )
     if left_free(problem) and found.seen < HARDLY:
-        return "something is left free (see above), so no error is estimated"
+        return "the conditions leave something free (see above), so no error is estimated"
     if found.left > ROUGH and found.seen < HARDLY and found.since is None:
         return (
-            "what is left of the residual is not explained, and there is a direction that the equations and conditions "
-            "hardly see: the error may be far larger than any estimate, and none is given"
+            "the estimate does not explain the residual, and the equations and conditions hardly constrain one "
+            "direction of the solution: the error may be far larger than any estimate, and none is given"
         )
     if found.noise > SOLVED_BELOW:
         return (
