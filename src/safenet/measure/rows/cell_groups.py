@@ -213,8 +213,6 @@ class CellGroups:
         If an equation's coefficients are so small or so large that conditions would drown it, or drown in it, it is
         divided by their size.
         """
-        if equation.scale is not None:
-            return equation.scale
         time = None if self.span is None else self.problem.time
         rank = {
             symbol: sum(jet.orders) if time is None else jet.orders[time]

@@ -80,8 +80,6 @@ class Collocation:
 
     def _scale(self, equation: Relation) -> float:
         """The factor from residual to error in u: (duration)^q for q time derivatives, (length/π)^p when steady."""
-        if equation.scale is not None:
-            return equation.scale
         time = self.problem.time
         orders = [jet.orders for jet in equation.jets.values()]
         if time is not None and max(order[time] for order in orders):
