@@ -54,7 +54,7 @@ class Newton:
 
 
 def least_squares(jacobian: np.ndarray, residual: np.ndarray, orthogonal: bool) -> tuple[np.ndarray, float]:
-    """The δ that minimises ‖J δ + r‖, and the minimum."""
+    """The δ that minimises ‖J δ + r‖, and the minimum. J is overwritten: its columns are scaled in place."""
     scale = np.sqrt(np.einsum("ij,ij->j", jacobian, jacobian))
     scale[scale == 0] = 1.0
     jacobian /= scale
