@@ -8,7 +8,7 @@ from sympy.utilities.lambdify import implemented_function
 
 import safenet as sn
 from safenet.errors import SafeNetError
-from safenet.problem.facts.direction import entering, runaway
+from safenet.problem.facts.direction import closed_lines, entering, runaway
 from safenet.problem.facts.posedness import left_free
 from safenet.problem.facts.undecided import undecided
 
@@ -127,3 +127,14 @@ def test_a_coefficient_that_jumps_is_to_be_written_with_its_flux() -> None:
     with pytest.raises(SafeNetError, match="cannot be differentiated") as refused:
         stated("diff((1 + 9*heaviside(x - 1/2))*u_x, x) = 0", "u(0) = 0; u(1) = 1", "x = [0, 1]")
     assert "f = k*u_x" in str(refused.value.remedy)
+
+
+def test_a_wave_that_no_equation_restricts_is_named_by_its_periods():
+    problem = sn.Problem(
+        "2*u_x - u_y = cos(2*pi*x)",
+        domain={"x": (0, 1), "y": (0, 1)},
+        conditions=["u(0, 0) = 0"],
+        periodic=["x", "y"],
+    )
+    (reason,) = closed_lines(problem)
+    assert "restricts a wave with 1 period along x and 2 periods along y" in reason

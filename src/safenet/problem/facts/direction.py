@@ -205,7 +205,7 @@ def closed_lines(problem: Problem) -> tuple[str, ...]:
         return ()
     wave = waves[:, unseen][:, np.argmin(np.abs(waves[:, unseen]).sum(axis=0))]
     periods = " and ".join(
-        f"{abs(k)} period{'s' * (abs(k) > 1)} along {axis.name}"
+        f"{abs(k)} period{'' if abs(k) == 1 else 's'} along {axis.name}"
         for k, axis in zip(wave, problem.axes, strict=True)
         if k
     )
