@@ -1,4 +1,4 @@
-"""The solution in other programs: NumPy, xarray (and netCDF), ParaView. Needs pip install 'safenet[data]'."""
+"""The solution in other programs: NumPy, xarray (and netCDF), ParaView. Needs pip install 'safenet-pde[data]'."""
 
 import sys
 from pathlib import Path

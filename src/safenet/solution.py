@@ -231,7 +231,7 @@ class Solution:
     def explore(self) -> Any:
         """An interactive view in a notebook: sliders, a player for time, and cross-sections where you click.
 
-        Needs Panel: pip install 'safenet[ui]'."""
+        Needs Panel: pip install 'safenet-pde[ui]'."""
         from .views.explore import explore
 
         return explore(self)

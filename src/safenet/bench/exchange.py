@@ -130,7 +130,7 @@ def _parquet(rows: Sequence[Row]) -> bytes:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError:
-        raise SafeNetError("Parquet needs pyarrow", "pip install 'safenet[data]', or export .csv") from None
+        raise SafeNetError("Parquet needs pyarrow", "pip install 'safenet-pde[data]', or export .csv") from None
     columns, lines = _flat(rows)
     text, real, whole = arrow.string(), arrow.float64(), arrow.int64()
     kinds = dict.fromkeys(FLAT, text)

@@ -141,7 +141,7 @@ def use_device(device: str) -> None:
     try:
         jax.devices()
     except (RuntimeError, AssertionError):
-        remedy = "use --device cpu, or install the GPU build: pip install 'safenet[cuda]'"
+        remedy = "use --device cpu, or install the GPU build: pip install 'safenet-pde[cuda]'"
         raise SafeNetError(f"this machine has no {device} that JAX can use", remedy) from None
 
 

@@ -16,7 +16,7 @@ def ui(
     """Open a page in the browser to state and solve problems.
 
     It is served on this machine alone, at http://localhost:5007, until Ctrl-C.
-    Runs are kept as those of `safenet solve`. Needs: pip install 'safenet[ui]'.
+    Runs are kept as those of `safenet solve`. Needs: pip install 'safenet-pde[ui]'.
     """
     from ..ui.serve import serve
 

@@ -28,7 +28,7 @@ from .text import markdown as as_markdown
 COMMIT = 10  # digits of a commit's hash that are shown
 FOLDER = resources.files(__package__).joinpath("page")
 TITLE = "What was measured"
-DISTRIBUTION = __package__.partition(".")[0]
+DISTRIBUTION = "safenet-pde"  # as `pyproject.toml` has it: on the index, `safenet` is another package
 
 
 def write(
@@ -84,7 +84,7 @@ def html(
         from plotly.offline import get_plotlyjs
     except ImportError:
         raise SafeNetError(
-            "the page needs plotly and jinja2", "pip install 'safenet[report]', or write --markdown"
+            "the page needs plotly and jinja2", "pip install 'safenet-pde[report]', or write --markdown"
         ) from None
     specs = {
         f"{figure.name}-{place}": {"data": panel.data, "layout": panel.layout}

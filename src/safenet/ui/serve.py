@@ -17,7 +17,7 @@ def serve(port: int = 5007, runs: Path = Path("runs"), show: bool = True, thread
 
         from .page import TICK, Page
     except ImportError:
-        raise SafeNetError("the page needs Panel", "pip install 'safenet[ui]'") from None
+        raise SafeNetError("the page needs Panel", "pip install 'safenet-pde[ui]'") from None
     pn.extension("katex", notifications=False)
 
     def page() -> Any:

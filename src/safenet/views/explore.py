@@ -17,7 +17,7 @@ from ..solution import Solution
 from .cuts import Cut, reached, sampled
 from .look import COLOURS, INK, number
 
-INSTALL = "pip install 'safenet[ui]'"
+INSTALL = "pip install 'safenet-pde[ui]'"
 POINTS = {1: 601, 2: 129}  # along each axis
 STEPS = 100  # of a slider
 FRAME = 120  # milliseconds between frames of the player

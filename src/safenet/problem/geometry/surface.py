@@ -255,7 +255,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
         import trimesh
     except ImportError:
         raise SafeNetError(
-            f"{path.name} cannot be read without trimesh", 'install it: pip install "safenet[shapes]"'
+            f"{path.name} cannot be read without trimesh", 'install it: pip install "safenet-pde[shapes]"'
         ) from None
     try:
         mesh = trimesh.load_mesh(path)

@@ -1,4 +1,4 @@
-"""Tetrahedra of a solid, with sides bent to its surface: made by Gmsh, which is an extra (`safenet[shapes]`)."""
+"""Tetrahedra of a solid, with sides bent to its surface: made by Gmsh, which is an extra (`safenet-pde[shapes]`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def obstacle(solid: Solid) -> str | None:
     try:
         import gmsh
     except (ImportError, OSError):
-        return 'tetrahedra need Gmsh, which cannot be imported: pip install "safenet[shapes]"'
+        return 'tetrahedra need Gmsh, which cannot be imported: pip install "safenet-pde[shapes]"'
     return None if hasattr(gmsh, "model") else "Gmsh cannot be used"
 
 
