@@ -83,12 +83,14 @@ class Blocks:
         }
 
 
-def _base(problem: Problem, field: Any) -> Any:
-    """The field in the form in which the rows on cells use it."""
+def in_blocks(problem: Problem, field: Any) -> Any:
+    """The field in the form in which the rows on cells use it, with the derivatives below those of the problem."""
     if hasattr(field, "jets"):
         return field
     relations = *problem.equations, *problem.conditions
-    return Blocks(field, tuple({jet.orders for one in relations for jet in one.jets.values()}))
+    orders = {(0,) * len(problem.axes)} | {jet.orders for one in relations for jet in one.jets.values()}
+    below = {low for high in orders for low in itertools.product(*(range(k + 1) for k in high))}
+    return Blocks(field, tuple(sorted(below)))
 
 
 def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
@@ -96,7 +98,7 @@ def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
     count, degree = UNIFORM[len(problem.axes)]
     ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
     cells: list[Cell] = list(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
-    base = _base(problem, field)
+    base = in_blocks(problem, field)
     rows = CellRows(problem, cells, degree, oversampling(problem), base=base)
     shaking = shaken_rows(rows, np.zeros(rows.unknowns))
     step, noise = rows.form(shaking.step), rows.form(shaking.noise)
@@ -140,7 +142,7 @@ def on_a_region(problem: Problem, field: Any, clock: Budget) -> Corrected:
     """The correction on a plane region, also in time: levels of cells, each a Newton step from the previous e."""
     count, degree = PLANE[len(problem.axes)]
     cells = first = even_cells(problem, count)
-    base, points = _base(problem, field), interior_points(problem)
+    base, points = in_blocks(problem, field), interior_points(problem)
     own, before = values(field, points), held_out(problem, field).worst
     known, start = np.zeros_like(own), np.zeros(0)
     while True:

@@ -61,6 +61,7 @@ from .thresholds import (
     UNIFORM,
     UNSEEN_ON_SHAPES,
 )
+from .torn import torn
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ def estimated(
     `residual` is the held-out residual, if it has been measured already. Raises SpentError when the `clock` runs out.
     """
     clock = clock or Budget()
-    if missed := stepped_over(problem, field):
+    missed = stepped_over(problem, field) or torn(problem, field, residual)
+    if missed:
         return Estimate(np.nan, 1.0, lost=missed)
     if (known := _known(problem, field, residual)) is not None:
         return known

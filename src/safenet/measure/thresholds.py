@@ -44,6 +44,11 @@ ANOTHER = {1: 1e-6, 2: 3e-3}  # axes → a smaller residual makes another a solu
 OFF = 1e-7  # relative perturbation of a start, whose growth is followed
 INVERSE_STEPS = 8  # of inverse iteration, for the direction that the rows see least
 
+# ---- jumps of a network or of its derivatives (torn)
+TORN = 1e-6  # of an equation's terms: less may be rounding
+LASTS = 0.5  # of what fails on a segment fails on the shortest part of it, too, if it is a jump
+CANCELLED = 0.05  # of the delta functions at a kink: then it runs along a characteristic
+
 # ---- coefficients that are infinite inside the domain (finite)
 POLE = 1e6  # times the usual size, right beside a zero of a denominator: sin(x)/x is finite, cos(x)/x is not
 GROWTH = 100.0  # times the value a thousand times farther away: a pole grows, a finite peak has a top
@@ -68,6 +73,9 @@ INWARD = 1e-7  # of a cell: a point so far inwards from an edge shows in which c
 
 # ---- Newton's steps and their linear systems
 SETTLED, PREDICTED = 1e-2, 1.01  # a smaller step with a residual within this factor of the model's ends it
+EXTENDED = (
+    1e-2  # weight of ‖L ∂u‖ in the first guess, beside conditions: an end of a line is missed by its square
+)
 DESCENT = 1e-10  # relative rise of the residual that rounding may cause
 LEAST_STEP = 1e-3  # if a step must be shortened below this share, there is no descent
 REGULARISATION = 1e-14  # ε of the regularised QR, relative to columns of norm one
