@@ -27,6 +27,7 @@ from safenet.measure.points import sample
 from safenet.networks import METHODS, Method, build
 from safenet.train.objective import physics_loss
 from safenet.train.optimisers.adam import Adam
+from safenet.train.spread import everywhere
 from safenet.train.weighting import weighting
 
 INTERIOR, CONDITION = 20_000, 2_000
@@ -41,7 +42,7 @@ def cost(chosen: Method, iterations: int) -> dict[str, Any]:
     problem = sn.library.wave()
     network = build(problem, chosen, key=jax.random.key(0), dtype=jnp.float32)
     points = sample(problem, INTERIOR, CONDITION, "uniform", 0)
-    loss, theta = physics_loss(problem, network, points, weighting=weighting(chosen))
+    loss, theta = everywhere(physics_loss(problem, network, points, weighting=weighting(chosen)))
     phase = Adam(1_000_000)
     began = time.perf_counter()
     state = phase.start(loss, theta)
