@@ -34,7 +34,7 @@ def desk(tmp_path_factory):
 def test_a_second_call_finds_nothing_to_do(desk):
     ran = run("bench", "mine.toml", "--out", "out", cwd=desk)
     assert (ran.code, ran.err) == (0, "")
-    assert "1 of 1 cases are in out, 0 of them failed" in ran.out
+    assert ran.out == "1 of 1 cases are done in out\n"
 
 
 def test_suites_and_cases_are_named(desk):
@@ -60,7 +60,7 @@ def test_rows_are_taken_over_before_and_written_down_after(desk):
     assert ran.out.splitlines() == [
         "1 rows from out",
         "1 rows in third.csv",
-        "1 of 1 cases are in third, 0 of them failed",
+        "1 of 1 cases are done in third",
     ]
     assert (desk / "third.csv").read_text().startswith("id,")
 
@@ -72,7 +72,7 @@ def test_failures_are_an_exit_status_and_name_the_remedy(desk):
         store.add([bench.Row(id=case.id, **case.facts, **told)])
     ran = run("bench", "mine.toml", "--out", "sad", cwd=desk)
     assert ran.code == 1
-    assert "1 of them failed: --retry" in ran.out
+    assert "1 of 1 cases are done in sad: 1 failed (--retry runs it again)\n" in ran.out
     assert " failed  decay" in run("bench", "mine.toml", "--out", "sad", "--dry-run", cwd=desk).out
 
 
@@ -83,7 +83,7 @@ def test_what_diverged_is_counted_and_no_failure(desk):
         store.add([bench.Row(id=case.id, **case.facts, **told)])
     ran = run("bench", "mine.toml", "--out", "steep", "--retry", cwd=desk)
     assert ran.code == 0
-    assert "1 of 1 cases are in steep, 0 of them failed; 1 diverged" in ran.out
+    assert "1 of 1 cases are done in steep: 1 diverged\n" in ran.out
 
 
 def stop(*_):
@@ -97,13 +97,13 @@ def test_ctrl_c_says_how_far_it_came_and_how_to_go_on(desk, monkeypatch, capsys)
     for words in (["--merge", "out"], ["--json"]):
         ran = run("bench", "two.toml", "--out", "halves", *words, cwd=desk)
         assert (ran.code, ran.err) == (
-            *(130, "stopped, 1 of 2 cases are in halves; the same command continues\n"),
+            *(130, "stopped: 1 of 2 cases are done in halves; rerun the command to continue\n"),
         )
     monkeypatch.chdir(desk)
     assert module.main(["two.toml", "--out", "halves"]) == 130
     assert capsys.readouterr().err == ran.err
     monkeypatch.setattr(bench.Suite, "cases", stop)  # before anything is known
-    assert run("bench", "two.toml", cwd=desk).err == "stopped; the same command continues\n"
+    assert run("bench", "two.toml", cwd=desk).err == "stopped; rerun the command to continue\n"
 
 
 def test_a_full_disk_is_a_sentence(desk, monkeypatch):
@@ -158,7 +158,7 @@ def test_a_run_of_the_store_is_a_run_folder(desk):
         (("bench", "paper-mian"), "did you mean 'paper-main'"),
         (("bench", "nowhere.toml"), "nowhere.toml does not exist"),
         (("bench", "mine.toml", "--only", "waves"), "no case of mine has 'waves'"),
-        (("bench", "smoke", "--engine", "dask", "--out", "new"), "has no address"),
+        (("bench", "smoke", "--engine", "dask", "--out", "new"), "--engine dask needs the address"),
         (("bench", "smoke", "--engine", "dask", "--address", "a", "--resource", "GPU"), "NAME=NUMBER"),
         (("bench", "mine.toml", "--only", "waves", "--dry-run"), "no case of mine has 'waves'"),
         (("bench", "mine.toml", "--export", "t.txt"), "cannot export"),

@@ -121,7 +121,9 @@ def test_a_line_tells_of_a_cell_its_time_and_what_is_left(capsys):
     rows[2] = replace(rows[2], outcome="diverged", l2re=2.0)
     with Lines() as say:
         say(Event(seeds, [], 0, 450))
-        assert capsys.readouterr().err == "450 of 450 cases to do; a first one compiles for a while\n"
+        assert (
+            capsys.readouterr().err == "450 of 450 cases to do; the first takes longer because it compiles\n"
+        )
         say(Event(seeds, [], 0, 450))  # another has begun: nothing to say
         say(Event(seeds, rows, 3, 450, 41.2, 3 * 3600))
     line = capsys.readouterr().err

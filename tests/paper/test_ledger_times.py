@@ -164,7 +164,7 @@ def test_one_problem_without_a_gain_decides_about_a_method_and_one_with_a_gain_d
     losing = [row("wave", "rbf", f"paper-{i}", 1.0 * i) for i in (1, 2)]
     assert judged([*rows, *gaining], "schedule-2-others").verdict == UNMEASURED
     assert judged([*rows, *gaining, *losing], "schedule-2-others").ours.startswith(
-        "1 of 2 methods gain on every"
+        "1 of 2 methods improve on every"
     )
 
 

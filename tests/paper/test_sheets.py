@@ -198,7 +198,7 @@ def test_readings_stand_beside_the_printed_errors_and_are_counted():
     sheet = of_readings(Evidence(rows))
     lines = {line[0].text: {cell.mark for cell in line[1:] if cell.mark} for line in sheet.rows}
     assert lines == {
-        "SAFE-NET · as it is here": {"same"},
+        "SAFE-NET · default": {"same"},
         "SAFE-NET · k=auto": {"worse"},
         "SAFE-NET · precision=float64": {"same"},
         "PINN · depth=3 · scaled=false": {"same"},

@@ -73,8 +73,8 @@ def test_an_axis_takes_a_count_or_its_points() -> None:
         ({"z": 5}, "'z' is not an axis"),
         ({"x": 1}, "x = 1 is not a number of points"),
         ({"x": 2.5}, "x = 2.5 is not a number of points"),
-        ({"x": [0.5, 0.5]}, "the points along x do not rise"),
-        ({"x": []}, "the points along x do not rise"),
+        ({"x": [0.5, 0.5]}, "the points along x must increase"),
+        ({"x": []}, "the points along x must increase"),
         ({"t": [0, 7]}, "t = 7 is outside the domain"),
     ],
 )
@@ -285,7 +285,7 @@ def test_a_box_has_no_cells_and_a_place_is_no_number_of_them(tmp_path: Path) -> 
     pytest.importorskip("pyevtk")
     with pytest.raises(sn.SafeNetError, match="is a box"):
         known("xy").export(tmp_path / "box.vtu")
-    with pytest.raises(sn.SafeNetError, match="not cut at x"):
+    with pytest.raises(sn.SafeNetError, match="is not a number of points"):
         shaped("xyz", sn.Ball((1, 1, 1), 0.8)).export(tmp_path / "ball.vtu", x=[0.5])
 
 
@@ -315,7 +315,7 @@ def test_a_missing_library_is_named_with_the_extra(
     library: str, method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(sn.SafeNetError, match=r"pip install 'safenet\[data\]'"):
+    with pytest.raises(sn.SafeNetError, match=r"pip install 'safenet-pde\[data\]'"):
         getattr(known("xt"), method)(*([tmp_path / "known"] if method == "to_vtk" else []))
 
 

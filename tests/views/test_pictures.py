@@ -251,7 +251,7 @@ def test_a_film_may_be_an_mp4(heat, tmp_path):
 def test_a_film_is_of_something_that_moves(circle, heat, tmp_path):
     with pytest.raises(SafeNetError, match="no field that changes in time"):
         circle.animate()
-    with pytest.raises(SafeNetError, match="a film runs through all times"):
+    with pytest.raises(SafeNetError, match="a film shows all times, so t cannot be held"):
         heat.animate(t=0.5)
     with pytest.raises(SafeNetError, match=r"ends in \.gif or \.mp4"):
         heat.animate(frames=2).save(tmp_path / "heat.avi")

@@ -213,7 +213,9 @@ def loads(text: str, name: str, place: Path) -> Suite:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         reason = str(error)[:200]
-        raise SafeNetError(f"the suite {name} is no TOML: {reason}", "see docs/benchmarks.md") from None
+        raise SafeNetError(
+            f"the suite {name} is not valid TOML: {reason}", "see docs/benchmarks.md"
+        ) from None
     head = {key: document.pop(key) for key in KEYS if key in document}
     title, labels = document.pop("title", name), document.pop("labels", [])
     smoke, parts = document.pop("smoke", {}), document.pop("part", [{}])
@@ -233,7 +235,7 @@ def loads(text: str, name: str, place: Path) -> Suite:
                 raise SafeNetError(f"the suite {name} has an unknown key {key!r}", nearest(key, KEYS))
             if key in NETWORKS and "solvers" in table:
                 raise SafeNetError(
-                    f"the suite {name} has solvers and {key}: {key} are of networks",
+                    f"the suite {name} has both solvers and {key}, but {key} apply only to networks",
                     "give solvers a [[part]] of their own",
                 )
     whole = [laid_over(head, part) for part in parts]
@@ -269,7 +271,7 @@ def _check(part: Mapping[str, Any], name: str) -> None:
         for entry in part[key]:
             if not isinstance(entry, str) and not (key == "problems" and isinstance(entry, dict)):
                 raise SafeNetError(
-                    f"the suite {name} has {entry!r} among its {key}", "each must be a name, a text"
+                    f"the suite {name} has {entry!r} among its {key}", "each must be a name in quotes"
                 )
     seeds, spectrum = part["seeds"], part["spectrum"]
     listed = isinstance(seeds, list) and seeds and all(type(seed) is int and seed >= 0 for seed in seeds)

@@ -20,9 +20,11 @@ class Cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise SafeNetError("the engine dask needs Dask", "pip install 'safenet[dask]'") from None
+            raise SafeNetError("the engine dask needs Dask", "pip install 'safenet-pde[dask]'") from None
         if not address:
-            raise SafeNetError("the engine dask has no address", "e.g. --address tcp://10.0.0.1:8786")
+            raise SafeNetError(
+                "--engine dask needs the address of a scheduler", "e.g. --address tcp://10.0.0.1:8786"
+            )
         try:
             connect: Any = Client  # Dask has no types
             self._client = connect(address, timeout="30s")

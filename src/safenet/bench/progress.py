@@ -46,9 +46,8 @@ class Lines:
 
     def __call__(self, event: Event) -> None:
         if self.silent:
-            self.say(
-                f"{event.total - event.done} of {event.total} cases to do; a first one compiles for a while"
-            )
+            left = f"{event.total - event.done} of {event.total} cases to do"
+            self.say(f"{left}; the first takes longer because it compiles")
             self.silent = False
         if event.seconds is None or not event.rows:
             return

@@ -12,8 +12,10 @@ from . import exchange
 from .catalogue import suite
 from .progress import Lines
 from .projection import listing, outlook, table
-from .running import Stopped, run
+from .running import Stopped, Summary, run
 from .store import Store, rows_in
+
+RERUN = "rerun the command to continue"
 
 
 def session(name: str, out: Path, progress: Callable[[], Lines], **options: Any) -> int:
@@ -22,8 +24,8 @@ def session(name: str, out: Path, progress: Callable[[], Lines], **options: Any)
         return _session(name, out, progress, **options)
     except KeyboardInterrupt as stop:
         known = stop.summary if isinstance(stop, Stopped) else None
-        stand = f", {known.done} of {known.cases} cases are in {out}" if known else ""
-        print(f"stopped{stand}; the same command continues", file=sys.stderr)
+        stand = f": {known.done} of {known.cases} cases are done in {out}" if known else ""
+        print(f"stopped{stand}; {RERUN}", file=sys.stderr)
         return 130
 
 
@@ -61,11 +63,14 @@ def _session(
     if as_json:
         print(json.dumps(vars(summary)))
     else:
-        again = ": --retry tries them once more" if summary.failed else ""
-        diverged = f"; {summary.diverged} diverged, which is a result" if summary.diverged else ""
-        rest = "" if summary.complete else "; the same command continues"
-        print(
-            f"{summary.done} of {summary.cases} cases are in {out}, "
-            f"{summary.failed} of them failed{again}{diverged}{rest}"
-        )
+        print(_told(summary, out))
     return 1 if summary.failed else 0
+
+
+def _told(summary: Summary, out: Path) -> str:
+    """5 of 8 cases are done in DIR: 1 failed (--retry runs it again), 2 diverged; rerun the command to continue"""
+    again = f"(--retry runs {'it' if summary.failed == 1 else 'them'} again)"
+    counts = [f"{summary.failed} failed {again}"] if summary.failed else []
+    counts += [f"{summary.diverged} diverged"] if summary.diverged else []
+    stand = ": ".join(filter(None, (f"cases are done in {out}", ", ".join(counts))))
+    return f"{summary.done} of {summary.cases} {stand}" + ("" if summary.complete else f"; {RERUN}")

@@ -88,12 +88,12 @@ def _devices() -> tuple[dict[str, str], dict[str, str]]:
 def _advice(devices: dict[str, str]) -> list[str]:
     """What is missing, and the command that installs it; each line can be read alone."""
     lines = [
-        f"{package} is not installed, for {use}: pip install 'safenet[{extra}]'"
+        f"{package} is not installed, for {use}: pip install 'safenet-pde[{extra}]'"
         for package, extra, use in OPTIONAL
         if _version(package) is None
     ]
     if shutil.which("nvidia-smi") and "cuda" not in devices["JAX uses"] and "gpu" not in devices["JAX uses"]:
-        lines.append("an NVIDIA driver is here, but JAX does not use it: pip install 'safenet[cuda]'")
+        lines.append("an NVIDIA driver is here, but JAX does not use it: pip install 'safenet-pde[cuda]'")
     if os.environ.get("JAX_PLATFORMS"):
-        lines.append(f"JAX_PLATFORMS={os.environ['JAX_PLATFORMS']} decides on the device")
+        lines.append(f"JAX_PLATFORMS={os.environ['JAX_PLATFORMS']} is set and determines the device")
     return lines or ["nothing is missing"]

@@ -39,7 +39,7 @@ def evaluate(
 
     `safenet export` writes them on a whole grid, into a file.
 
-    Points outside the domain have no value, and are named; if all are, that is an error.
+    Points outside the domain are reported; if all are outside, that is an error.
     """
     from math import isfinite, nan
 

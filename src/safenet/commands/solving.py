@@ -189,9 +189,9 @@ def train(
 
     The run folder has the same files as that of `safenet solve`. Ctrl-C keeps what
     was computed; `safenet train --resume RUN` continues. The exit status is that
-    of `safenet solve`: 0 if solved, 130 if interrupted, 1 otherwise. Solved is a
-    run, also one that its budget ended, whose error is estimated at --tol or
-    below (without --tol: below 10 %).
+    of `safenet solve`: 0 if solved, 130 if interrupted, 1 otherwise. A run counts
+    as solved if its estimated error is at most --tol (10 % without --tol), even
+    if its budget ended it.
 
     \b
     safenet train wave

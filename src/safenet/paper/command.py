@@ -29,7 +29,7 @@ def report(
     """Write a page of benchmark results, beside the paper's.
 
     It has every claim, table and figure of the paper beside what was measured.
-    What has no rows yet says so, and names the suite to run. Runs of your own suites get a table of their own.
+    Parts without results name the suite to run. Runs of your own suites get a table of their own.
 
     \b
     safenet report runs/smoke -o page.html

@@ -217,7 +217,7 @@ def _notes(cells: Iterable[Printed], view: View | None) -> Iterator[str]:
         for row in view.rows(cell.problem, cell.method, cell.recipe or "", **cell.options)
     ]
     if view.scale != PAPER:
-        yield f"Not the paper's scale: {view.scale}. The printed numbers stand beside, not against."
+        yield f"Not the paper's scale: {view.scale}. The printed numbers are shown, but not compared."
     if not rows:
         return
     spent = sum(row.seconds or 0.0 for row in rows)  # a seed that ran in a batch has its share of the time

@@ -133,7 +133,7 @@ def top_three(results: Evidence) -> Figure:
             panels.append(Panel(heading, data, axes(ITERATION, ERROR, log_y=True)))
     if view is None or not panels:
         return Figure(name, title, "", missing=f"{bench('paper-schedule-2')} && {bench('paper-schedule-3')}")
-    caption = "The smallest median errors at the end, and how they came about." + scale_note(view)
+    caption = "Error curves of the three methods with the smallest final median error." + scale_note(view)
     return Figure(name, title, caption, panels, legend(present(panels)))
 
 

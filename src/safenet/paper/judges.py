@@ -224,8 +224,8 @@ def _gain(claim: Claim, view: View) -> Finding:
 
 @judge(
     "schedule-2-others",
-    "Only SAFE-NET gains everywhere: reproduced; it does, and others too: partly. A method counts once half of its "
-    "problems are measured, or as soon as it does not gain on one.",
+    "Reproduced if only SAFE-NET improves on every problem; partly if others do, too. A method counts once half of "
+    "its problems are measured, or as soon as it fails to improve on one.",
 )
 def _others(claim: Claim, view: View) -> Finding:
     found = {method: gains(view, method) for method in METHODS}
@@ -236,7 +236,7 @@ def _others(claim: Claim, view: View) -> Finding:
     if OURS not in measured or len(measured) < 2:
         return NOTHING
     verdict = NOT if OURS not in everywhere else REPRODUCED if len(everywhere) == 1 else PARTLY
-    ours = f"{len(everywhere)} of {len(measured)} methods gain on every problem"
+    ours = f"{len(everywhere)} of {len(measured)} methods improve on every problem"
     ours += f", SAFE-NET {'among them' if OURS in everywhere else 'not among them'}"
     return Finding(ours, verdict, len(measured), 1 + len(BASELINES), "methods")
 

@@ -122,9 +122,9 @@ def spectral_density(results: Evidence) -> Figure:
     if view is None or not panels:
         return Figure(name, title, "", missing=bench("paper-spectrum"))
     caption = (
-        "The share of eigenvalues in a decade, positive ones solid, negative ones dotted. Where more networks have "
-        "that of JᵀJ, the Hessian's part that has no negative ones, it is drawn: of those above rounding."
-        + _points(view)
+        "The share of eigenvalues in a decade, positive ones solid, negative ones dotted. If more networks have the "
+        "spectrum of JᵀJ (positive semidefinite part of the Hessian), that is drawn, without eigenvalues at rounding "
+        "level." + _points(view)
     )
     return Figure(name, title, caption, panels, legend(methods))
 

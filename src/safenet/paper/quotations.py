@@ -10,6 +10,8 @@ from ..report.sheets import Cell, Sheet, slug
 from . import names
 from .printed import quoted
 
+BEST = "best in the store"
+
 
 def of_others(results: Results) -> Iterator[Sheet]:
     """As printed, with a last line of our smallest median errors, for columns that are library problems."""
@@ -25,12 +27,12 @@ def of_others(results: Results) -> Iterator[Sheet]:
                     (Cell(method, sort=method), *(Cell(_plain(value), sort=value) for value in values))
                     for method, values in table.rows
                 ),
-                *([(Cell("best in the store", sort="~"), *ours)] if any(cell.sort for cell in ours) else []),
+                *([(Cell(BEST, sort="~"), *ours)] if any(cell.sort for cell in ours) else []),
             ),
             measured=0,
             notes=(
-                "Quoted by the paper from other papers: other settings, other metrics, no ranking. "
-                "Nothing of it was measured here but the line that says so.",
+                "Quoted by the paper from other papers: other settings, other metrics, so this is not a ranking. "
+                f'Only the line "{BEST}" was measured here.',
             ),
             kind="quoted",
         )

@@ -19,13 +19,13 @@ from .printed import tables
 from .verdicts import same
 
 SUITE, PRINTED = "readings", "optimizer_comparison_config1"
-PLAIN = "as it is here"
+PLAIN = "default"
 SIZES = {"points": "interior", "precision": "precision"}  # options that change the scale
 Line = tuple[str, str, Mapping[str, Any]]  # method, recipe, options
 
 
 def of_readings(results: Evidence) -> Sheet:
-    """Every method as it is here, then its other readings; only cells that have runs."""
+    """Every method as it is by default, then its other readings; only cells that have runs."""
     printed = {
         (cell.problem, cell.method): cell.value
         for table in tables()
@@ -57,7 +57,7 @@ def of_readings(results: Evidence) -> Sheet:
 
 
 def _lines() -> Iterator[Line]:
-    """The lines of the suite; each method as it is here comes before its other readings."""
+    """The lines of the suite; each method as it is by default comes before its other readings."""
     seen: list[Line] = []
     for part in suite(SUITE).parts:
         for by, options in ways(part):

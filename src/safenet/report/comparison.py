@@ -22,9 +22,9 @@ from .words import PLAIN, Names
 Line = tuple[str, str, frozenset[tuple[str, str]], Scale]  # method, recipe, options, scale
 SCALED = ("precision", "scale", "points", "condition_points")  # options that determine a scale
 RULE = (
-    "Runs that no suite of the package has, beside all others of the same problem, recipe and scale. "
-    "Places are by the median over the seeds, over all lines of a column; what diverged has none. "
-    "Lines are in the order of their mean places. Bold is a first place with as many seeds as any cell has."
+    "Runs outside the package's suites, beside all others of the same problem, recipe and scale. Methods are ranked "
+    "per column by the median over the seeds; diverged runs have no rank. Rows are sorted by mean rank. Bold: first, "
+    "with as many seeds as any other cell."
 )
 
 
@@ -48,7 +48,7 @@ def of_own(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
             "Direct solvers and the recipe `default` choose points, precision and iterations by themselves."
         )
     if any(residual for _, residual in columns):
-        notes.append("Without a reference it is the residual on unseen points that is compared.")
+        notes.append("Problems without a reference are compared by the residual on unseen points.")
     yield Sheet(
         name="own",
         title="Runs of your own suites",

@@ -85,8 +85,8 @@ def of_rows(results: Results, names: Names = PLAIN) -> Iterator[Sheet]:
     groups = everything(results)
     # Default direct solves and default trainings: their numbers do not belong in one list.
     for name, title, own in (
-        ("defaults", "What the automatic choice of a solver reaches", automatic),
-        ("trained", "What networks reach by the default training", trained_by_default),
+        ("defaults", "Accuracy of the automatically chosen solver", automatic),
+        ("trained", "Accuracy of networks with default training", trained_by_default),
     ):
         chosen = [(key, rows) for key, rows in groups if own(key)]
         if chosen:

@@ -88,7 +88,10 @@ def animate(
         raise SafeNetError(f"{frames} frames make no film", "give at least 2, e.g. frames=60")
     index, axis = problem.time, problem.axes[problem.time]
     if axis.name in at:
-        raise SafeNetError("a film runs through all times", f"leave out {axis.name}, or draw it: sol.plot(…)")
+        raise SafeNetError(
+            f"a film shows all times, so {axis.name} cannot be held",
+            f"leave out {axis.name}, or draw it: sol.plot(…)",
+        )
     times = np.linspace(axis.lo, reached(solution, index), frames)
     place = cuts(solution, {**at, axis.name: times[0]})[0]
     shown = named(solution, what)

@@ -28,7 +28,7 @@ COUNTS = {1: 101, 2: 101, 3: 41}  # points along each axis, by the number of axe
 MANY = 2 * 10**5  # points in all, for four axes or more
 LARGEST = 10**8  # points of a grid: a gigabyte for each field
 FORMATS = (".csv", ".npz", ".nc", ".vtr", ".vtu", ".pvd")
-INSTALL = "pip install 'safenet[data]'"
+INSTALL = "pip install 'safenet-pde[data]'"
 
 
 def grid_values(solution: Solution, **counts: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -128,7 +128,7 @@ def _ticks(name: str, low: float, high: float, points: Any) -> np.ndarray:
     ticks = np.asarray(points, dtype=float)
     if ticks.ndim != 1 or not ticks.size or np.any(np.diff(ticks) <= 0):
         raise SafeNetError(
-            f"the points along {name} do not rise", f"give a count, or a list like {name}=[0, 0.5, 1]"
+            f"the points along {name} must increase", f"give a count, or a list like {name}=[0, 0.5, 1]"
         )
     return ticks
 

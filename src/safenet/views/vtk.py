@@ -135,7 +135,8 @@ def cells_of(solution: Solution, counts: Mapping[str, Any]) -> Cells:
     for name, count in counts.items():
         if np.ndim(count) or count < 2:
             raise SafeNetError(
-                f"cells are not cut at {name} = {count}", f"give how many: {name}=41; or write a .vtr"
+                f"{name} = {count} is not a number of points, 2 or more",
+                f"give one, e.g. {name}=41; a .vtr takes given points",
             )
     size = body.measure ** (1 / body.dimension) / ALONG[body.dimension]
     size = min([problem.axes[problem.axis(name)].length / (n - 1) for name, n in counts.items()] or [size])
