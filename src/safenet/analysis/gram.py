@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..features import Features, FourierProducts, Joined
+from ..fields.basis import gauss_legendre
 from ..fields.field import volume
 from ..measure.points import sample
 from ..networks import Perceptron
@@ -148,7 +149,7 @@ def rules(problem: Problem, highest: np.ndarray) -> Iterator[tuple[np.ndarray, n
         NODES + math.ceil(w * L / 2) for w, L in zip(np.resize(highest, len(lengths)), lengths, strict=True)
     ]
     while problem.region is None and math.prod(counts) <= MOST:
-        along = [np.polynomial.legendre.leggauss(count) for count in counts]
+        along = [gauss_legendre(count) for count in counts]
         nodes = [
             axis.lo + axis.length * (x + 1) / 2 for axis, (x, _) in zip(problem.axes, along, strict=True)
         ]

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from ..fields.basis import gauss_legendre
 from ..fields.field import jets, values, volume
 from ..problem import Problem
 from ..problem.evaluate import evaluate
 from ..problem.jets import along
 from ..problem.weak_form import Weak, weak_form
 from .points import coordinates, inside
+from .relative import TINY
 from .thresholds import SMOOTH
 
 BOXES = 64
@@ -31,7 +33,7 @@ def box_balances(problem: Problem, field: Any) -> tuple[float, ...]:
     axis, which corresponds to u_xx at a point, or the source inside."""
     weak = weak_form(problem)
     middles, half = _boxes(problem, weak.space)
-    x, w = np.polynomial.legendre.leggauss(NODES)
+    x, w = gauss_legendre(NODES)
     missing = np.zeros((len(half), len(weak.tested)))
     sizes, gross = np.zeros_like(missing), np.zeros_like(missing)
     for axis in (None, *range(weak.space)):
@@ -52,7 +54,7 @@ def box_balances(problem: Problem, field: Any) -> tuple[float, ...]:
     # For u = z the net flux along each axis is zero up to rounding; then the flux through single sides is the scale.
     sizes = np.maximum(sizes, SMOOTH * gross)
     sizes = np.maximum(sizes, sizes.mean(axis=0))
-    return tuple(np.sqrt(np.mean((missing / np.maximum(sizes, 1e-300)) ** 2, axis=0)).tolist())
+    return tuple(np.sqrt(np.mean((missing / np.maximum(sizes, TINY)) ** 2, axis=0)).tolist())
 
 
 def _products(columns: list[np.ndarray]) -> np.ndarray:

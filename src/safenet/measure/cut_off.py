@@ -16,7 +16,7 @@ from ..fields.modes import ModalForm, Waves
 from ..problem import Problem
 from ..problem.facts.agreement import clashes
 from ..problem.facts.structure import axis_kinds, breaks
-from .relative import relative
+from .relative import TINY, relative
 
 STEEPEST = 200.0  # for a larger q nothing is omitted
 FEWEST = 16  # with fewer waves the quarters tell nothing
@@ -58,7 +58,7 @@ def _rest(below: float, high: float) -> float:
         return 0.0
 
     def excess(q: float) -> float:
-        return float(np.log(0.5**-q - 0.75**-q) - np.log(0.75**-q - 1) - np.log(max(below, 1e-300) / high))
+        return float(np.log(0.5**-q - 0.75**-q) - np.log(0.75**-q - 1) - np.log(max(below, TINY) / high))
 
     if excess(1.0) >= 0:
         q = 1.0  # the decay at a jump: slower decay is treated like it

@@ -19,6 +19,7 @@ from ..problem.evaluate import evaluate
 from ..problem.language.notation import written
 from .heldout import interior_points, scattered
 from .points import coordinates, on_condition
+from .relative import TINY
 from .thresholds import ASIDE, GROWTH, INSIDE, POINTS, POLE
 
 STARTS, ROUNDS = 16, 120  # enough for several zeros, some of them on the boundary; some fifty halvings
@@ -95,7 +96,7 @@ def _singular(problem: Problem, part: sp.Expr, points: np.ndarray, free: bool) -
     values = size(part, points)
     if not np.isfinite(values).all():
         return np.array(min(map(tuple, points[~np.isfinite(values)])))
-    usual = max(float(np.median(values)), 1e-300)
+    usual = max(float(np.median(values)), TINY)
     lengths = np.diag([axis.length for axis in problem.axes])
     for denominator in _denominators(part) if free else ():
         across = lengths[[axis.symbol in denominator.free_symbols for axis in problem.axes]]

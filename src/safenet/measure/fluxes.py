@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..fields.basis import gauss_legendre
 from ..fields.field import values
 from ..problem import Problem
 from ..problem.evaluate import evaluate
@@ -53,7 +54,7 @@ def _segments(low: float, high: float, cuts: np.ndarray) -> tuple[np.ndarray, np
     """Gauss points and weights in every segment between the ends and the breaks."""
     inner = cuts[(cuts > low) & (cuts < high)]
     line = np.unique(np.concatenate([np.linspace(low, high, LEAST + 1), inner]))
-    nodes, weights = np.polynomial.legendre.leggauss(GAUSS)
+    nodes, weights = gauss_legendre(GAUSS)
     half = np.diff(line)[:, None] / 2
     return (line[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
 

@@ -14,6 +14,7 @@ from ..problem.data import VALUE, Measured
 from ..problem.evaluate import evaluate
 from ..problem.jets import coordinate
 from .heldout import jets_at
+from .relative import TINY
 from .thresholds import FAR, MOSTLY, MUCH_LESS, NEIGHBOURS, NORMAL, OTHER_UNITS, ROUNDED, UNLIKELY
 
 
@@ -87,7 +88,7 @@ def unfitted(problem: Problem, field: Any, solved: float) -> bool:
 def _noise(gap: np.ndarray) -> np.ndarray:
     """σ from the median of the residuals, which a few outliers do not change."""
     spread = NORMAL * float(np.median(np.abs(gap)))
-    return np.full(gap.shape, max(spread, 1e-300))
+    return np.full(gap.shape, max(spread, TINY))
 
 
 def _units(measured: Measured, gap: np.ndarray) -> list[str]:
@@ -99,7 +100,7 @@ def _units(measured: Measured, gap: np.ndarray) -> list[str]:
     if not np.any(np.abs(model) > ROUNDED**2 * np.abs(measured.values).max()):
         return [f"the solution is zero wherever {measured.name} was measured, and the values are not"]
     sizes = [(np.median(np.abs(a)), np.sqrt(np.mean(a**2))) for a in (measured.values, model)]
-    ratio, by_squares = (float(a / max(b, 1e-300)) for a, b in zip(*sizes, strict=True))
+    ratio, by_squares = (float(a / max(b, TINY)) for a, b in zip(*sizes, strict=True))
     if not (min(ratio, by_squares) > OTHER_UNITS or 0 < max(ratio, by_squares) < 1 / OTHER_UNITS):
         return []
     return [
@@ -147,7 +148,7 @@ def _systematic(
     pairs = pairs[pairs[:, 0] < pairs[:, 1]]
     r = gap / (1.0 if measured.sigma is None else measured.sigma)
     r = np.clip(
-        r, *(np.array([-FAR, FAR]) * max(float(_noise(r)[0]), 1e-300))
+        r, *(np.array([-FAR, FAR]) * max(float(_noise(r)[0]), TINY))
     )  # outliers have their own complaint
     rho = min(float(np.mean(r[pairs[:, 0]] * r[pairs[:, 1]]) / np.mean(r**2)), 1.0)
     if rho * np.sqrt(len(pairs)) < scipy.stats.norm.isf(UNLIKELY):
@@ -159,7 +160,7 @@ def _systematic(
 
 
 def _outliers(problem: Problem, measured: Measured, gap: np.ndarray, noise: np.ndarray) -> list[str]:
-    size = max(float(np.sqrt(np.mean(measured.values**2))), 1e-300)
+    size = max(float(np.sqrt(np.mean(measured.values**2))), TINY)
     far = np.flatnonzero(np.abs(gap) > np.maximum(FAR * noise, ROUNDED * size))
     if not len(far) or len(far) > len(gap) / 4:
         return []

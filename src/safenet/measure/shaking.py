@@ -17,6 +17,7 @@ from ..fields.field import Orders, jets
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
 from ..run.budget import Budget
+from .relative import TINY
 from .rows.cells import CellRows
 from .rows.relation import handed_over, oversampling
 from .thresholds import ROWS_BEYOND
@@ -80,7 +81,7 @@ def shaken_rows(rows: CellRows, own: np.ndarray, before: CellForm | None = None)
             shift += rows.handed_more(handed_over(before))
         noise, _ = factored.solve(shift)
         weak, image = factored.weakest()
-        sigma = max(float(np.linalg.norm(image)), 1e-300)
+        sigma = max(float(np.linalg.norm(image)), TINY)
         # The ridge keeps a solve from seeing the direction that the rows hardly see: it is perturbed separately.
         noise = noise + weak * float(np.linalg.norm(rounding * image / sigma)) / sigma
     return Shaking(step, noise, sigma, left)

@@ -16,6 +16,7 @@ from ..problem.evaluate import evaluate
 from ..problem.facts.conservation import Law, conservation
 from ..problem.jets import along
 from .points import coordinates
+from .relative import TINY
 
 BOXES = 24  # over which balances are taken
 ALONG = {1: 400, 2: 40}  # axes of space → midpoints along each axis of a box's face
@@ -35,7 +36,7 @@ def balances(problem: Problem, field: Any) -> tuple[tuple[float, ...], tuple[flo
         left.append(np.abs(total))
         sizes.append(size)
     whole = [j for j in range(len(problem.unknowns)) if all(own[j] is not None for own in law.flux)]
-    shares = np.mean(left, axis=0) / np.maximum(np.mean(sizes, axis=0), 1e-300)
+    shares = np.mean(left, axis=0) / np.maximum(np.mean(sizes, axis=0), TINY)
     return tuple(float(shares[j]) for j in whole), _start(problem, law, field)
 
 
@@ -90,5 +91,5 @@ def _start(problem: Problem, law: Law, field: Any) -> tuple[float, ...]:
     points = _midpoints(lower, upper, ALONG[len(lower) - 1], len(lower) - 1, lower[-1])
     u, known = _known(problem, law, field, points)
     given = np.stack([np.broadcast_to(evaluate(e, known, np), len(points)) for e in law.start], axis=1)
-    size = max(float(np.mean(np.abs(given))), 1e-300)
+    size = max(float(np.mean(np.abs(given))), TINY)
     return tuple(float(gap) / size for gap in np.mean(np.abs(u - given), axis=0))

@@ -15,12 +15,12 @@ import numpy as np
 import scipy
 
 from ...errors import SafeNetError
-from ...fields.basis import AxisBasis
+from ...fields.basis import AxisBasis, gauss_legendre
 from ...fields.pieces import TimePieces
 from ...problem import Problem
 from ...problem.facts.first_order import FirstOrder, first_order
 from ..compiled import compiled
-from ..relative import ratio, relative
+from ..relative import TINY, ratio, relative
 from ..thresholds import OFF
 
 EPS = float(np.finfo(float).eps)
@@ -94,7 +94,7 @@ def departed(problem: Problem, field: TimePieces) -> float:
     with np.errstate(all="ignore"):
         slowest = np.maximum.accumulate(np.nan_to_num(still / moving, posinf=0.0))
     steps = (len(field.breaks) - 1) * field.degree  # at least
-    return float(steps * EPS * np.max(slowest * moving) / max(float(still.max()), 1e-300))
+    return float(steps * EPS * np.max(slowest * moving) / max(float(still.max()), TINY))
 
 
 def _powers(first: np.ndarray, second: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -159,7 +159,7 @@ class _States:
         if any(apart[j] for j, (_, k) in enumerate(self._parts) if k):
             # Slopes that do not join are those of the polynomials alone; the integrator's own are better.
             return np.zeros_like(begun)
-        z, weights = np.polynomial.legendre.leggauss(NODES)
+        z, weights = gauss_legendre(NODES)
         middles = times[:-1] + self._halves
         flow = sum(
             w * self.rates(middles + each * self._halves, self.at(each))

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...fields.basis import AxisBasis
 from ...fields.cells import CellForm
+from ..relative import TINY
 from ..thresholds import INVERSE_STEPS, RIDGE
 from .block_cholesky import BlockCholesky
 from .cell_groups import CellGroups, products
@@ -195,4 +196,4 @@ def _times(mass: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 def _norm(mass: np.ndarray, a: np.ndarray) -> float:
     """√(aᵀ M a): the root mean square of a function over the box of its domain, with zero outside the domain."""
-    return math.sqrt(max(float(np.sum(a * _times(mass, a))), 1e-300))
+    return math.sqrt(max(float(np.sum(a * _times(mass, a))), TINY))

@@ -26,6 +26,7 @@ from ...fields.series import LinearForm
 from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.jets import Jet
+from ..relative import TINY
 from ..thresholds import DEGENERATE, ENOUGH, FORCING, KRYLOV, RESTARTS
 from .grid_conditions import on_faces, periodic, pins
 from .grid_lines import Line, Terms, along, each, radau
@@ -347,14 +348,14 @@ class TensorRows:
         if count == 1:
             return np.where(matrix == 0, 0.0, 1 / np.where(matrix == 0, 1.0, matrix))
         size = np.abs(matrix).max(axis=(-2, -1), keepdims=True)
-        scaled = matrix / np.maximum(size, 1e-300)
+        scaled = matrix / np.maximum(size, TINY)
         blind = np.abs(np.linalg.det(scaled)) < DEGENERATE
         if not np.isfinite(scaled).all():
             return np.full_like(matrix, np.nan)
         inverse = np.empty_like(matrix)
         inverse[~blind] = np.linalg.inv(scaled[~blind])
         inverse[blind] = np.linalg.pinv(scaled[blind], rcond=DEGENERATE)
-        return np.asarray(inverse / np.maximum(size, 1e-300))
+        return np.asarray(inverse / np.maximum(size, TINY))
 
     def _preconditioned(self, rows: np.ndarray) -> np.ndarray:
         if self._pressure is not None:

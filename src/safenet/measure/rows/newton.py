@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import scipy
 
+from ..relative import TINY
 from ..thresholds import (
     DESCENT,
     LEAST_STEP,
@@ -134,7 +135,7 @@ def newton(
             if length < LEAST_STEP:
                 return Newton(coefficients, norm, iteration, evaluations, converged=False)
         report(iteration, trial_norm)
-        size = float(np.linalg.norm(length * step)) / max(float(np.linalg.norm(trial)), 1e-300)
+        size = float(np.linalg.norm(length * step)) / max(float(np.linalg.norm(trial)), TINY)
         # The residual fell as far as the linear model predicted: the next step would change nothing.
         settled = length == 1.0 and size < SETTLED and trial_norm <= PREDICTED * predicted
         coefficients, norm = trial, trial_norm

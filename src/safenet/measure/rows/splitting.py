@@ -11,6 +11,7 @@ from ...fields.cells import Cell, CellForm
 from ...problem import Problem
 from ...problem.facts.structure import breaks
 from ...problem.geometry.edges import Segment
+from ..relative import TINY
 from ..thresholds import DISTINCT, LEAST_SPLIT, LONGER, ROUGH_AXIS
 
 
@@ -67,7 +68,7 @@ def split(problem: Problem, form: CellForm, shares: np.ndarray, share: float) ->
     chosen = set(order[: max(int(above), int(LEAST_SPLIT * len(order)), 1)].tolist())
     coefficients = np.asarray(form.coefficients)
     by_field = (0, *range(2, coefficients.ndim))
-    scale = np.maximum(np.sqrt(np.mean(coefficients**2, axis=by_field)), 1e-300)
+    scale = np.maximum(np.sqrt(np.mean(coefficients**2, axis=by_field)), TINY)
     cells: list[Cell] = []
     for index, cell in enumerate(form.cells):
         if index not in chosen:
