@@ -7,6 +7,7 @@ uses the same functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -84,7 +85,7 @@ class Triangles(Tree):
         """First derivatives are those of the functions; second ones are those of slopes averaged at the nodes."""
         points = np.asarray(points, dtype=float)
         d = int(np.shape(self.nodes)[1])
-        where, xi = located(np.asarray(self.nodes), np.asarray(self.cells), points[:, :d])
+        where, xi = located(np.asarray(self.nodes), np.asarray(self.cells), points[:, :d], self._centres)
         found = {}
         for order in orders:
             space, rate = order[:d], (order[d] if len(order) > d else 0)
@@ -108,7 +109,7 @@ class Triangles(Tree):
         nodes, cells = np.asarray(self.nodes), np.asarray(self.cells)
         while sum(space) > 1:
             axis = next(i for i, n in enumerate(space) if n)
-            values = values @ recovery(nodes, cells, axis, values.shape[1]).T
+            values = values @ self._recovery(axis, values.shape[1])
             space = tuple(n - (i == axis) for i, n in enumerate(space))
         shape, slopes = (linear if values.shape[1] < len(nodes) else quadratic)(xi)
         few = shape.shape[1]
@@ -118,6 +119,21 @@ class Triangles(Tree):
             shape = np.einsum("nkj,nji->nki", slopes, np.linalg.inv(jacobian))[:, :, along]
         local = values[index[:, :, None], cells[where][:, None, :few]]
         return np.asarray(np.einsum("ptk,pt,pk->p", local, weights, shape))
+
+    @cached_property
+    def _centres(self) -> scipy.spatial.KDTree:
+        return centres(np.asarray(self.nodes), np.asarray(self.cells))
+
+    @cached_property
+    def _recoveries(self) -> dict[tuple[int, int], Any]:
+        return {}
+
+    def _recovery(self, axis: int, size: int) -> Any:
+        """`recovery` transposed, built once for all fields and derivatives."""
+        if (axis, size) not in self._recoveries:
+            matrix = recovery(np.asarray(self.nodes), np.asarray(self.cells), axis, size)
+            self._recoveries[axis, size] = matrix.T
+        return self._recoveries[axis, size]
 
     def _in_time(self, t: np.ndarray, rate: int) -> tuple[np.ndarray, np.ndarray]:
         """The four nearest times, and the weights of Lagrange's polynomial through them, both (points, 4).
@@ -171,12 +187,20 @@ def lagrange(nodes: np.ndarray, t: np.ndarray, rate: int) -> np.ndarray:
     return np.asarray(weights / length[:, None] ** rate)
 
 
-def located(nodes: np.ndarray, cells: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The cell of each point and ξ in it; points between a chord and its arc get the nearest cell."""
+def centres(nodes: np.ndarray, cells: np.ndarray) -> scipy.spatial.KDTree:
+    """The centres of the cells, in which near ones are found fast."""
+    return scipy.spatial.KDTree(nodes[cells[:, : nodes.shape[1] + 1]].mean(axis=1))
+
+
+def located(
+    nodes: np.ndarray, cells: np.ndarray, points: np.ndarray, tree: scipy.spatial.KDTree | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cell of each point and ξ in it; points between a chord and its arc get the nearest cell.
+
+    `tree` has the cells' centres; it is built here if it is not given."""
     d = nodes.shape[1]
-    corners = nodes[cells[:, : d + 1]]
+    tree = centres(nodes, cells) if tree is None else tree
     near = min(NEAR[d], len(cells))
-    tree = scipy.spatial.KDTree(corners.mean(axis=1))
     candidates = tree.query(points, k=near)[1].reshape(len(points), near)
     best, home, place = np.full(len(points), np.inf), np.zeros(len(points), int), np.zeros((len(points), d))
     left = np.arange(len(points))
