@@ -233,7 +233,7 @@ def test_what_ends_in_finite_time_is_kept_up_to_there():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("u_t = u_xx + u_yy", "u_t = u_xx + 2*u_yy"), "alike"),
+        (("u_t = u_xx + u_yy", "u_t = u_xx + 2*u_yy"), "differs between axes"),
         (("u_t =", "u_tt ="), "second derivatives in time"),
         (("u_xx + u_yy", "u_x + u_y"), "does not diffuse"),
         (("u_xx + u_yy", "u_xx*u_yy"), "linearly"),
