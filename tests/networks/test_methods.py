@@ -209,6 +209,23 @@ def test_wrong_options_are_refused_with_a_remedy(options, complaint, remedy):
     assert remedy in caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("width", 2.5, "width = 2.5 is not a whole number"),
+        ("features", "64", "features = '64' is not a whole number"),
+        ("omega_0", "1", "omega_0 = '1' is not a finite number"),
+        ("sigma_space", "x", "sigma_space = 'x' is not positive"),
+    ],
+)
+def test_an_option_of_the_wrong_kind_is_refused(name, value, complaint):
+    chosen = method("safe-net")
+    vars(chosen)[name] = value  # the constructor's types are checked in tests only, and before this
+    with pytest.raises(SafeNetError) as caught:
+        chosen.__post_init__()
+    assert complaint in caught.value.message
+
+
 def test_an_unknown_method_is_refused_with_the_nearest():
     with pytest.raises(SafeNetError, match="safe-nett") as caught:
         method("safe-nett")

@@ -1,5 +1,6 @@
 """Train is open: networks, optimisers, terms, points, weights, starts and callbacks of one's own."""
 
+import functools
 import sys  # noqa: F401  (a function in it that a folder may not call)
 
 import equinox as eqx
@@ -118,6 +119,12 @@ def test_a_bare_module_trains_and_a_factory_is_asked_for_when_it_is_saved(tmp_pa
     np.testing.assert_array_equal(sn.load(tmp_path / "saved")(t=0.5), solution(t=0.5))
 
 
+def test_a_function_without_a_name_makes_a_network_too():
+    plan = sn.Train(functools.partial(eqx.nn.MLP, 1, 1, 4, 1), [sn.Adam(1)], **QUICK).plan(DECAY)
+    assert plan.own == ("network partial",)
+    assert plan.factory == ""
+
+
 @unsolved
 def test_own_terms_pull_the_network_their_way():
     def mass(network):
@@ -210,6 +217,9 @@ def test_a_run_with_code_of_its_own_is_resumed_with_the_same_code(tmp_path):
         ({"schedule": [optax.adam(1e-3)]}, "not made of known optimisers"),
         ({"schedule": []}, "not made of known optimisers"),
         ({"terms": [make]}, "not a weight and a function"),
+        ({"terms": [(-1.0, make)]}, r"weight of the term make is -1\.0"),
+        ({"weights": {"equations": -1.0}}, r"weight of equations is -1\.0"),
+        ({"weights": {"conditions": float("inf")}}, "weight of conditions is inf"),
         (
             {"network": lambda key: eqx.nn.MLP(2, 1, 4, 1, key=key)},
             "cannot be called with a point of 1 coord",

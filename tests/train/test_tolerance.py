@@ -46,6 +46,8 @@ def test_a_tolerance_that_is_not_met_is_not_solved():
 def test_what_is_no_share_is_refused():
     with pytest.raises(SafeNetError, match="tolerance is 2"):
         sn.Train(tol=2)
+    with pytest.raises(SafeNetError, match="tolerance is 'x'"):
+        sn.Auto(tol="x")
 
 
 def test_a_plan_without_a_tolerance_says_nothing_of_it_and_one_with_it_comes_back():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
 from typing import Any
 
 import jax
@@ -106,17 +108,25 @@ class Method:
                     f"{name} = {getattr(self, name)!r} is unknown", nearest(str(getattr(self, name)), allowed)
                 )
         for name, least in LEAST.items():
-            if not getattr(self, name) >= least:
-                raise SafeNetError(f"{name} = {getattr(self, name)} is too small", f"the least is {least}")
+            value, whole = getattr(self, name), isinstance(least, int)
+            if not isinstance(value, Integral if whole else Real) or value == math.inf:
+                kind = "whole" if whole else "finite"
+                raise SafeNetError(f"{name} = {value!r} is not a {kind} number", f"the least is {least}")
+            if not value >= least:
+                raise SafeNetError(f"{name} = {value} is too small", f"the least is {least}")
         for name in POSITIVE:
-            if not getattr(self, name) > 0:
+            if not _positive(getattr(self, name)):
                 raise SafeNetError(
-                    f"{name} = {getattr(self, name)} is not positive", "give a positive number"
+                    f"{name} = {getattr(self, name)!r} is not positive", "give a positive number"
                 )
-        if not 0 <= self.rba_decay < 1:
-            raise SafeNetError(f"rba_decay = {self.rba_decay} is not in [0, 1)", "the paper's is 0.999")
-        if not all(weight > 0 for weight in self.weight_grid):
+        if not (isinstance(self.rba_decay, Real) and 0 <= self.rba_decay < 1):
+            raise SafeNetError(f"rba_decay = {self.rba_decay!r} is not in [0, 1)", "the paper's is 0.999")
+        if not all(map(_positive, self.weight_grid)):
             raise SafeNetError(f"weight_grid = {self.weight_grid} is not positive", "give positive numbers")
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < value < math.inf
 
 
 def _fourier(problem: Problem, chosen: Method, inputs: Coordinates, key: Array, dtype: DTypeLike) -> Features:

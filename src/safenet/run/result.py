@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ SOLVED_BELOW = (
 
 def checked_tolerance(tol: float | None) -> float | None:
     """The relative error to aim at, or None; an error if it is out of range."""
-    if tol is not None and not 0 < tol < 1:
-        raise SafeNetError(f"the tolerance is {tol}", "give a share between 0 and 1, e.g. 1e-6")
+    if tol is not None and not (isinstance(tol, Real) and 0 < tol < 1):
+        raise SafeNetError(f"the tolerance is {tol!r}", "give a share between 0 and 1, e.g. 1e-6")
     return tol
 
 

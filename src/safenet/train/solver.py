@@ -70,7 +70,7 @@ class Own:
 @dataclass(frozen=True)
 class Progress:
     """The argument of a callback: the phase, the iteration, the loss, the weighted share of each term in it, and a
-    function that returns the current network."""
+    function that returns the current network. Weights are the plan's, even while a weighting adapts them."""
 
     phase: str
     iteration: int
@@ -205,6 +205,8 @@ class Train:
             raise SafeNetError(
                 f"the scale is {self.scale!r}", "give a positive number, e.g. 0.01 for a hundredth"
             )
+        for name, weight in self.weights.items():
+            _checked_weight(f"of {name}", weight)
         if self.sampler is not None and self.sampler not in SAMPLERS:
             raise SafeNetError(f"there is no sampler {self.sampler!r}", nearest(self.sampler, SAMPLERS))
 
@@ -302,7 +304,7 @@ class Train:
     def _code(self) -> tuple[str, ...]:
         """The names of the code that a plan cannot hold."""
         found = [f"network {type(self.own.module).__name__}"] if self.own.module is not None else []
-        found += [f"network {self.own.factory.__name__}"] if self.own.factory is not None else []
+        found += [f"network {own_name(self.own.factory)}"] if self.own.factory is not None else []
         found += [phase.code for phase in self.own.phases if phase.code]
         found += [f"term {own_name(function)}" for _, function in self.own.terms]
         found += ["points"] if self.own.points is not None else []
@@ -351,18 +353,22 @@ def _terms(given: Any) -> tuple[tuple[float, Callable[[Any], Any]], ...]:
                 f"the term {entry!r} is not a weight and a function",
                 "e.g. terms=[(1.0, energy)] with energy(network)",
             )
+        _checked_weight(f"of the term {own_name(entry[1])}", entry[0])
         found.append((float(entry[0]), entry[1]))
     return tuple(found)
+
+
+def _checked_weight(of: str, weight: Any) -> None:
+    if not isinstance(weight, Real) or not 0 <= float(weight) < math.inf:
+        raise SafeNetError(f"the weight {of} is {weight!r}", "give a number, at least 0")
 
 
 def factory_name(factory: Any) -> str:
     """`module:function`: how a run folder records the function that makes its network."""
     if factory is None:
         return ""
-    name = f"{factory.__module__}:{factory.__qualname__}"
-    if "<" in name:
-        return ""  # a lambda or a nested function cannot be looked up by name
-    return name
+    name = f"{factory.__module__}:{getattr(factory, '__qualname__', '<partial>')}"
+    return "" if "<" in name else name  # a lambda, a partial or a nested function cannot be looked up by name
 
 
 def _variants(rates: Sequence[float], chosen: Method) -> tuple[dict[str, float], ...]:

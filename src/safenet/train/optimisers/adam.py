@@ -14,10 +14,10 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from ...errors import SafeNetError
+from .base import Optimiser
 from .status import (
     Count,
     Objective,
-    Optimiser,
     State,
     Status,
     Trace,

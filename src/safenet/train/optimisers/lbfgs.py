@@ -23,12 +23,12 @@ from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Float64, Int
 
+from safenet.train.optimisers.base import Optimiser
 from safenet.train.optimisers.line_search import Line, Search, choose, opened, product, trial, unfinished
 from safenet.train.optimisers.status import (
     Count,
     Evaluation,
     Objective,
-    Optimiser,
     Patient,
     Status,
     Trace,

@@ -26,8 +26,8 @@ from jax import lax
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
+from safenet.train.optimisers.base import Optimiser, require_double
 from safenet.train.optimisers.status import (
-    Optimiser,
     Squares,
     State,
     Status,
@@ -38,7 +38,6 @@ from safenet.train.optimisers.status import (
     moved,
     opening,
     repeat,
-    require_double,
 )
 
 # Chosen by measurement: networks of three layers of 10 for convection, the wave equation and Burgers, three

@@ -19,9 +19,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
+from safenet.train.optimisers.base import Optimiser, require_double
 from safenet.train.optimisers.levenberg import linearised
 from safenet.train.optimisers.status import (
-    Optimiser,
     Squares,
     State,
     Status,
@@ -32,7 +32,6 @@ from safenet.train.optimisers.status import (
     moved,
     opening,
     repeat,
-    require_double,
 )
 
 

@@ -21,11 +21,11 @@ from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
+from safenet.train.optimisers.base import Optimiser, require_double
 from safenet.train.optimisers.line_search import choose, line_search
 from safenet.train.optimisers.status import (
     Evaluation,
     Objective,
-    Optimiser,
     State,
     Status,
     Trace,
@@ -35,7 +35,6 @@ from safenet.train.optimisers.status import (
     iteration_count,
     moved,
     repeat,
-    require_double,
     verdict,
 )
 

@@ -39,6 +39,7 @@ class Optax(FirstOrder):
     counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.transformation is not None and not isinstance(self.transformation, tuple):
             raise SafeNetError(
                 f"{self.transformation!r} is not an optax optimiser",

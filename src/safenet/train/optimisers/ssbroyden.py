@@ -34,13 +34,13 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from safenet.errors import SafeNetError, nearest
+from safenet.train.optimisers.base import Optimiser, require_double
 from safenet.train.optimisers.line_search import Line, Search, choose, opened, product, trial, unfinished
 from safenet.train.optimisers.status import (
     Count,
     Evaluation,
     Held,
     Objective,
-    Optimiser,
     Patient,
     Status,
     Trace,
@@ -51,7 +51,6 @@ from safenet.train.optimisers.status import (
     judged,
     moved,
     repeat,
-    require_double,
 )
 
 FAMILIES = ("broyden", "bfgs")
@@ -166,6 +165,7 @@ class SSBroyden(Optimiser):
     double: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.family not in FAMILIES:
             raise SafeNetError(
                 f"there is no family {self.family!r} of updates", nearest(self.family, FAMILIES)

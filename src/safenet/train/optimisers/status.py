@@ -12,15 +12,13 @@ stop, the common part of their states, and the loop that repeats a step on the d
 from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
-
-from ...errors import SafeNetError
 
 CAPACITY = 512
 PATIENCE = 100  # steps without visible decrease that end a run, where a single step cannot be judged
@@ -57,23 +55,6 @@ _SENTENCES = {
 def sentence(status: int | Int[Array, ""]) -> str:
     """Why the run stands where it does, in words."""
     return _SENTENCES[Status(int(status))]
-
-
-class Optimiser:
-    """What a schedule needs from a phase, besides `start` and `advance`."""
-
-    double: ClassVar[bool] = False  # needs float64: single precision would mislead it
-    adapts_weights: ClassVar[bool] = (
-        False  # adapts the weights; other optimisers keep the weights that they find
-    )
-    finds_numbers: ClassVar[bool] = True  # also trains the unknown numbers of a problem
-    looks: ClassVar[int] = 500  # iterations between two looks at the residual, if there is a tolerance
-    counted: ClassVar[tuple[str, ...]] = ("iterations",)  # its fields that count iterations
-
-    @property
-    def code(self) -> str:
-        """The name of the phase's code, which no plan can hold; "" if it has none."""
-        return ""
 
 
 @runtime_checkable
@@ -270,15 +251,6 @@ def judged(after: P, tolerance: Float[Array, ""]) -> P:
         idle=idle,
         status=jnp.where(after.gradient_norm <= tolerance, code(Status.GRADIENT), status),
     )
-
-
-def require_double(theta: Float[Array, " p"], name: str, why: str) -> None:
-    """Refuse single precision where a method would be misled by it."""
-    if theta.dtype != jnp.float64:
-        raise SafeNetError(
-            f"{name} needs float64 parameters, but theta is {theta.dtype}: {why}",
-            "leave out the precision, or use LBFGS, which works in float32",
-        )
 
 
 class Trace(eqx.Module):
