@@ -11,6 +11,7 @@ from safenet.measure.points import sample
 from safenet.networks.methods import build
 from safenet.solving.plans import plan_for
 from safenet.train.objective import Weighing, physics_loss
+from safenet.train.run import Run
 from safenet.train.terms import term_names
 
 DECAY = """
@@ -123,6 +124,22 @@ def test_an_interrupted_training_with_numbers_goes_on(tmp_path):
     assert again.found == whole.found
     assert sn.resume(tmp_path / "whole").found == whole.found
     assert whole.found["k"] != 1
+
+
+def test_the_smoothness_of_an_unknown_function_is_one_of_the_terms_told():
+    text = DECAY.replace("-2*k*c*y**n", "-k*y").replace("c = 0.5", "")
+    text = text.replace("n = { start = 1, below = 2, above = 0 }", "")
+    text = text.replace("k = { start", 'k = { of = ["t"], cells = 4, start')
+    problem = sn.loads(text).with_data(sn.Data(t=T, y=3 * np.exp(-T)))
+    plan = sn.Train("pinn", [sn.Adam(1)], points=16, width=4, depth=1).plan(problem)
+    run = Run(problem, plan, sn.Monitor(), None)
+    loss, theta = run.loss_and_theta()
+    theta = theta.at[-1].add(1.0)
+    total, terms = loss(theta)
+    told, parts = run.parts(loss, theta, [float(total), *terms.tolist()])
+    assert list(parts) == ["equation", "data y", "smoothness"]
+    assert told == pytest.approx(sum(parts.values()), rel=1e-13)
+    assert parts["smoothness"] > 1e-10 * told
 
 
 @pytest.mark.parametrize("phase", ["Stage", "VariableProjection"])

@@ -185,6 +185,17 @@ def test_the_monitor_hears_plain_numbers_of_every_iteration():
     assert [record.iterations for record in trained.records] == [12, len(trained.history) - 12]
 
 
+@pytest.mark.parametrize("name", ["ntk", "rba"])
+def test_terms_add_up_to_the_loss_while_weights_adapt(name):
+    watch = Watch()
+    trained = train(DECAY, ADAPTED[name], watch)
+    heard = [details for what, details in watch.told if what == "losses"]
+    for (_, _, loss, terms), row in zip(heard, trained.history, strict=True):
+        assert list(terms.values()) == (row[2:] * [1, 100]).tolist()
+        assert loss == sum(terms.values())
+    assert np.any([loss for _, _, loss, _ in heard] != trained.history[:, 1])
+
+
 def test_lbfgs_keeps_the_weights_that_adam_left():
     trained = train(DECAY, ADAPTED["ntk"])
     assert [record.name for record in trained.records] == ["adam", "lbfgs", "adam"]

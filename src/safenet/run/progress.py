@@ -41,7 +41,7 @@ class Monitor:
         """A level or slab ended with this held-out residual."""
 
     def losses(self, iteration: int, total: int, loss: float, terms: Mapping[str, float]) -> None:
-        """An optimiser is at `iteration` of `total`; the `terms` add up to the loss."""
+        """An optimiser is at `iteration` of `total`; the `terms` add up to the loss, all with the plan's weights."""
 
     def gradient(self, norm: float) -> None:
         """max|∂total/∂theta_i| at the iteration of the last call of `losses`."""

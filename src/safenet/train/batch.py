@@ -187,12 +187,12 @@ def _tell(
     watchers: list[Monitor], run: Run, phase: Any, loss: Any, state: State, i: int, row: np.ndarray
 ) -> None:
     """Report the losses to every watcher, and the gradient and network of the i-th state to the run's own."""
-    total, *values = row.tolist()
-    told = run.parts(values)
+    theta = here(state.theta[i])
+    total, told = run.parts(loss, theta, row.tolist())
     for watcher in watchers:
         watcher.losses(int(state.iteration[i]), phase.iterations, total, told)
     run.monitor.gradient(float(state.gradient_norm[i]))
-    run.monitor.network(partial(loss.field, here(state.theta[i])))
+    run.monitor.network(partial(loss.field, theta))
 
 
 def _redrawn(runs: list[Run], phases: list[Any], losses: list[Any], loss: Any, state: Any) -> Any:

@@ -28,7 +28,6 @@ from .batch import train_runs
 from .plan import SCOUT, Plan
 from .run import Run
 from .solver import Own
-from .terms import term_names
 
 Told = list[dict[str, Any]]  # the outcome of each candidate, as in result.json
 
@@ -160,8 +159,7 @@ def final_loss(problem: Problem, plan: Plan, trained: Carried) -> float | None:
     """Σ λ_k L_k after the last iteration, with the plan's λ: totals with adapted weights are not comparable."""
     if not len(trained.history):
         return None
-    equations = len(problem.equations)
-    weights = [plan.weighing.of(name, i < equations) for i, name in enumerate(term_names(problem))]
+    weights = plan.weighing.each(problem)
     return finite_or_none(float(np.dot(weights, trained.history[-1, 2 : 2 + len(weights)])))
 
 

@@ -103,8 +103,12 @@ class PhysicsLoss(eqx.Module):
         """The weighted sum of the user's terms plus the smoothness penalty of unknown functions, and each raw term."""
         field = self.field(theta)
         raw = jnp.asarray([jnp.mean(term.residuals(field) ** 2) / 2 for term in self.own], theta.dtype)
-        smooth = jnp.sum(unknowns.roughness(self.free, theta) ** 2) / 2
+        smooth = self.smoothness(theta)
         return jnp.sum(jnp.asarray([term.weight for term in self.own], theta.dtype) * raw) + smooth, raw
+
+    def smoothness(self, theta: Float[Array, " p"]) -> Float[Array, ""]:
+        """The penalty on rough unknown functions, as it is in the total."""
+        return jnp.sum(unknowns.roughness(self.free, theta) ** 2) / 2
 
     def _own_rows(self, theta: Float[Array, " p"]) -> Float[Array, " n"]:
         field = self.field(theta)
@@ -319,8 +323,13 @@ class Weighing:
     conditions: float = 100.0
     named: tuple[tuple[str, float], ...] = ()
 
-    def of(self, name: str, equation: bool) -> float:
-        return dict(self.named).get(name, self.equations if equation else self.conditions)
+    def each(self, problem: Problem) -> tuple[float, ...]:
+        """λ of every term, in the order of `term_names`."""
+        named, equations = dict(self.named), len(problem.equations)
+        return tuple(
+            named.get(name, self.equations if i < equations else self.conditions)
+            for i, name in enumerate(term_names(problem))
+        )
 
 
 def physics_loss(
@@ -343,13 +352,13 @@ def physics_loss(
     terms = tuple(
         Term(
             jnp.asarray(at, dtype),
-            jnp.asarray(weighing.of(name, equation), dtype),
+            jnp.asarray(weight, dtype),
             PointResidual(problem, relation),
             equation,
             _shares(getattr(relation, "sigma", None), dtype),
             isinstance(relation, Measured),
         )
-        for name, (relation, at, equation) in zip(term_names(problem), relations, strict=True)
+        for weight, (relation, at, equation) in zip(weighing.each(problem), relations, strict=True)
     )
     free = tuple(problem.unknown.items())
     if free:

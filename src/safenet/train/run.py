@@ -24,7 +24,7 @@ from ..measure.points import FRESH, Points, sample
 from ..networks.methods import build
 from ..problem import Problem
 from ..run.budget import Budget, SpentError, awaited
-from ..run.checkpoint import fill, leaves, pack, write_checkpoint
+from ..run.checkpoint import SAVE_EVERY, fill, leaves, pack, write_checkpoint
 from ..run.folder import CHECKPOINT, take_up
 from ..run.found import Found
 from ..run.progress import Monitor
@@ -38,9 +38,9 @@ from .solver import Own, Progress
 from .spread import agreed, everywhere, here
 from .start import checked_network, started_from
 from .terms import own_name, term_names
-from .thresholds import CHUNK_SECONDS, RISEN, SAVE_EVERY
+from .thresholds import CHUNK_SECONDS, RISEN
 from .tolerance import Goal
-from .weighting import Weights, weighting
+from .weighting import Fixed, Weights, weighting
 
 STALLED = (Status.NO_STEP, Status.DECREASE, Status.GRADIENT, Status.PLATEAU)
 STOPPED_BY_CALLBACK = "The callback asked to stop."
@@ -61,9 +61,7 @@ class Run:
         self.problem, self.plan, self.monitor, self.folder = problem, plan, monitor, folder
         self.own, self.budget = own or Own(), budget or Budget()
         self.names = (*term_names(problem), *(own_name(function) for _, function in self.own.terms))
-        equations = len(problem.equations)
-        weights = [plan.weighing.of(name, i < equations) for i, name in enumerate(term_names(problem))]
-        self.lambdas = (*weights, *(weight for weight, _ in self.own.terms))
+        self.lambdas = (*plan.weighing.each(problem), *(weight for weight, _ in self.own.terms))
         self.index = 0
         self.state: State | None = None
         self.records: list[PhaseRecord] = []
@@ -207,16 +205,21 @@ class Run:
         self.asked_to_stop = met  # last, so that a run interrupted before this checks again
         return met
 
-    def parts(self, terms: Sequence[float]) -> dict[str, float]:
-        """λ_k L_k by name, with the plan's λ: what each term adds to the loss, unless a weighting has changed λ."""
-        return {
+    def parts(self, loss: PhysicsLoss, theta: Any, row: Sequence[float]) -> tuple[float, dict[str, float]]:
+        """The loss and λ_k L_k by name, which add up to it: with the plan's λ, even where a weighting adapts them."""
+        total, *terms = row
+        found = {
             name: weight * term for name, weight, term in zip(self.names, self.lambdas, terms, strict=True)
         }
+        if self.problem.curves:
+            found["smoothness"] = float(loss.smoothness(theta))
+        return total if isinstance(loss.weighting, Fixed) else sum(found.values()), found
 
     def _tell(self, phase: Any, loss: PhysicsLoss, state: State, row: list[float]) -> None:
         """Report to the monitor and to the user's callback, which may ask to stop."""
-        total, terms = row[0], self.parts(row[1:])
-        network = partial(loss.field, here(state.theta))
+        theta = here(state.theta)
+        total, terms = self.parts(loss, theta, row)
+        network = partial(loss.field, theta)
         self.monitor.losses(int(state.iteration), phase.iterations, total, terms)
         self.monitor.gradient(float(state.gradient_norm))
         self.monitor.network(network)

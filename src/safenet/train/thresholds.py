@@ -7,8 +7,9 @@ DENSE_PARAMETERS = {False: 4_000, True: 20_000}
 DENSE_SHARE = 0.25  # of a GPU's memory, for the matrix and the two copies that its update makes
 # A run has diverged if a first-order phase ends with a loss above this multiple of the run's first loss.
 RISEN = 10.0
-SAVE_EVERY = 3.0  # seconds between checkpoints: the work that a kill may lose
-SAVE_BATCH_EVERY = 20.0  # the same for runs in a batch, all written one after another while the device waits
+# Seconds between checkpoints of runs in a batch, all written one after another while the device waits. It is the work
+# that a kill may lose; a single run saves more often (`run.checkpoint.SAVE_EVERY`).
+SAVE_BATCH_EVERY = 20.0
 CHUNK_SECONDS = 0.7  # how long the device works between two looks at the clock
 # A network that starts from a solution of another structure is fitted to its values first.
 FIT_POINTS, FIT_STEPS = 2_000, 500
