@@ -13,7 +13,7 @@ import safenet as sn
 from safenet import library
 from safenet.features import FourierProducts, fourier_products
 from safenet.features.base import image
-from safenet.features.fourier import decoupled_indices
+from safenet.features.fourier import axis_pairs, decoupled_indices
 from safenet.fields.derivatives import propagated
 from safenet.problem import Problem
 
@@ -218,3 +218,10 @@ def many_dimensions(count):
         pieces={"walls": "rest"},
         unknowns=["u"],
     )
+
+
+@pytest.mark.parametrize(("axes", "most"), itertools.product(range(4, 9), (1, 2, 5, 40)))
+def test_every_axis_is_in_a_pair_however_few_there_are(axes, most):
+    pairs = axis_pairs(axes, most)
+    assert {axis for pair in pairs for axis in pair} == set(range(axes))
+    assert len(pairs) == len(set(pairs)) <= max(most, axes - 1)

@@ -182,9 +182,9 @@ def fourier_products(
 
 
 def axis_pairs(axes: int, most: int) -> list[tuple[int, int]]:
-    """(0, 1), (1, 2), …, then (0, 2), …: the first `most` pairs of axes, at least half as many as there are axes."""
+    """(0, 1), (1, 2), …, then (0, 2), …: the first `most` pairs of axes, but enough of them to have every axis."""
     steps = (pair for step in range(1, axes) for pair in ((i, (i + step) % axes) for i in range(axes)))
-    return list(dict.fromkeys((min(pair), max(pair)) for pair in steps))[: max(most, (axes + 1) // 2)]
+    return list(dict.fromkeys((min(pair), max(pair)) for pair in steps))[: max(most, axes - 1)]
 
 
 class OnAxes(Features):
