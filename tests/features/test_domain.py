@@ -1,6 +1,5 @@
 """Features read off the conditions: the paper's own lists, up to constant factors, and nothing from the solution."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -109,11 +108,3 @@ def test_values_are_those_of_the_expressions(problem):
     expected = [float(expression.evalf(30, subs=at)) for expression in features.expressions]
     assert features.size == len(expected)
     np.testing.assert_allclose(features(jnp.asarray(point)), expected, rtol=1e-13)
-
-
-def test_the_users_own_features_follow_whatever_symbols_they_use():
-    plain = sp.Symbol("x")
-    features = domain_features(library.wave(), more=(plain**3, sin(4 * pi * plain)))
-    assert features.size == 3  # sin 4πx is there already
-    values = jax.vmap(features)(jnp.array([[0.3, 0.0], [0.7, 1.0]]))
-    np.testing.assert_allclose(values[:, 2], [0.027, 0.343], rtol=1e-14)

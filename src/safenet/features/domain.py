@@ -13,7 +13,6 @@ from jaxtyping import Array, Float
 
 from ..problem import Condition, Problem
 from ..problem.evaluate import evaluate
-from ..problem.jets import coordinate
 from .base import Features
 
 
@@ -74,10 +73,6 @@ class DomainFeatures(Features):
         return jnp.stack([jnp.asarray(value, point.dtype) for value in computed])
 
 
-def domain_features(problem: Problem, more: tuple[sp.Expr, ...] = ()) -> DomainFeatures:
-    """The features of the conditions, and any `more` that the user names."""
-    named = [
-        expression.xreplace({s: coordinate(s.name) for s in expression.free_symbols}) for expression in more
-    ]
-    expressions = tuple(dict.fromkeys((*domain_expressions(problem), *named)))
-    return DomainFeatures(expressions, tuple(axis.symbol for axis in problem.axes))
+def domain_features(problem: Problem) -> DomainFeatures:
+    """The features of the conditions."""
+    return DomainFeatures(domain_expressions(problem), tuple(axis.symbol for axis in problem.axes))
