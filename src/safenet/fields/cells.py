@@ -147,7 +147,8 @@ class CellForm(Tree):
             area = np.prod([high - low for i, (low, high) in enumerate(face) if i != axis]) / len(at)
             at = at[problem.contains(at)]
             below, above = (self.in_cell(cell, at, across) for cell in (a, b))
-            totals += [area * np.abs(below[order] - above[order]).sum(axis=0) for order in across]
+            for k, order in enumerate(across):
+                totals[k] += area * np.abs(below[order] - above[order]).sum(axis=0)
         return totals
 
     def spec(self) -> dict[str, Any]:
