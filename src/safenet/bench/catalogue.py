@@ -70,11 +70,11 @@ class Suite:
             raise SafeNetError(f"there is no scale {scale!r}", nearest(scale, SCALES))
         parts = [laid_over(part, self.smoke) if scale == "smoke" else part for part in self.parts]
         stated = [[self._problem(entry) for entry in part["problems"]] for part in parts]
-        names = called(statement(problem) for pairs in stated for pair in pairs for problem in pair)
+        titles = called(statement(problem) for pairs in stated for pair in pairs for problem in pair)
         found = {
             case.id: case
             for part, pairs in zip(parts, stated, strict=True)
-            for case in self._product(part, [problem for problem, _ in pairs], names)
+            for case in self._product(part, [problem for problem, _ in pairs], titles)
         }
         cases = sorted(found.values(), key=lambda case: case.plan.seed)
         wanted = _words(only)
@@ -274,8 +274,8 @@ def _check(part: Mapping[str, Any], name: str) -> None:
                     f"the suite {name} has {entry!r} among its {key}", "each must be a name in quotes"
                 )
     seeds, spectrum = part["seeds"], part["spectrum"]
-    listed = isinstance(seeds, list) and seeds and all(type(seed) is int and seed >= 0 for seed in seeds)
-    if not listed and not (type(seeds) is int and seeds > 0):
+    several = isinstance(seeds, list) and seeds and all(type(seed) is int and seed >= 0 for seed in seeds)
+    if not several and not (type(seeds) is int and seeds > 0):
         raise SafeNetError(
             f"the suite {name} has seeds = {seeds!r}", "give how many, 1 or more, or a list such as [0, 1]"
         )

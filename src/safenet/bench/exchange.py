@@ -119,9 +119,9 @@ def _date(row: Row) -> str:
 def _csv(rows: Sequence[Row]) -> bytes:
     columns, lines = _flat(rows)
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
+    table = csv.DictWriter(stream, columns, lineterminator="\n")
+    table.writeheader()
+    table.writerows(lines)
     return stream.getvalue().encode()
 
 
@@ -130,7 +130,9 @@ def _parquet(rows: Sequence[Row]) -> bytes:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError:
-        raise SafeNetError("Parquet needs pyarrow", "pip install 'safenet-pde[data]', or export .csv") from None
+        raise SafeNetError(
+            "Parquet needs pyarrow", "pip install 'safenet-pde[data]', or export .csv"
+        ) from None
     columns, lines = _flat(rows)
     text, real, whole = arrow.string(), arrow.float64(), arrow.int64()
     kinds = dict.fromkeys(FLAT, text)

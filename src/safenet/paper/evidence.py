@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from .. import library
+from ..bench.naming import statement
 from ..bench.store import FAILED, Row
 from ..errors import SafeNetError
-from ..networks.methods import METHODS, settled
+from ..networks.methods import METHODS
 from ..report.results import (
     Results,
     Scale,
     Summary,
+    alike,
     configuration_key,
     errors,
     gathered,
@@ -161,7 +163,9 @@ class View:
 
     def _k_of(self, problem: str, method: str) -> str:
         """This view's k, if it gives another network; else empty."""
-        return self.k if self.k and method == OURS and not _alike(problem, self.k) else ""
+        return (
+            self.k if self.k and method == OURS and not alike(_text(problem), METHODS[OURS], self.k) else ""
+        )
 
     def looks(self, problem: str, share: float = 1.0) -> list[Look]:
         """The spectra of the Hessian after this share of schedule 4."""
@@ -193,10 +197,9 @@ class View:
 
 
 @cache
-def _alike(problem: str, k: str) -> bool:
-    """Whether this k gives the same network for a library problem as the method's own."""
-    stated, usual = library.problem(problem), METHODS[OURS]
-    return settled(stated, replace(usual, k=k)) == settled(stated, usual)
+def _text(problem: str) -> str:
+    """A library problem as text."""
+    return statement(library.problem(problem))
 
 
 def _afterwards(row: Row) -> float:

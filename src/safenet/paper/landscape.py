@@ -21,25 +21,27 @@ PAIR = (OURS, "pinn")  # the methods that the paper compares here
 STEEP = ("diffusion", "allen-cahn")  # and the problems
 
 
-def _stages(results: Evidence, curve: str) -> Iterator[tuple[View, str]]:
-    """(view, recipe) in which the paper's two problems have such a curve, schedule 2 before schedule 1."""
+def _stage(results: Evidence, curve: str) -> tuple[View, str] | None:
+    """The first (view, recipe) in which the paper's two problems have such a curve, schedule 2 before schedule 1."""
     for recipe in ("paper-2", "paper-1"):
         for problem in STEEP:
             view = results.best([(problem, OURS, recipe, {})])
             rows = view.rows(problem, OURS, recipe) if view else []
             if view and rows and len(rows[0].curves[curve]) > 1:
-                yield view, recipe
+                return view, recipe
+    return None
 
 
 def loss_terms(results: Evidence) -> Figure:
     """The terms of the loss during training, SAFE-NET's and the plain network's."""
     name, title = "loss", "The terms of the loss"
-    for view, recipe in _stages(results, "loss"):
-        found = (_terms(view, problem, method, recipe) for problem in STEEP for method in PAIR)
-        colours = dict(zip(("total", "equation", "conditions"), SERIES, strict=False))
-        caption = f"{names.schedule(recipe)}, first seed; the total with its weights, the parts without."
-        return Figure(name, title, caption + scale_note(view), list(filter(None, found)), colours)
-    return Figure(name, title, "", missing=bench("paper-schedule-2"))
+    if (stage := _stage(results, "loss")) is None:
+        return Figure(name, title, "", missing=bench("paper-schedule-2"))
+    view, recipe = stage
+    found = (_terms(view, problem, method, recipe) for problem in STEEP for method in PAIR)
+    colours = dict(zip(("total", "equation", "conditions"), SERIES, strict=False))
+    caption = f"{names.schedule(recipe)}, first seed; the total with its weights, the parts without."
+    return Figure(name, title, caption + scale_note(view), list(filter(None, found)), colours)
 
 
 def _terms(view: View, problem: str, method: str, recipe: str) -> Panel | None:
@@ -65,24 +67,23 @@ def _terms(view: View, problem: str, method: str, recipe: str) -> Panel | None:
 def gradient_norms(results: Evidence) -> Figure:
     """The largest entry of the gradient during training."""
     name, title = "gradient", "The gradient along the way"
-    for view, recipe in _stages(results, "gradient"):
-        panels = []
-        for problem in STEEP:
-            rows = {method: view.rows(problem, method, recipe)[:1] for method in reversed(PAIR)}
-            data = [
-                line(names.method(method), curve[:, 0], curve[:, 1], COLOURS[method])
-                for method, first in rows.items()
-                for curve in (thinned(row.curves["gradient"]) for row in first)
-                if len(curve) > 1
-            ]
-            if data:
-                layout = axes(ITERATION, "max |∂L/∂θ|", log_y=True)
-                panels.append(Panel(names.problem(problem), data, layout))
-        caption = f"{names.schedule(recipe)}, first seed, with the weights of each iteration." + scale_note(
-            view
-        )
-        return Figure(name, title, caption, panels, legend(present(panels)))
-    return Figure(name, title, "", missing=bench("paper-schedule-2"))
+    if (stage := _stage(results, "gradient")) is None:
+        return Figure(name, title, "", missing=bench("paper-schedule-2"))
+    view, recipe = stage
+    panels = []
+    for problem in STEEP:
+        rows = {method: view.rows(problem, method, recipe)[:1] for method in reversed(PAIR)}
+        data = [
+            line(names.method(method), curve[:, 0], curve[:, 1], COLOURS[method])
+            for method, first in rows.items()
+            for curve in (thinned(row.curves["gradient"]) for row in first)
+            if len(curve) > 1
+        ]
+        if data:
+            layout = axes(ITERATION, "max |∂L/∂θ|", log_y=True)
+            panels.append(Panel(names.problem(problem), data, layout))
+    caption = f"{names.schedule(recipe)}, first seed, with the weights of each iteration."
+    return Figure(name, title, caption + scale_note(view), panels, legend(present(panels)))
 
 
 def curvature(results: Evidence) -> Figure:

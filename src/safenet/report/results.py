@@ -151,14 +151,14 @@ def options_of(row: Row) -> dict[str, Any]:
     if usual is None or recipe is None or recipe.network or "network" not in plan:
         return options
     k = plan["network"].get("k", usual.k)
-    if k != usual.k and not _alike(row.configuration["problem"], usual, k):
+    if k != usual.k and not alike(row.configuration["problem"], usual, k):
         return options | {"k": k}
     return options
 
 
 @cache
-def _alike(problem: str, usual: Method, k: str) -> bool:
-    """Whether this k gives the same network for the problem as the method's own."""
+def alike(problem: str, usual: Method, k: str) -> bool:
+    """Whether this k gives the same network for the problem, given as text, as the method's own."""
     try:
         stated = loads(problem)
         return settled(stated, replace(usual, k=k)) == settled(stated, usual)
