@@ -17,41 +17,34 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from safenet.direct.steps.adams import VALUES, Adams, multistep
+from safenet.direct.steps.exponential import Evolution
+from safenet.direct.steps.waves import Waves
+from safenet.problem import Problem
+from safenet.problem.facts.structure import axis_kinds
+from safenet.problem.toml import loads
+
 from .direct.problems import PROBLEMS
+from .loop.floor import best
 
 GRIDS = {"shear-layer": (1024, 64), "gray-scott": (1024, 64), "allen-cahn-space": (256, 16)}
 STEP = {"shear-layer": 1e-3, "gray-scott": 0.5, "allen-cahn-space": 1e-2}
 LAPS = 5
 
 
-def best(call: Callable[[], Any], laps: int = LAPS) -> float:
-    """The fewest seconds of a call, after one that compiles."""
-    import jax
-
-    jax.block_until_ready(call())
-    found = []
-    for _ in range(laps):
-        began = time.perf_counter()
-        jax.block_until_ready(call())
-        found.append(time.perf_counter() - began)
-    return min(found)
+def grid_of(name: str, points: int) -> tuple[Problem, Waves]:
+    """The problem, and its waves on a grid of so many points along each axis of space."""
+    problem = loads(PROBLEMS[name])
+    kinds = tuple(tuple(axis_kinds(problem)[one][:-1]) for one in problem.unknowns)
+    return problem, Waves(problem.axes[:-1], kinds, ((points - 1) // 3,) * (len(problem.axes) - 1))
 
 
 def ours(name: str, points: int, steps: int) -> dict[str, Any]:
-    import jax
-    import jax.numpy as jnp
-
-    from safenet.direct.steps.adams import VALUES, Adams, multistep
-    from safenet.direct.steps.exponential import Evolution
-    from safenet.direct.steps.waves import Waves
-    from safenet.problem.facts.structure import axis_kinds
-    from safenet.problem.toml import loads
-
-    problem = loads(PROBLEMS[name])
-    kinds = tuple(tuple(axis_kinds(problem)[one][:-1]) for one in problem.unknowns)
-    waves = Waves(problem.axes[:-1], kinds, ((points - 1) // 3,) * (len(problem.axes) - 1))
+    problem, waves = grid_of(name, points)
     assert waves.shape == (points,) * len(waves.modes), waves.shape
     began = time.perf_counter()
     evolution, h = Evolution(problem, waves, jnp), STEP[name]
@@ -71,12 +64,12 @@ def ours(name: str, points: int, steps: int) -> dict[str, Any]:
 
     jitted = jax.jit(advance)
     weights, values = adams.weights(h), adams.values
-    seconds = best(lambda: jitted(weights, y, values)) / steps
+    seconds = best(jitted, weights, y, values, laps=LAPS) / steps
     grid = jnp.stack([waves.backward(one, jnp) for one in y])
-    evaluation = best(lambda: rest(y)) if (rest := jax.jit(lambda y: evolution.rest(0.0, y))) else 0.0
+    evaluation = best(jax.jit(lambda y: evolution.rest(0.0, y)), y, laps=LAPS)
     transforms = jax.jit(lambda u: waves.backward(waves.forward(u, jnp), jnp))
     copy = jax.jit(lambda u: u + 1.0)
-    copying, there_and_back = best(lambda: copy(grid), 20), best(lambda: transforms(grid))
+    copying, there_and_back = best(copy, grid, laps=20), best(transforms, grid, laps=LAPS)
     final = jitted(weights, y, values)[0]
     return {
         "grid": list(waves.shape),
@@ -94,18 +87,7 @@ def ours(name: str, points: int, steps: int) -> dict[str, Any]:
 
 def agrees(name: str, points: int) -> float:
     """The relative difference between ten steps with JAX and with NumPy."""
-    import jax.numpy as jnp
-
-    from safenet.direct.steps.adams import Adams
-    from safenet.direct.steps.exponential import Evolution
-    from safenet.direct.steps.waves import Waves
-    from safenet.problem.facts.structure import axis_kinds
-    from safenet.problem.toml import loads
-
-    problem, h = loads(PROBLEMS[name]), STEP[name]
-    kinds = tuple(tuple(axis_kinds(problem)[one][:-1]) for one in problem.unknowns)
-    waves = Waves(problem.axes[:-1], kinds, ((points - 1) // 3,) * (len(problem.axes) - 1))
-    found = []
+    (problem, waves), h, found = grid_of(name, points), STEP[name], []
     for xp in (np, jnp):
         evolution = Evolution(problem, waves, xp)
         y, adams = evolution.start(), Adams(evolution)
@@ -121,9 +103,6 @@ def exponax(name: str, points: int, steps: int) -> float | None:
         import exponax as ex
     except ImportError:
         return None
-    import jax
-    import jax.numpy as jnp
-
     h = STEP[name]
     kinds: dict[str, Callable[[], Any]] = {
         "gray-scott": lambda: ex.stepper.reaction.GrayScott(
@@ -141,7 +120,7 @@ def exponax(name: str, points: int, steps: int) -> float | None:
     start = 0.1 * np.random.default_rng(0).standard_normal(shape)
     run = jax.jit(ex.repeat(stepper, steps))
     u = jnp.asarray(start)
-    return best(lambda: run(u)) / steps
+    return best(run, u, laps=LAPS) / steps
 
 
 def main() -> None:
@@ -152,8 +131,6 @@ def main() -> None:
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--steps", type=int, default=20)
     given = parser.parse_args()
-    import jax
-
     jax.config.update("jax_enable_x64", True)
     found: dict[str, Any] = {"device": str(jax.devices()[0].device_kind), "jax": jax.__version__}
     for name, (large, small) in GRIDS.items():
