@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from . import written
 from .accuracy import AIMS, EXAMPLES, OTHERS
-from .marked import written
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "results" / "accuracy.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .marked import written
+from . import written
 from .networks import ABLATIONS, CHOSEN_ON, COMPARED, METHODS, NINE, OTHERS, VARIANTS
 
 ROOT = Path(__file__).parents[1]

@@ -19,7 +19,7 @@ from safenet.report.sheets import Cell, Sheet
 from safenet.report.text import pipes
 from safenet.report.words import short
 
-from .marked import written
+from . import written
 
 ROOT = Path(__file__).parents[1]
 # Every suite's rows; `networks*.jsonl` belongs to another study.

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import accuracy_page, marked, networks_page
+import benchmarks
+from benchmarks import accuracy_page, networks_page
 from safenet.paper.names import METHODS
 from safenet.run.result import pooled
 
@@ -67,7 +68,7 @@ def two_cores():
 @pytest.mark.parametrize("page", accuracy_page.TABLES, ids=lambda page: page.name)
 def test_the_tables_of_accuracy_are_made_of_their_runs(page):
     text = page.read_text("utf-8")
-    assert marked.written(text, accuracy_page.tables(page)) == text
+    assert benchmarks.written(text, accuracy_page.tables(page)) == text
 
 
 # The lines of README's table of networks, as (study, method) of results/networks.jsonl; the last line is the paper's.
@@ -101,7 +102,7 @@ def test_the_errors_of_networks_are_the_medians_of_their_rows(two_cores):
 
 def test_the_page_about_networks_is_made_of_its_rows(two_cores):
     page = networks_page.PAGE.read_text("utf-8")
-    assert marked.written(page, networks_page.tables()) == page
+    assert benchmarks.written(page, networks_page.tables()) == page
     for problem, printed in networks_page.PRINTED.items():
         assert agrees(f"{printed:.1e}", two_cores[problem]["paper"]), problem
 

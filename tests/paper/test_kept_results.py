@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import marked, paper_page
+import benchmarks
+from benchmarks import paper_page
 from safenet import METHODS, library, listed, paper
 from safenet.bench.store import FAILED
 from safenet.networks.methods import settled
@@ -46,7 +47,7 @@ def test_the_pages_about_the_paper_are_made_of_the_kept_rows(tmp_path):
     assert (tmp_path / "tables.md").read_text("utf-8") == paper_page.TABLES.read_text("utf-8")
     for path, found in paper_page.pages(results, entries).items():
         page = path.read_text("utf-8")
-        assert marked.written(page, found) == page, f"{path}: run make paper"
+        assert benchmarks.written(page, found) == page, f"{path}: run make paper"
         assert all(text in page for text in found.values())
 
 
