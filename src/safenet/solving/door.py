@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from ..run.budget import seconds as budget_seconds
 from ..run.device import device_name, process_index
 from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.found import Found
+from ..run.job import Job as Job  # it is asked for here, too
 from ..run.notebook import NotebookMonitor, in_notebook
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Result, finite_or_none, pooled
@@ -46,17 +47,6 @@ from .thresholds import JUST_A_MOMENT
 if TYPE_CHECKING:
     from ..train.solver import Own, Train
     from .plans import AnyPlan, AnySolver
-
-
-@dataclass(frozen=True)
-class Job:
-    """A plan to carry out for a problem, with the user's own code; with a folder, it continues from what is there."""
-
-    problem: Problem
-    plan: AnyPlan
-    folder: Path | None = None
-    own: Own | None = None
-    watcher: Monitor | None = None
 
 
 def solve(
@@ -186,7 +176,7 @@ def _job(problem: Problem, solver: AnySolver | str, clock: Budget, folder: Path 
 
 def _trained(plan: AnyPlan) -> Any:
     if isinstance(plan, DirectPlan):
-        raise SafeNetError("a direct solver has no rate and no network", "use sn.Train(…)")
+        raise SafeNetError("rates apply to trained networks, not to direct solvers", "use sn.Train(…)")
     return plan
 
 
@@ -298,8 +288,7 @@ def _carried(
         from ..train import candidates
 
         began = time.monotonic()
-        queue = [candidates.Job(**vars(jobs[i])) for i in trained]
-        results = candidates.carried_out(queue, monitor, together, clock)
+        results = candidates.carried_out([jobs[i] for i in trained], monitor, together, clock)
         each = (time.monotonic() - began) / len(trained)
         ends |= {i: (*result, each) for i, result in zip(trained, results, strict=True)}
     return [(job, *ends[i]) for i, job in enumerate(jobs)]

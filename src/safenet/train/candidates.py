@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +22,14 @@ from ..problem.toml import dumps
 from ..run.budget import Budget
 from ..run.checkpoint import write_atomically
 from ..run.folder import SEARCH
+from ..run.job import Job
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, finite_or_none
 from .batch import train_runs
 from .plan import SCOUT, Plan
 from .run import Run
-from .solver import Own
 
 Told = list[dict[str, Any]]  # the outcome of each candidate, as in result.json
-
-
-@dataclass(frozen=True)
-class Job:
-    """A plan to carry out for a problem; with a folder, it continues from what is saved there."""
-
-    problem: Problem
-    plan: Plan
-    folder: Path | None = None
-    own: Own | None = None
-    watcher: Monitor | None = None  # of this run alone
 
 
 def carried_out(
