@@ -11,6 +11,8 @@ from jaxtyping import Array, Float
 
 from ...errors import SafeNetError
 
+SQUARED = "JᵀJ squares the condition of J, which leaves nothing of single precision"
+
 
 class Optimiser:
     """What a schedule needs from a phase, besides `start` and `advance`."""

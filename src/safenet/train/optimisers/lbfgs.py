@@ -14,7 +14,7 @@ direction. So each of the seeds batched in one program takes as many turns as it
 loop, all would wait at every step for the one whose search is longest.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import equinox as eqx
@@ -24,7 +24,16 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Float64, Int
 
 from safenet.train.optimisers.base import Optimiser
-from safenet.train.optimisers.line_search import Line, Search, choose, opened, product, trial, unfinished
+from safenet.train.optimisers.line_search import (
+    Line,
+    Search,
+    cautious,
+    choose,
+    descends,
+    opened,
+    trial,
+    unfinished,
+)
 from safenet.train.optimisers.status import (
     Count,
     Evaluation,
@@ -39,6 +48,7 @@ from safenet.train.optimisers.status import (
     judged,
     moved,
     repeat,
+    settled,
 )
 
 
@@ -113,7 +123,7 @@ def _advance(
 ) -> tuple[LBFGSState, Trace]:
     begun = _searching(state, quasi_newton(state))
     after, trace = repeat(lambda state: _turn(objective, state, tolerance), begun, count, iterations)
-    return _settled(after), trace
+    return settled(after, LBFGSState), trace
 
 
 def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
@@ -141,7 +151,7 @@ def quasi_newton(state: LBFGSState) -> Float[Array, " p"]:
 def _turn(objective: Objective, state: Searching, tolerance: Float[Array, ""]) -> Searching:
     search = trial(objective, state.line, state.search)
     ended = ~unfinished(search)
-    after = _stepped(_settled(state), search, ended, tolerance)
+    after = _stepped(settled(state, LBFGSState), search, ended, tolerance)
     # Only the direction is worth a `cond`: everything that passes through one is copied.
     direction = lax.cond(ended, lambda: quasi_newton(after), lambda: state.line.direction)
     return choose(
@@ -149,20 +159,13 @@ def _turn(objective: Objective, state: Searching, tolerance: Float[Array, ""]) -
     )
 
 
-def _settled(state: Searching) -> LBFGSState:
-    return LBFGSState(**{field.name: getattr(state, field.name) for field in fields(LBFGSState)})
-
-
 def _searching(state: LBFGSState, direction: Float[Array, " p"]) -> Searching:
     """The state at the beginning of the search along the direction, or along −g if that does not descend."""
-    slope = product(state.gradient, direction)
-    descends = jnp.isfinite(slope) & (slope < 0)  # in exact arithmetic always
-    state = replace(state, stored=jnp.where(descends, state.stored, 0))
-    direction = jnp.where(descends, direction, -state.gradient)
-    # Without curvature the scale of a step is unknown: let theta change by at most 1 in total.
-    cautious = jnp.minimum(1 / jnp.sum(jnp.abs(state.gradient)), 1)
+    down = descends(state.gradient, direction)
+    state = replace(state, stored=jnp.where(down, state.stored, 0))
+    direction = jnp.where(down, direction, -state.gradient)
     here = Evaluation(state.total, state.terms, state.gradient)
-    first = jnp.where(state.stored > 0, 1, cautious)
+    first = jnp.where(state.stored > 0, 1, cautious(state.gradient))
     line, search = opened(state.theta, here, state.best_total, direction, first)
     return Searching(**vars(state), line=line, search=search)
 

@@ -26,7 +26,7 @@ from jax import lax
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
-from safenet.train.optimisers.base import Optimiser, require_double
+from safenet.train.optimisers.base import SQUARED, Optimiser, require_double
 from safenet.train.optimisers.status import (
     Squares,
     State,
@@ -98,8 +98,7 @@ class LevenbergMarquardt(Optimiser):
     counted: ClassVar[tuple[str, ...]] = ("iterations", "patience")
 
     def start(self, objective: Squares, theta: Float[Array, " p"]) -> LevenbergState:
-        squared = "JᵀJ squares the condition of J, which leaves nothing of single precision"
-        require_double(theta, "Levenberg–Marquardt", squared)
+        require_double(theta, "Levenberg–Marquardt", SQUARED)
         shared = opening(theta, first_evaluation(objective, theta))
         return LevenbergState(
             **shared,

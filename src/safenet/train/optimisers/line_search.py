@@ -58,6 +58,18 @@ def product(a: Array, b: Array) -> Array:
     return jnp.matmul(a.astype(jnp.float64), b.astype(jnp.float64)).astype(a.dtype)
 
 
+def descends(gradient: Float[Array, " p"], direction: Float[Array, " p"]) -> Bool[Array, ""]:
+    """Whether the direction of a quasi-Newton method descends; in exact arithmetic it always does."""
+    slope = product(gradient, direction)
+    return jnp.isfinite(slope) & (slope < 0)
+
+
+def cautious(gradient: Float[Array, " p"]) -> Float[Array, ""]:
+    """The first trial step along −gradient: without curvature the scale of a step is unknown, so let theta change by at
+    most 1 in total."""
+    return jnp.minimum(1 / jnp.sum(jnp.abs(gradient)), 1)
+
+
 def resolution(total: Float[Array, ""]) -> Float[Array, ""]:
     """√ε total: how much of a loss may be rounding.
 

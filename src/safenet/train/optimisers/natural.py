@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from safenet.train.optimisers.base import Optimiser, require_double
+from safenet.train.optimisers.base import SQUARED, Optimiser, require_double
 from safenet.train.optimisers.levenberg import linearised
 from safenet.train.optimisers.status import (
     Squares,
@@ -58,8 +58,7 @@ class NaturalGradient(Optimiser):
     looks: ClassVar[int] = 10  # its steps are few and long
 
     def start(self, objective: Squares, theta: Float[Array, " p"]) -> State:
-        squared = "JᵀJ squares the condition of J, which leaves nothing of single precision"
-        require_double(theta, "the natural gradient", squared)
+        require_double(theta, "the natural gradient", SQUARED)
         return State(**opening(theta, first_evaluation(objective, theta)))
 
     def advance(self, objective: Squares, state: State, count: int) -> tuple[State, Trace]:

@@ -24,7 +24,7 @@ split.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -35,7 +35,16 @@ from jaxtyping import Array, Bool, Float, Int
 
 from safenet.errors import SafeNetError, nearest
 from safenet.train.optimisers.base import Optimiser, require_double
-from safenet.train.optimisers.line_search import Line, Search, choose, opened, product, trial, unfinished
+from safenet.train.optimisers.line_search import (
+    Line,
+    Search,
+    cautious,
+    choose,
+    descends,
+    opened,
+    trial,
+    unfinished,
+)
 from safenet.train.optimisers.status import (
     Count,
     Evaluation,
@@ -51,6 +60,7 @@ from safenet.train.optimisers.status import (
     judged,
     moved,
     repeat,
+    settled,
 )
 
 FAMILIES = ("broyden", "bfgs")
@@ -215,7 +225,7 @@ def _advance(
     iterations: Int[Array, ""],
     tolerance: Float[Array, ""],
 ) -> tuple[SSBroydenState, Trace]:
-    spoilt = ~_descends(state.gradient, state.direction)
+    spoilt = ~descends(state.gradient, state.direction)
     identity = Inverse.identity(state.theta.size, state.theta.dtype)
     begun = _searching(
         replace(
@@ -230,7 +240,7 @@ def _advance(
         return _turn(family, objective, state, tolerance)
 
     after, trace = repeat(step, begun, count, iterations, Held(lambda state: state.H.base, _paused, _resumed))
-    return _settled(after), trace
+    return settled(after, SSBroydenState), trace
 
 
 def _paused(state: Searching) -> Bool[Array, ""]:
@@ -246,24 +256,12 @@ def _times(H: Inverse, vector: Float[Array, " p"]) -> Float[Array, " p"]:
     return H.times(vector)[0]
 
 
-def _settled(state: Searching) -> SSBroydenState:
-    return SSBroydenState(**{field.name: getattr(state, field.name) for field in fields(SSBroydenState)})
-
-
 def _searching(state: SSBroydenState) -> Searching:
     """The state at the beginning of the search along its direction."""
-    # Without curvature the scale of a step is unknown: let theta change by at most 1 in total.
-    cautious = jnp.minimum(1 / jnp.sum(jnp.abs(state.gradient)), 1)
     here = Evaluation(state.total, state.terms, state.gradient)
-    first = jnp.where(state.learnt, state.first, cautious)
+    first = jnp.where(state.learnt, state.first, cautious(state.gradient))
     line, search = opened(state.theta, here, state.best_total, state.direction, first, state.noise)
     return Searching(**vars(state), line=line, search=search)
-
-
-def _descends(gradient: Float[Array, " p"], direction: Float[Array, " p"]) -> Bool[Array, ""]:
-    """Whether the direction descends; in exact arithmetic it always does."""
-    slope = product(gradient, direction)
-    return jnp.isfinite(slope) & (slope < 0)
 
 
 def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[Array, ""]) -> Searching:
@@ -281,10 +279,12 @@ def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[
     seen = BLUR * search.gap
     blurred = ended & ~search.found & (search.gap > state.line.noise) & (seen < MOST_NOISE * state.best_total)
     # Any other failure, or an ascent, may be the fault of H: forget it and try steepest descent.
-    forget = ended & ~(search.found & _descends(there.gradient, onward)) & ~blurred
+    forget = ended & ~(search.found & descends(there.gradient, onward)) & ~blurred
     H = state.H.updated(update, keep, forget)
 
-    before = replace(_settled(state), evaluations=state.evaluations + jnp.where(ended, search.count, 0))
+    before = replace(
+        settled(state, SSBroydenState), evaluations=state.evaluations + jnp.where(ended, search.count, 0)
+    )
     moves = moved(before, search.theta, there.total, there.terms, there.gradient_norm)
     after = replace(
         judged(replace(moves, gradient=there.gradient), tolerance),

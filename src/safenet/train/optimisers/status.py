@@ -10,7 +10,7 @@ stop, the common part of their states, and the loop that repeats a step on the d
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -186,6 +186,11 @@ def moved(
         best_total=jnp.where(better, judged, state.best_total),
         iteration=state.iteration + 1,
     )
+
+
+def settled(state: State, kind: type[S]) -> S:
+    """A state without the fields that only a running program has: those of `kind` remain."""
+    return kind(**{item.name: getattr(state, item.name) for item in fields(kind)})
 
 
 def code(status: Status) -> Int[Array, ""]:
