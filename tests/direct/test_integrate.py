@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy
 
 import safenet as sn
 from safenet.direct.steps.integrate import Integrate, System
@@ -119,11 +120,81 @@ def test_steps_end_at_breaks_in_time():
     assert 1.0 in np.asarray(sol.field.breaks)
 
 
+def van_der_pol(mu, end, system):
+    if not system:
+        return ordinary(f"u_tt = {mu}*(1 - u**2)*u_t - u", "u(0) = 2", "u_t(0) = 0", end=end)
+    return loads(
+        f'unknowns = ["u", "v"]\nequations = ["u_t = v", "v_t = {mu}*(1 - u**2)*v - u"]\n'
+        f'conditions = ["u(0) = 2", "v(0) = 0"]\n[domain]\nt = [0, {end}]'
+    )
+
+
+def test_the_error_of_a_stiff_run_is_estimated_though_two_runs_share_most_of_it():
+    """Three runs of LSODA for a relaxation oscillation differed by 1e-8 where each was wrong by 3e-7."""
+    mu, end = 40, 70
+    sol = solved(van_der_pol(mu, end, system=False))
+    truth = scipy.integrate.solve_ivp(
+        lambda t, y: [y[1], mu * (1 - y[0] ** 2) * y[1] - y[0]],
+        (0, end),
+        [2, 0],
+        "DOP853",
+        rtol=1e-13,
+        atol=1e-15,
+    )
+    u, weights = truth.y[0], np.sqrt(np.gradient(truth.t))
+    error = np.linalg.norm(weights * (sol(t=truth.t) - u)) / np.linalg.norm(weights * u)
+    assert sol.result.outcome == Outcome.SOLVED
+    assert error / 3 < sol.result.estimate < 3 * error
+    assert error < 1e-8
+
+
+@pytest.mark.parametrize("system", [False, True])
+def test_jumps_that_take_a_millionth_of_the_time_are_no_residual(system):
+    mu = 1000
+    sol = solved(van_der_pol(mu, 2 * mu, system))
+    assert sol.result.outcome == Outcome.SOLVED
+    assert sol.result.residual < 1e-6
+    u = sol(t=900.0)["u"] if system else sol(t=900.0)
+    slope = sol(t=900.0)["v"] if system else sol.diff("t")(t=900.0)
+    assert slope == pytest.approx(u / (mu * (1 - u**2)), rel=1e-5)  # between jumps u_tt is negligible
+
+
+def test_a_stiff_equation_of_second_order_has_the_slopes_of_the_integrator():
+    """LSODA's own polynomial of u, differentiated, missed u_t(0) = 0 altogether: its first steps are tiny."""
+    sol = solved(ordinary("u_tt = -1e5*(u_t + u - cos(t))", "u(0) = 1", "u_t(0) = 0", end=20))
+    assert sol.result.outcome == Outcome.SOLVED
+    assert abs(sol.diff("t")(t=0.0)) < 1e-10
+    t = np.linspace(1, 20, 50)
+    a = 0.5 * np.exp(-t) + (np.cos(t) + np.sin(t)) / 2  # u_t + u = cos t, up to 1/1e5
+    assert np.abs(sol(t=t) - a).max() < 1e-4
+
+
 @pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")
 def test_blow_up_is_said_with_its_time():
     sol = solved(ordinary("u_t = u**2", "u(0) = 1", end=2))
     assert sol.result.outcome == Outcome.GIVEN_UP
     assert "blow up near t = 1" in sol.result.stop_reason
+    assert sol.result.phases[0].iterations > 10
+    assert sol.result.phases[0].evaluations > 100
+
+
+def test_a_pulse_far_from_t_0_has_an_error_though_rounding_leaves_one_tolerance():
+    """At t = 1e6 a pulse of a width of 1e-4 is known to 1e-6 of its width: all tolerances are the same."""
+    pulse = "u_t = exp(-((t - 1000000.5)/1e-4)**2)"
+    problem = sn.Problem(pulse, domain={"t": (10**6, 10**6 + 1)}, conditions=["u(1000000) = 1"])
+    *_, state = Integrate().run(problem, sn.Monitor(), Budget())
+    assert 0 < state.residual < 1e-4
+    assert np.isfinite(state.field.error).all()
+
+
+def test_nodes_are_inserted_only_while_there_is_time():
+    problem = ordinary("u_t = -u", "u(0) = 1")
+    system, atol, budget = System.of(problem), np.array([1e-8]), Budget()
+    track = system.track(1e-3, atol, False, 1000, budget)
+    before, asked = (len(track.times), system.evaluations), Budget(total=100.0, spent=True)
+    system.halve(track, 1e-3, atol, 0.0, 1000, asked)  # nothing is exact enough
+    assert track.ended == "stopped"
+    assert (len(track.times), system.evaluations) == before
 
 
 def test_a_field_of_pieces_is_saved_to_the_bit_and_knows_its_error(tmp_path):
@@ -159,6 +230,12 @@ def test_derivatives_along_a_solution_are_those_of_the_solution():
     third = -(u**2) - 2 * at * u * slope
     fourth = -4 * u * slope - 2 * at * (slope**2 + u * second)
     np.testing.assert_allclose(found[0, 0], [u, slope, second, third, fourth], rtol=1e-14)
+
+
+def test_all_slopes_of_the_state_are_known_at_nodes():
+    problem = ordinary("u_ttttt = -u", *(f"u{'_' * bool(k)}{'t' * k}(0) = {k + 1}" for k in range(5)), end=1)
+    found = System.of(problem)._derivatives(np.array([0.3]), np.arange(1.0, 6.0)[None])
+    np.testing.assert_array_equal(found[0, 0], [1, 2, 3, 4, 5, -1])
 
 
 def test_the_error_of_the_last_run_follows_the_law_of_uneven_tolerances():
