@@ -10,6 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 import safenet as sn
+from safenet.direct.steps import fourier
 from safenet.direct.steps.fourier import Fourier, _March
 from safenet.direct.steps.phi import phi, phi_matrices
 from safenet.direct.steps.recorder import Recorder
@@ -220,6 +221,8 @@ def test_a_front_that_becomes_a_jump_is_given_up_and_is_for_finite_volumes():
     problem = boxed(["u"], ["u_t + u*u_x = 0"], ["u(x, 0) = sin(2*pi*x)"], {"x": ("0", "1")}, 1, order=1)
     *_, last = Fourier(tolerance=1e-4).run(problem, sn.Monitor(), Budget())
     assert last.given_up
+    assert last.iterations > 10
+    assert last.evaluations > 20
     assert "too steep" in last.reason or "cost" in last.reason
     assert [solver.name for solver in sn.Auto().choice(problem)[0]] == ["conserve"]
 
@@ -236,6 +239,24 @@ def test_a_second_run_has_more_modes_at_every_time_than_the_first():
     for (t, _), grid in zip(finer.steps, finer.grids, strict=True):
         other = rough.grids[np.searchsorted(places, t + 1e-12) - 1]
         assert other.modes < grid.modes <= tuple(math.ceil(1.3 * m) for m in rough.grids[-1].modes)
+
+
+def test_the_cost_of_a_run_is_that_of_all_its_grids(monkeypatch):
+    problem = boxed(["u"], ["u_t + u*u_x = u_xx/(20*pi)"], ["u(x, 0) = -sin(pi*x)"], {"x": ("-1", "1")}, 1)
+    visited = []
+
+    class Noted(fourier.Evolution):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            visited.append(self)
+
+    monkeypatch.setattr(fourier, "Evolution", Noted)
+    march = _March(Fourier(tolerance=1e-6), problem, sn.Monitor(), Budget())
+    march.explore()
+    costs = [one.evaluations * (one.waves.points + fourier.OVERHEAD) for one in visited]
+    assert len(costs) > 2
+    assert march.cost == sum(costs) > 1.1 * costs[-1]
+    assert march.evaluations == sum(one.evaluations for one in visited)
 
 
 def test_the_tail_is_of_each_unknown_by_itself():

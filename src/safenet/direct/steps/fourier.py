@@ -118,11 +118,11 @@ class Fourier:
                 yield replace(best, reason=f"{best.reason}; more digits would cost too much")
                 return
             march = _March(replace(self, tolerance=tolerance, work=work), problem, monitor, budget)
-            for one in self._level(march):
+            for one in self._level(march, best or Direct()):
                 if one.given_up and best is not None:
-                    yield replace(
-                        best, done=True, final=True, reason=f"{best.reason}; more digits {one.reason}"
-                    )
+                    reason = f"{best.reason}; the more accurate run: {one.reason}"
+                    counts = {"iterations": one.iterations, "evaluations": one.evaluations}
+                    yield replace(best, done=True, final=True, reason=reason, **counts)
                     return
                 if one.done and not one.given_up and tolerance != tolerances[-1]:
                     best, spent = one, march.cost
@@ -131,24 +131,29 @@ class Fourier:
                     one = replace(best, done=False, final=False, stopped=True)
                 yield one
 
-    def _level(self, march: _March) -> Iterator[Direct]:
-        """Runs with shorter steps until the difference between two is small enough."""
+    def _level(self, march: _March, before: Direct) -> Iterator[Direct]:
+        """Runs with shorter steps until the difference between two is small enough; it counts on from `before`."""
+
+        def counted(kept: Direct, run: Trail) -> Direct:
+            evaluations = before.evaluations + march.evaluations
+            return replace(kept, iterations=kept.iterations + len(run.steps), evaluations=evaluations)
+
         try:
             trail = march.explore()
         except KeyboardInterrupt:  # keep what has been computed
             if (form := march.recorded()) is not None:
                 yield Direct(form)
             raise
-        iterations = len(trail.steps)
+        kept = counted(Direct(iterations=before.iterations), trail)
         if trail.ended:
-            yield march.end(trail, None)
+            yield march.end(trail, kept)
             return
-        kept = Direct(trail.form, iterations=iterations, evaluations=march.evaluations)
+        kept = replace(kept, field=trail.form)
         yield kept
         ratio = _shorter(trail.local / march.solver.tolerance)
         for split in range(1, FOURIER_SPLITS + 1):
             finer = march.repeat(trail, ratio)
-            iterations += len(finer.steps)
+            kept = counted(kept, finer)
             if finer.ended:
                 yield march.end(finer, kept)
                 return
@@ -158,17 +163,10 @@ class Fourier:
             dear = ratio * march.last > MORE_DIGITS * march.solver.work
             done = float(error.max()) < march.solver.tolerance or split == FOURIER_SPLITS or dear
             trail = finer
-            found = replace(trail.form, error=error)
-            kept = Direct(
-                found,
-                float(error[-1]),
-                iterations,
-                march.evaluations,
-                done=done,
-                final=done,
-                reason=_reached(march, len(trail.steps), float(error.max())),
-            )
-            march.monitor.level(found.parameters, float(error[-1]))
+            reason = _reached(march, len(trail.steps), float(error.max()))
+            found, worst = replace(trail.form, error=error), float(error[-1])
+            kept = replace(kept, field=found, residual=worst, done=done, final=done, reason=reason)
+            march.monitor.level(found.parameters, worst)
             yield kept
             if done:
                 return
@@ -200,13 +198,30 @@ def first_waves(problem: Problem, tolerance: float, most: int) -> Waves | None:
 
 
 class _March:
-    """The runs of one problem, and their cost."""
+    """The runs of one problem, and what they have cost on all grids."""
 
     def __init__(self, solver: Fourier, problem: Problem, monitor: Monitor, budget: Budget) -> None:
         self.solver, self.problem, self.monitor, self.budget = solver, problem, monitor, budget
         self.axis = problem.axes[-1]
-        self.evaluations, self.cost, self.last = 0, 0.0, 0.0
+        self.evolution: Evolution | None = None  # on the current grid
+        self._left = 0, 0.0  # evaluations and cost on the grids before it
+        self.last = 0.0  # the cost of the last run
         self.recorder = Recorder(solver.tolerance)
+
+    @property
+    def evaluations(self) -> int:
+        return self._left[0] + (self.evolution.evaluations if self.evolution else 0)
+
+    @property
+    def cost(self) -> float:
+        """Evaluations times points of the grid, plus an overhead for each evaluation."""
+        own = self.evolution
+        return self._left[1] + (own.evaluations * (own.waves.points + OVERHEAD) if own else 0.0)
+
+    def _on(self, waves: Waves) -> Evolution:
+        """The problem on another grid."""
+        self._left, self.evolution = (self.evaluations, self.cost), Evolution(self.problem, waves)
+        return self.evolution
 
     def explore(self) -> Trail:
         """The first run, restarted if its beginning needs more modes than the initial values.
@@ -222,7 +237,7 @@ class _March:
     def _explored(self, waves: Waves) -> Trail | Waves:
         """Steps T/2^j, longer or shorter as their errors require, and more modes where the tail is large; if that is
         at the beginning, only the wider grid is returned."""
-        evolution = Evolution(self.problem, waves)
+        evolution = self._on(waves)
         adams, allowed = Adams(evolution), FOURIER_LOOSE * self.solver.tolerance
         y, unit, place = evolution.start(), 2**LAST_LEVEL_OF_STEPS, 0
         trail, recorder = Trail([], waves, t=self.axis.lo), self.recorder
@@ -255,11 +270,9 @@ class _March:
                 if wider.points > self.solver.points or max(wider.shape) > WIDEST:
                     return self._ended(trail, recorder, "modes", t)
                 if place < FOURIER_BEGINNING * unit:
-                    self.evaluations += evolution.evaluations
                     return wider
-                self.evaluations += evolution.evaluations
                 y, waves = waves.onto(wider, y), wider
-                evolution = Evolution(self.problem, waves)
+                evolution = self._on(waves)
                 adams, rho = adams.moved(evolution), evolution.slopes(t, y)
                 continue
             y, place, calm = after, place + unit // 2**level, calm + 1
@@ -269,12 +282,11 @@ class _March:
             state = evolution.unknowns(t + h, y)
             recorder.add(t + h, state, waves)
             trail.keep(state)
-            if stop := self._over(evolution, (t + h - self.axis.lo) / self.axis.length):
+            if stop := self._over((t + h - self.axis.lo) / self.axis.length):
                 return self._ended(trail, recorder, stop, t + h)
             longer = level > FIRST_LEVEL_OF_STEPS and place % (unit // 2 ** (level - 1)) == 0
             if longer and calm >= patience and FOURIER_SAFER * error < allowed and adams.bears(2 * h, rho):
                 level, calm = level - 1, 0
-        self.evaluations += evolution.evaluations
         trail.waves, trail.snapshots[len(trail.steps)] = waves, (waves, evolution.unknowns(self.axis.hi, y))
         trail.form = recorder.form(self.axis.hi)
         return trail
@@ -300,8 +312,8 @@ class _March:
         # For a spectrum that falls like e^{−ck}: enough modes for the tail to fall by ratio^5, too.
         more = 1 + ORDER * math.log(ratio) / -math.log(FOURIER_TAIL * self.solver.tolerance)
         grids = [replace(one, modes=tuple(math.ceil(more * m) for m in one.modes)) for one in rough.grids]
-        waves, self.last = grids[0], 0.0
-        evolution = Evolution(self.problem, waves)
+        waves, before = grids[0], self.cost
+        evolution = self._on(waves)
         y, adams = evolution.start(), Adams(evolution)
         trail = Trail([], waves, t=self.axis.lo, single=rough.starting)
         recorder = Recorder(0.1 * self.solver.tolerance)
@@ -309,9 +321,8 @@ class _March:
         between = Between(recorder)
         for number, steps in rough.refined(ratio):
             if (wider := grids[number - 1]).modes != waves.modes:
-                self._spent(evolution)
                 between.flush(adams)
-                y, waves, evolution = waves.onto(wider, y), wider, Evolution(self.problem, wider)
+                y, waves, evolution = waves.onto(wider, y), wider, self._on(wider)
                 adams = adams.moved(evolution)
             self._show(steps[0][0], waves)
             for t, h in steps:
@@ -329,26 +340,19 @@ class _March:
             if self.budget.over():
                 return self._ended(trail, recorder, "stopped", t + h)
         between.flush(adams)
-        self._spent(evolution)
-        self.cost += self.last
-        trail.waves = waves
+        trail.waves, self.last = waves, self.cost - before
         trail.form, trail.represented = recorder.form(self.axis.hi), recorder.represented
         tails = [float(waves.tails(state[f : f + 1]).max()) for f in range(len(state))]
         trail.tail = np.array([*tails, max(tails)])
         return trail
 
-    def _spent(self, evolution: Evolution) -> None:
-        self.evaluations += evolution.evaluations
-        self.last += _cost(evolution)
-
     def _show(self, t: float, waves: Waves) -> None:
         share = (t - self.axis.lo) / self.axis.length
         self.monitor.phase(self.solver.name, f"t = {t:.4g}, {' × '.join(map(str, waves.modes))} modes", share)
 
-    def _over(self, evolution: Evolution, share: float) -> str:
+    def _over(self, share: float) -> str:
         if self.budget.over():
             return "stopped"
-        self.cost = _cost(evolution)
         return "cost" if self.cost > self.solver.work * (share + EARLY_COST) else ""
 
     def _ended(self, trail: Trail, recorder: Recorder, why: str, t: float) -> Trail:
@@ -356,22 +360,25 @@ class _March:
         trail.ended, trail.t = why, t
         return trail
 
-    def end(self, trail: Trail, kept: Direct | None) -> Direct:
+    def end(self, trail: Trail, kept: Direct) -> Direct:
         """The state after a run that did not reach the end."""
         if trail.ended == "stopped":
-            field = kept.field if kept is not None else trail.form
-            return Direct(field, stopped=True)
+            return replace(kept, field=kept.field or trail.form, stopped=True)
         reasons = {
             "cost": f"given up at t = {trail.t:.4g}: it would cost too much",
-            "modes": f"given up at t = {trail.t:.4g}: the solution becomes too steep for waves",
+            "modes": (
+                f"given up at t = {trail.t:.4g}: the solution becomes too steep and needs more Fourier modes than "
+                "allowed"
+            ),
         }
         reason = reasons.get(trail.ended) or failure(self.problem, trail.form, trail.t)[0]
-        return Direct(None, done=True, given_up=True, reason=reason)
+        return replace(kept, field=None, residual=math.inf, done=True, given_up=True, reason=reason)
 
 
 def _reached(march: _March, steps: int, error: float) -> str:
     text, tolerance = f"reached t = {march.axis.hi:g} in {steps} steps", march.solver.tolerance
-    return text if error <= tolerance else f"{text}, and not the tolerance of {tolerance:.0e}"
+    above = f"{text}; the estimated error is above the tolerance of {tolerance:.0e}"
+    return text if error <= tolerance else above
 
 
 def _shorter(times: float) -> float:
@@ -383,11 +390,6 @@ def _shorter(times: float) -> float:
 def _levels(times: float) -> int:
     """How often to halve a step whose error is so many times the allowed one."""
     return max(1, math.ceil(math.log2(times) / 6)) if np.isfinite(times) else 2
-
-
-def _cost(evolution: Evolution) -> float:
-    """Evaluations times points of the grid, plus an overhead for each evaluation."""
-    return float(evolution.evaluations * (evolution.waves.points + OVERHEAD))
 
 
 def _error(
