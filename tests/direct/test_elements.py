@@ -8,6 +8,7 @@ import pytest
 import safenet as sn
 from safenet.direct import Elements
 from safenet.direct.elements.galerkin import reference
+from safenet.direct.elements.mesh import corners, mesh, on_side
 from safenet.direct.elements.solver import _error
 from safenet.fields.saved import field_skeleton
 from safenet.problem.facts.elliptic import elliptic
@@ -48,6 +49,26 @@ def test_the_singular_function_of_a_corner_is_found_on_layers_that_close_in_on_i
     assert error < 10 * solution.result.estimate < 1e-5
     widths = sorted(high - low for cell in solution.field.cells for low, high in cell)
     assert widths[0] < 0.01 * widths[-1]
+
+
+@pytest.mark.parametrize("size", [1, 1e-6])
+def test_rectangles_lie_at_a_side_whatever_its_length(size):
+    """A condition ends at x = 1/2: the thinnest layer beyond it, 1e-7 of the length, is on the other side."""
+    problem = stated(
+        ["u_xx + u_yy = 0"],
+        ["u = 0 on left", "u = 1 on right", "n_x*u_x + n_y*u_y = 0 on walls"],
+        more=f"""x = [0, {size}]
+y = [0, {size}]
+[pieces]
+left = "y = 0 and x < {size / 2}"
+right = "y = 0 and x > {size / 2}"
+walls = "rest"
+""",
+    )
+    system = elliptic(problem)
+    grid = mesh(problem, system, 1, dict.fromkeys(corners(system), 9))
+    taken = [place for side in system.sides for place in on_side(grid, side) if side.place == 0 and side.axis]
+    assert len(taken) == len(set(taken)) == len(grid.lines[0]) - 1
 
 
 def test_a_plane_wave_leaves_through_impedance_sides():

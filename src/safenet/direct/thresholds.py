@@ -97,7 +97,7 @@ BLURRED = 10.0  # roundings of t, in widths of the narrowest feature of the data
 STIFF_CHECK, STIFF_TIMES = 10, 5  # every so many steps, and so many times in a row, …
 STIFF_LIMIT = 3.0  # … h·|Re λ| is above this (DOP853 is stable up to 6) …
 STIFF_AHEAD = 500  # … and the rest would take more than so many such steps: stiff
-STIFF_TIGHTEST = 1e-11  # relative tolerance of LSODA below which it is not lowered further
+STIFF_TIGHTEST = 1e-12  # relative tolerance of LSODA: smaller ones take many steps and gain little
 LEAST_STEPS = 100  # if the data vary in time: a step has a dozen stages, and none may skip a feature
 SHORTER_STEPS = 1.5  # the longest step is divided by this from run to run
 FEELING = 0.25  # of the next piece: shorter pieces are merged with a neighbour
@@ -133,7 +133,6 @@ MORE_DIGITS = 0.1  # of the work: what the digits beyond that may cost
 WIDEST = 2**14  # points of a grid along one axis
 
 # ---- elements on rectangles
-ON_A_SIDE = 1e-12  # by which a rectangle may overlap the end of the side it lies on
 GRADED = 0.2  # times as thick is each layer at a corner as the one before
 ELEMENTS_DEGREES = 4, 14  # the first, and the highest
 ELEMENTS_NEAR = 0.1  # corners whose tails are within this factor of the largest are refined, too

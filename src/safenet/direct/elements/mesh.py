@@ -12,7 +12,7 @@ from ...fields.cells import Cell
 from ...problem import Problem
 from ...problem.facts.elliptic import Elliptic, Side
 from ...problem.facts.structure import breaks
-from ..thresholds import GRADED, ON_A_SIDE
+from ..thresholds import GRADED
 
 Corner = tuple[float, float]
 
@@ -72,11 +72,11 @@ def on_side(mesh: Mesh, side: Side) -> list[tuple[int, int]]:
     across = mesh.lines[side.axis]
     line = int(np.argmin(np.abs(across - side.place)))
     own = line - 1 if side.sign > 0 else line
-    along = mesh.lines[1 - side.axis]
+    along = mesh.lines[1 - side.axis]  # the ends of the side are among them: nothing is rounded
     return [
         (number, place[1 - side.axis])
         for number, place in enumerate(mesh.places)
         if place[side.axis] == own
-        and side.low - ON_A_SIDE <= along[place[1 - side.axis]]
-        and along[place[1 - side.axis] + 1] <= side.high + ON_A_SIDE
+        and side.low <= along[place[1 - side.axis]]
+        and along[place[1 - side.axis] + 1] <= side.high
     ]
