@@ -31,10 +31,10 @@ class Direct:
 
 
 class Parts:
-    """How long parts of a pass take: a slab as long as the last, a level longer by as much as the last level was."""
+    """How long parts of a pass take: longer than the last by as much as that was, by a factor within `growth`."""
 
-    def __init__(self, budget: Budget, most_growth: float = 1.0) -> None:
-        self.budget, self.most_growth = budget, most_growth
+    def __init__(self, budget: Budget, growth: tuple[float, float] = (1.0, 1.0)) -> None:
+        self.budget, self.growth = budget, growth
         self.began: float | None = None
         self.before = 0.0
 
@@ -42,14 +42,20 @@ class Parts:
         """Whether to stop instead of starting another part."""
         now = time.monotonic()
         last = 0.0 if self.began is None else now - self.began
-        growth = min(max(last / self.before, 1.0), self.most_growth) if self.before > 0 else 1.0
+        least, most = self.growth
+        growth = min(max(last / self.before, least), most) if self.before > 0 else least
         self.began, self.before = now, last
         return self.budget.over(ahead=growth * last)
 
 
-def levels(state: Direct, budget: Budget, level: Callable[[Direct], Direct]) -> Iterator[Direct]:
+def levels(
+    state: Direct,
+    budget: Budget,
+    level: Callable[[Direct], Direct],
+    growth: tuple[float, float] = (1.0, LEVELS_GROW),
+) -> Iterator[Direct]:
     """state, level(state), level(level(state)), … until one is done or there is no time for the next."""
-    parts = Parts(budget, LEVELS_GROW)
+    parts = Parts(budget, growth)
     while not (state.done or state.stopped):
         state = replace(state, stopped=True) if parts.over() else level(state)
         yield state

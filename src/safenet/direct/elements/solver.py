@@ -85,7 +85,7 @@ class Elements:
         before: np.ndarray | None = None
         gaps: list[np.ndarray] = []
         divided = [1.0]  # the parts along a side of each level, relative to the level before
-        best, cut, levels = Direct(), False, Parts(budget, LEVELS_GROW)
+        best, cut, levels = Direct(), False, Parts(budget, (1.0, LEVELS_GROW))
         levels.over()
         while True:
             grid = mesh(problem, system, parts, layers)
@@ -99,7 +99,10 @@ class Elements:
             except (np.linalg.LinAlgError, RuntimeError):  # singular
                 coefficients = np.array(np.nan)
             if not np.isfinite(coefficients).all():
-                yield replace(self._ended(best, "the equations are singular"), given_up=best.field is None)
+                yield replace(
+                    self._ended(best, "the discrete equations are singular: a condition may be missing"),
+                    given_up=best.field is None,
+                )
                 return
             form = ElementForm(coefficients, grid.cells, (degree, degree), np.full(1, np.nan))
             values = np.asarray(form.jets(points, [(0, 0)])[0, 0])

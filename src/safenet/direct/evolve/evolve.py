@@ -7,9 +7,9 @@ three of them from the rate at which it falls.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,7 +34,7 @@ from ...run.budget import Budget
 from ...run.progress import Monitor
 from ...run.result import SOLVED_BELOW
 from ..ending import failure
-from ..state import Direct
+from ..state import Direct, levels
 from ..thresholds import (
     EVOLVE_ACROSS,
     EVOLVE_AROUND,
@@ -101,49 +101,41 @@ class Evolve:
     ) -> Iterator[Direct]:
         """A state for each level; a resumed run continues with the next."""
         state = state or Direct(cursor={"level": 0, "apart": None})
-        last = 0.0
-        while not (state.done or state.stopped):
-            if budget.over(
-                ahead=last * (1.0 if state.field is None else _finer(state.field) ** EVOLVE_DEARER)
-            ):
-                state = replace(state, stopped=True)
-            else:
-                began = time.monotonic()
-                state = self._level(problem, monitor, budget, state)
-                last = time.monotonic() - began
-            yield state
+        dearer = _finer(_body(problem).dimension) ** EVOLVE_DEARER
+        return levels(state, budget, partial(self._level, problem, monitor, budget), (dearer, dearer))
 
     def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
         level = int(state.cursor["level"])
         if state.field is not None and self._next(state.field) > self.unknowns:
-            return replace(
-                state, done=True, final=True, reason=f"more than {self.unknowns} unknowns would be needed"
-            )
+            reason = f"stopped: the next level needs more than {self.unknowns} unknowns"
+            return replace(state, done=True, final=True, reason=reason)
         monitor.phase(self.name, "a mesh" if level == 0 else f"mesh {level + 1}")
         assembly = Assembly(problem, meshed(problem, level))
         size = int(assembly.offsets[-1])
         if problem.time is None:
             found, ended = self._newton(assembly, monitor, budget, state.field), ""
-            if found is None and budget.over():
-                return replace(state, stopped=True)
-            if found is None:
-                reason = "Newton finds no steady state"
-                return replace(state, done=True, given_up=state.field is None, final=True, reason=reason)
         else:
             found, ended = self._march(assembly, in_time(state), monitor, budget)
-        count = state.evaluations + assembly.evaluations
+        state = replace(state, evaluations=state.evaluations + assembly.evaluations)
+        if found is None and budget.over():
+            return replace(state, stopped=True)
+        if found is None:
+            reason = "Newton's method does not converge to a steady state"
+            return replace(state, done=True, given_up=state.field is None, final=True, reason=reason)
         if ended == "stopped":
             return replace(state, field=state.field or found, stopped=True)
         if ended:
             reached = float(np.asarray(found.times)[-1])
             reason, final = failure(problem, found, reached)
             if state.field is None:
-                return Direct(
-                    found, done=True, given_up=True, final=final, reason=reason, cursor={"t": reached}
+                cursor = {"t": reached}
+                return replace(
+                    state, field=found, done=True, given_up=True, final=final, reason=reason, cursor=cursor
                 )
-            return replace(state, done=True, final=True, reason=f"a finer mesh ends at t = {reached:.4g}")
+            reason = f"on a finer mesh the time steps fail at t = {reached:.4g}; this is the result of the mesh before"
+            return replace(state, done=True, final=True, reason=reason)
         error, apart = _error(problem, state, found)
-        found = Triangles(found.values, found.times, found.nodes, found.cells, error)
+        found = replace(found, error=error)
         worst = float(error[-1])
         monitor.level(size, worst)
         # Two meshes may agree on something wrong: the equations themselves have to hold, too.
@@ -151,14 +143,15 @@ class Evolve:
         sizes = f"{len(found.cells)} {assembly.cells} and {len(found.times) - 1} steps"
         reason = f"estimated error below {self.tolerance:g}, {sizes}"
         cursor = {"level": level + 1, "apart": apart}
+        reason = reason if done else ""
         return Direct(
-            found, worst, level + 1, count, cursor, done=done, final=done, reason=reason if done else ""
+            found, worst, level + 1, state.evaluations, cursor, done=done, final=done, reason=reason
         )
 
     @staticmethod
     def _next(field: Triangles) -> int:
         """About how many unknowns the next level will have."""
-        return int(sum(np.shape(own)[1] for own in field.values) * _finer(field))
+        return int(sum(np.shape(own)[1] for own in field.values) * _finer(np.shape(field.nodes)[1]))
 
     def _newton(self, assembly: Assembly, monitor: Monitor, budget: Budget, coarser: Any) -> Triangles | None:
         """The steady state, starting from the one on coarser cells or from rest."""
@@ -213,10 +206,10 @@ class Evolve:
         for i in reversed(range(len(times) - 1)):
             if i == 0 or times[i] == times[i - 1]:
                 whole[i] = np.where(_moving(assembly), whole[i], whole[i + 1])
-        values = tuple(whole[:, assembly.part(name)] for name in assembly.names)
-        unknown = np.full(len(values) + 1, np.nan)
+        parts = tuple(whole[:, assembly.part(name)] for name in assembly.names)
+        unknown = np.full(len(parts) + 1, np.nan)
         mesh = assembly.mesh
-        return Triangles(values, np.array(times), mesh.nodes, mesh.cells, unknown), ended
+        return Triangles(parts, np.array(times), mesh.nodes, mesh.cells, unknown), ended
 
 
 @fact
@@ -287,9 +280,9 @@ def in_time(state: Direct) -> float:
     return float(np.clip(EVOLVE_IN_TIME * apart / EVOLVE_GAIN / steps_before, least, most))
 
 
-def _finer(field: Triangles) -> float:
+def _finer(dimension: int) -> float:
     """How many times as many cells the next level has."""
-    return float(EVOLVE_FINER ** np.shape(field.nodes)[1])
+    return float(EVOLVE_FINER**dimension)
 
 
 def _error(problem: Problem, state: Direct, found: Triangles) -> tuple[np.ndarray, float | None]:
