@@ -50,8 +50,8 @@ BLOCK = 2048  # points at which a network is differentiated at a time
 @dataclass(frozen=True)
 class Corrected:
     """`field` is u + e, which counts from the time `since` on; `noise` is d, to which the problem amplifies rounding;
-    `seen` is ‖J v‖ for the direction v that the equations and conditions see least. On a region `missed` is ‖J e + r‖:
-    a multiple of v up to ‖J e + r‖/‖J v‖ may be missing from e. `changed` is the share of e that the last level added;
+    `seen` is ‖J v‖ for the direction v that the equations and conditions see least. `missed` is ‖J e + r‖ ‖v‖: as much
+    of v as ‖J e + r‖/‖J v‖ may be missing from e. `changed` is the share of e that the last level added;
     `cut` says that time ran out."""
 
     field: Any
@@ -109,7 +109,11 @@ def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
         # Over all times at once, least squares would miss the start a little rather than follow what grows from it.
         noise = _grown(problem, cells, base, clock)
     seen = _seen(problem, cells, degree, base, shaking.seen, clock)
-    return replace(found, noise=noise, seen=seen)
+    missed = 0.0
+    if problem.time is None and shaking.v is not None:
+        v = values(rows.form(shaking.v), interior_points(problem))
+        missed = shaking.left * float(np.sqrt(np.mean(np.sum(v**2, axis=1))))
+    return replace(found, noise=noise, seen=seen, missed=missed)
 
 
 def _levels(

@@ -83,6 +83,10 @@ class Estimate:
     cut: bool = False  # time ran out before a closer look
 
 
+ADRIFT = (
+    "the conditions fix the layer's position to less than the residual, or to less than nine digits, so no error is "
+    "estimated; if a symmetry fixes it, solve on half the domain"
+)
 NO_SLOPE = (
     "the equations are not differentiable at the solution found (a root of zero or a division by zero), so it may not "
     "be unique and no error is estimated"
@@ -141,6 +145,8 @@ def estimated(
     if not np.isfinite(error):
         return Estimate(np.nan, 1.0, lost=NO_SLOPE, cut=corrected.cut)
     before, after = measured.worst, held_out(problem, better, span=counted).worst
+    if adrift(problem, better, before):
+        return Estimate(np.nan, 1.0, lost=ADRIFT, cut=corrected.cut)
     if before < ROUNDING:
         error = max(error, *measured.conditions, 0.0)  # near rounding, errors of the data are carried on
     left = max(after / before, corrected.changed) if before > ROUNDING and np.isfinite(before) else 0.0
@@ -269,8 +275,9 @@ def missed_data(problem: Problem, field: Any, residual: float) -> Dwarfed | None
     return data if data is not None and data.times > DWARFED and data.missed > SOLVED_BELOW else None
 
 
-def adrift(problem: Problem, field: Any) -> bool:
-    """Whether u(x) can be moved along x: F′(u) u′ = 0 if x is not in the equations, and B′(u) u′ is next to nothing.
+def adrift(problem: Problem, field: Any, residual: float = 0.0) -> bool:
+    """Whether u(x) can be moved along x: F′(u) u′ = 0 if x is not in the equations, and B′(u) u′ is next to nothing, or
+    less than the residual.
 
     This is an interior layer far from all conditions: they fix its position only by e^(−distance/width), which no
     residual shows.
@@ -296,7 +303,7 @@ def adrift(problem: Problem, field: Any) -> bool:
             (order,) = jet.orders
             pull += slope * float(jet_at(problem, field, replace(jet, orders=(order + 1,)), points[:1])[0])
             size += abs(slope) / axis.length**order
-        if abs(pull) > DRIFT * size * steepest:
+        if abs(pull) > max(DRIFT, residual) * size * steepest:
             return False
     return True
 

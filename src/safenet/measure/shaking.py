@@ -26,12 +26,13 @@ from .thresholds import ROWS_BEYOND
 @dataclass(frozen=True)
 class Shaking:
     """`step` e = −J⁺ r, `noise` d = −J⁺ δ with δ of the size of rounding in every row, `seen` ‖J v‖ for the v that the
-    rows see least, and `left` ‖J e + r‖."""
+    rows see least, and `left` ‖J e + r‖. Of slabs one after another, no single v is known."""
 
     step: np.ndarray
     noise: np.ndarray
     seen: float
     left: float
+    v: np.ndarray | None = None
 
 
 def chained(
@@ -84,7 +85,7 @@ def shaken_rows(rows: CellRows, own: np.ndarray, before: CellForm | None = None)
         sigma = max(float(np.linalg.norm(image)), TINY)
         # The ridge keeps a solve from seeing the direction that the rows hardly see: it is perturbed separately.
         noise = noise + weak * float(np.linalg.norm(rounding * image / sigma)) / sigma
-    return Shaking(step, noise, sigma, left)
+    return Shaking(step, noise, sigma, left, weak)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ import time
 import numpy as np
 
 from ..inverse.untold import untold
-from ..measure.estimate import Estimate, adrift, estimated
+from ..measure.estimate import ADRIFT, Estimate, adrift, estimated
 from ..measure.misfit import unfitted
 from ..measure.scores import field_errors_json
 from ..measure.thresholds import ROUGH
 from ..measure.verdict.accepting import (
-    ADRIFT,
     accepted,
     knows_its_error,
     reckoned,

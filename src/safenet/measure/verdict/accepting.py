@@ -17,14 +17,9 @@ from ...problem.facts.elliptic import infinite_corners
 from ...problem.facts.posedness import left_free, left_open
 from ...problem.facts.undecided import undecided
 from ...run.result import SOLVED_BELOW
-from ..estimate import Estimate, adrift, missed_data
+from ..estimate import ADRIFT, Estimate, adrift, missed_data
 from ..misfit import unfitted
 from ..thresholds import HARDLY, ROUGH, ROUNDING, UNSEEN, UNSEEN_ON_SHAPES
-
-ADRIFT = (
-    "the conditions do not fix the layer's position (to nine digits), so no error is estimated; if a symmetry fixes "
-    "it, solve on half the domain"
-)
 
 
 def accepted(
