@@ -192,6 +192,29 @@ def case(seed=0, method="pinn", recipe="paper-1", problem=WAVE, **options):
     return Case(problem, planned(problem, method=method, recipe=recipe, seed=seed, **options))
 
 
+@pytest.mark.parametrize(
+    ("parts", "key"),
+    [
+        ('methods = ["pinn"]\n[[part]]\nsolvers = ["auto"]', "methods"),
+        ('seeds = 3\n[[part]]\nsolvers = ["auto"]', "seeds"),
+        ('recipes = ["paper-1"]\n[[part]]\nmethods = ["pinn"]\nrecipes = ["paper-4"]', "recipes"),
+        ('solvers = ["auto"]\n[[part]]\nmethods = ["pinn"]\nrecipes = ["paper-4"]', "solvers"),
+    ],
+)
+def test_what_stands_above_the_parts_and_no_part_uses_is_refused(tmp_path, parts, key):
+    with pytest.raises(SafeNetError, match=f"has {key} above its parts, but no") as refused:
+        parsed(f'problems = ["wave"]\n{parts}\n', tmp_path)
+    assert "a [[part]] of its own" in refused.value.remedy
+
+
+def test_a_suite_without_a_smoke_table_is_not_run_in_full_by_smoke(tmp_path):
+    suite = parsed('problems = ["wave"]\nmethods = ["pinn"]\nrecipes = ["paper-1"]\n', tmp_path)
+    assert len(suite.cases()) == 1
+    with pytest.raises(SafeNetError, match=r"the suite mine has no \[smoke\] table") as refused:
+        suite.cases("smoke")
+    assert "scale = 0.02" in refused.value.remedy
+
+
 def test_a_case_keeps_its_own_statement_beside_one_of_the_same_task():
     """Problems that differ in their known solution only are equal, and are still two texts."""
     scored = DECAY + 'exact = { u = "exp(-k*t)" }\n'

@@ -50,12 +50,14 @@ class Case:
     """One run of a suite: a problem with its parameters, and a plan with every number that affects the result.
 
     With `spectrum` = (probes, steps), the spectrum of the loss's Hessian is computed afterwards by Lanczos quadrature.
+    `reference` is the id of a direct solve of the same problem, by which the run is scored, or empty.
     `name` tells the problem apart from the others of its suite; it does not affect the result.
     """
 
     problem: Problem
     plan: AnyPlan
     spectrum: tuple[int, int] | None = None
+    reference: str = ""
     name: str = field(default="", compare=False)
 
     @cached_property
@@ -64,8 +66,9 @@ class Case:
         plan = json.loads(self.plan.to_json())
         del plan["reasons"]  # like a title, they do not affect the result
         found = {"protocol": protocol(plan), "problem": statement(self.problem), "plan": plan}
-        # Only where there is one, so that cases without a spectrum keep the ids they had before spectra existed.
-        return found | ({"spectrum": list(self.spectrum)} if self.spectrum else {})
+        # Only where there is one, so that cases without keep the ids they had before there were any.
+        found |= {"spectrum": list(self.spectrum)} if self.spectrum else {}
+        return found | ({"reference": self.reference} if self.reference else {})
 
     def seeded(self, seed: int) -> Case:
         """The same case with another seed; whatever does not depend on the seed is reused."""
@@ -78,8 +81,8 @@ class Case:
 
     @property
     def plain(self) -> Case:
-        """The same training, without a spectrum after it."""
-        return replace(self, spectrum=None)
+        """The same training, without a spectrum after it and without a score."""
+        return replace(self, spectrum=None, reference="")
 
     @cached_property
     def id(self) -> str:
@@ -143,7 +146,8 @@ class Case:
         problem = library.with_library_reference(loads(configuration["problem"]))
         kind = DirectPlan if "passes" in configuration["plan"] else Plan
         plan = kind.from_json(json.dumps({"reasons": [], **configuration["plan"]}))
-        return Case(problem, plan, tuple(configuration.get("spectrum", ())) or None)
+        spectrum = tuple(configuration.get("spectrum", ())) or None
+        return Case(problem, plan, spectrum, configuration.get("reference", ""))
 
 
 def content_id(configuration: dict[str, Any]) -> str:

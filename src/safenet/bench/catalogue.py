@@ -9,6 +9,7 @@ recipes = ["paper-1"]
 seeds = 5                          # 0 … 4, or a list
 options = { depth = [1, 2, 4] }    # of `sn.Train`; a list is a grid
 spectrum = [100, 200]              # after each run, the Hessian's spectrum: probes, Lanczos steps of each
+reference = "auto"                 # a direct solve scores the runs on problems without a known solution
 
 [smoke]                            # replaces the above with `--smoke`
 seeds = 1
@@ -27,7 +28,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -45,9 +46,16 @@ if TYPE_CHECKING:
     from .case import Case
 
 SCALES = ("full", "smoke")
-KEYS = ("problems", "methods", "recipes", "solvers", "seeds", "options", "spectrum")
+KEYS = ("problems", "methods", "recipes", "solvers", "seeds", "options", "spectrum", "reference")
 # Keys for networks only, with their defaults.
-NETWORKS: dict[str, Any] = {"methods": [], "recipes": [], "seeds": 1, "options": {}, "spectrum": []}
+NETWORKS: dict[str, Any] = {
+    "methods": [],
+    "recipes": [],
+    "seeds": 1,
+    "options": {},
+    "spectrum": [],
+    "reference": "",
+}
 
 
 @dataclass(frozen=True)
@@ -58,17 +66,28 @@ class Suite:
     title: str
     labels: tuple[str, ...]
     parts: tuple[Mapping[str, Any], ...]
-    smoke: Mapping[str, Any]
+    smoke: Mapping[str, Any] | None  # None: no table; an empty one says that the suite is small already
     place: Path
+
+    def parts_at(self, scale: str) -> list[Mapping[str, Any]]:
+        """The complete parts at a scale."""
+        if scale not in SCALES:
+            raise SafeNetError(f"there is no scale {scale!r}", nearest(scale, SCALES))
+        if scale == "full":
+            return [*self.parts]
+        if self.smoke is None:
+            raise SafeNetError(
+                f"the suite {self.name} has no [smoke] table, which would make it small",
+                "add [smoke] with e.g. seeds = 1 and options = { scale = 0.02, points = 500, condition_points = 100 }",
+            )
+        return [laid_over(part, self.smoke) for part in self.parts]
 
     def cases(self, scale: str = "full", only: str = "") -> list[Case]:
         """Every case once, all configurations of the first seed before those of the second.
 
         `only` keeps the cases whose label contains all of its words; «seed 1» counts as one word.
         """
-        if scale not in SCALES:
-            raise SafeNetError(f"there is no scale {scale!r}", nearest(scale, SCALES))
-        parts = [laid_over(part, self.smoke) if scale == "smoke" else part for part in self.parts]
+        parts = self.parts_at(scale)
         stated = [[self._problem(entry) for entry in part["problems"]] for part in parts]
         titles = called(statement(problem) for pairs in stated for pair in pairs for problem in pair)
         found = {
@@ -79,6 +98,7 @@ class Suite:
         cases = sorted(found.values(), key=lambda case: case.plan.seed)
         wanted = _words(only)
         chosen = [case for case in cases if not wanted or wanted <= _words(case.label)]
+        scored_by = {case.reference for case in chosen}
         if not chosen:
             known = {word for case in cases for word in _words(case.label)}
             strange = sorted(wanted - known)
@@ -86,7 +106,7 @@ class Suite:
                 nearest(strange[0], known) if strange else "no case has all of these words: see --dry-run"
             )
             raise SafeNetError(f"no case of {self.name} has {only!r} in its label", remedy)
-        return chosen
+        return [*(found[id] for id in scored_by if id and found[id] not in chosen), *chosen]
 
     def _product(
         self, part: Mapping[str, Any], problems: list[Problem], names: Mapping[str, str]
@@ -94,17 +114,35 @@ class Suite:
         from .case import Case, planned
 
         seeds = part["seeds"]
+        scores: dict[str, Case] = {}  # direct solves, by the title of their problem
+        if part["reference"]:
+            unknown = (problem for problem in problems if not problem.has_reference)
+            scores = {names[statement(problem)]: self._direct(problem, names) for problem in unknown}
+            yield from scores.values()
         for problem, (names_of, options) in product(problems, ways(part)):
             title = names[statement(problem)]
+            score = scores[title].id if title in scores else ""
             try:
                 _check_options(options)
                 plan = planned(problem, **names_of, **options)
             except (SafeNetError, TypeError) as error:
                 where = " · ".join([f"{self.name}: {title}", *names_of.values()])
                 raise SafeNetError(f"{where}: {getattr(error, 'message', error)}", _remedy(error)) from None
-            case = Case(problem, plan, tuple(part["spectrum"]) or None, title)
+            case = Case(problem, plan, tuple(part["spectrum"]) or None, score, title)
             for seed in range(seeds) if isinstance(seeds, int) else seeds:
                 yield case.seeded(seed)
+
+    def _direct(self, problem: Problem, names: Mapping[str, str]) -> Case:
+        """The direct solve that scores the runs on a problem."""
+        from .case import Case, planned
+
+        plan, title = planned(problem, solver="auto"), names[statement(problem)]
+        if plan.trains:
+            raise SafeNetError(
+                f"{self.name}: {title} has no direct solve that could score its runs",
+                'leave out reference = "auto": they are then compared by the residual',
+            )
+        return Case(problem, plan, name=title)
 
     def _problem(self, entry: Any) -> tuple[Problem, Problem]:
         """(problem, the same before its parameters were set), from a library name, a file, or a table with `name`."""
@@ -218,18 +256,18 @@ def loads(text: str, name: str, place: Path) -> Suite:
         ) from None
     head = {key: document.pop(key) for key in KEYS if key in document}
     title, labels = document.pop("title", name), document.pop("labels", [])
-    smoke, parts = document.pop("smoke", {}), document.pop("part", [{}])
+    smoke, parts = document.pop("smoke", None), document.pop("part", [{}])
     if document:
         raise SafeNetError(f"the suite {name} has an unknown key {next(iter(document))!r}", _known(document))
     for key, value, fits, kind in (
         ("title", title, isinstance(title, str), 'a text, e.g. title = "Depth"'),
         ("labels", labels, _all(labels, str), 'a list of texts, e.g. labels = ["tab:depth"]'),
-        ("smoke", smoke, isinstance(smoke, dict), "a table: [smoke]"),
+        ("smoke", smoke, smoke is None or isinstance(smoke, dict), "a table: [smoke]"),
         ("part", parts, parts != [] and _all(parts, dict), "one or more tables, each under [[part]]"),
     ):
         if not fits:
             raise SafeNetError(f"the suite {name} has {key} = {value!r}", f"it must be {kind}")
-    for table in (head, *parts, smoke):
+    for table in (head, *parts, smoke or {}):
         for key in table:
             if key not in KEYS:
                 raise SafeNetError(f"the suite {name} has an unknown key {key!r}", nearest(key, KEYS))
@@ -238,11 +276,24 @@ def loads(text: str, name: str, place: Path) -> Suite:
                     f"the suite {name} has both solvers and {key}, but {key} apply only to networks",
                     "give solvers a [[part]] of their own",
                 )
+    _check_head(head, parts, name)
     whole = [laid_over(head, part) for part in parts]
     for part in whole:
         _check(part, name)
-    _check(laid_over(whole[0], smoke), name)
+    _check(laid_over(whole[0], smoke or {}), name)
     return Suite(name, title, tuple(labels), tuple(whole), smoke, place)
+
+
+def _check_head(head: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], name: str) -> None:
+    """Keys above the parts are only defaults for them: one that no part takes would be dropped silently."""
+    for key in head:
+        # A part with solvers has no networks, and one with methods no solvers.
+        others = {"methods"} if key == "solvers" else {"solvers"} if key in NETWORKS else set()
+        if all(({key} | others) & part.keys() for part in parts):
+            raise SafeNetError(
+                f"the suite {name} has {key} above its parts, but no [[part]] uses them",
+                "only the parts are run: put what stands above them into a [[part]] of its own",
+            )
 
 
 def laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -284,6 +335,11 @@ def _check(part: Mapping[str, Any], name: str) -> None:
     for option, value in part["options"].items():
         if value == []:
             raise SafeNetError(f"the suite {name} has no value for {option}", "give values, or leave it out")
+    if part["reference"] not in ("", "auto"):
+        raise SafeNetError(
+            f"the suite {name} has reference = {part['reference']!r}",
+            'write reference = "auto": the direct solve that is chosen by default scores the runs',
+        )
     _check_counts(part, name)
     pair = isinstance(spectrum, list) and len(spectrum) == 2
     if spectrum != [] and not (pair and all(type(count) is int and count > 0 for count in spectrum)):

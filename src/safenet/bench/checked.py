@@ -66,6 +66,8 @@ def _configuration(configuration: Mapping[str, Any]) -> str:
             return f"configuration.plan.{key} is not a list of {key}"
     if "phases" in plan and not _has(plan, {"interior": _whole, "condition": _whole, "precision": _name}):
         return "configuration.plan does not say its points and precision"
+    if not _text(configuration.get("reference", "")):
+        return "configuration.reference is not an id"
     if not _counts(configuration.get("spectrum", [1])):
         return "configuration.spectrum is not a list of counts"
     return ""

@@ -232,6 +232,8 @@ class _Loop:
         missing = dict.fromkeys(self.missing())
         for id in missing:
             case = self.cases[id]
+            if case.reference in missing:
+                continue  # it is scored by that solve
             if together and case.plan.batches:
                 groups.setdefault(case.group, []).append(id)
                 programs[case.group] = case.program

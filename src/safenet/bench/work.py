@@ -13,6 +13,7 @@ import subprocess
 import sys
 import traceback
 import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,11 @@ import safenet
 
 from ..backend import cores, device_name
 from ..errors import SafeNetError, SafeNetWarning
-from ..measure.scores import POOLED
+from ..measure.scores import POOLED, errors_json
+from ..reference import Reference
 from ..run.checkpoint import unpack
 from ..run.folder import SEARCH, check_checkpoints, prepare
-from ..run.result import Outcome
+from ..run.result import Outcome, finite_or_none, pooled
 from ..solution import Solution, load
 from ..solving import door
 from ..train.candidates import write_search
@@ -38,6 +40,10 @@ from .history import packed, thinned
 from .spectra import spectrum
 from .store import FullDiskError, Row, failure, of_a_full_disk
 from .watch import Watch
+
+MARGIN = (
+    10.0  # a direct solve scores a network whose error is at least this many times its own estimated error
+)
 
 
 def work(task: dict[str, Any]) -> list[dict[str, Any]]:
@@ -75,9 +81,34 @@ class Job:
 
     def __init__(self, entry: dict[str, Any], root: Path) -> None:
         self.case, self.attempt = Case.of(entry["configuration"]), entry["attempt"]
+        self.unscored = ""  # why its error is not known
+        if self.case.reference:
+            self._score(root)
         self.id = entry["id"]
         self.folder = root / (self.id if self.attempt == 1 else f"{self.id}-{self.attempt}")
         self.watch = Watch(self.case.problem, self.folder)
+
+    def _score(self, root: Path) -> None:
+        """Let the direct solve of the problem score the run, if it is solved."""
+        saved = list(filter(_ended, _attempts(root, self.case.reference)))
+        if not saved:
+            self.unscored = "the direct solve is not saved beside this run"
+            return
+        solution = load(saved[-1], self.case.problem)
+        accuracy = pooled(solution.result.estimate)
+        if solution.result.outcome != Outcome.SOLVED or accuracy is None:
+            estimated = "" if accuracy is not None else ", without an estimated error"
+            self.unscored = f"the direct solve is {solution.result.outcome}{estimated}"
+            return
+        reference = Reference(lambda **places: solution.sampled(places)[0], accuracy, "direct solve")
+        self.case = replace(self.case, problem=self.case.problem.with_reference(reference))
+
+    def scored(self, l2re: float | None) -> bool:
+        """Whether the error counts: a direct solve has to be much more accurate than what it scores."""
+        least = MARGIN * (self.case.problem.reference_accuracy or 0.0) if self.case.reference else 0.0
+        if l2re is not None and l2re < least:
+            self.unscored = f"the error is below {least:.1e}, {MARGIN:g} times that of the direct solve"
+        return not self.unscored
 
     @property
     def ended(self) -> bool:
@@ -90,9 +121,9 @@ class Job:
         return [*self.folder.glob("candidate-*"), *self.folder.glob("checkpoint.npz")]
 
     def take_over(self) -> None:
-        """Copy the run of the same case without a spectrum, if it has ended: a spectrum needs its trained network."""
+        """Copy the same run without a spectrum and a score, if it has ended: both need only its trained network."""
         trained = self.folder.with_name(self.case.plain.id)
-        if self.case.spectrum and not self.folder.exists() and _ended(trained):
+        if trained != self.folder and not self.folder.exists() and _ended(trained):
             beside = self.folder.with_name(f".{self.folder.name}.part")
             shutil.rmtree(beside, ignore_errors=True)
             shutil.copytree(trained, beside)
@@ -104,8 +135,7 @@ class Job:
             return
         scout = self.case.seeded(SCOUT)
         for id in (scout.id, scout.plain.id):
-            root = self.folder.parent
-            for folder in filter(_ended, [root / id, *root.glob(f"{id}-*")]):  # ID-2 is the second attempt
+            for folder in filter(_ended, _attempts(self.folder.parent, id)):
                 write_search(
                     self.folder, json.loads((folder / "result.json").read_text("utf-8"))["candidates"]
                 )
@@ -113,6 +143,11 @@ class Job:
 
     def row(self, **values: Any) -> Row:
         return Row(id=self.id, attempt=self.attempt, device=device_name(), **self.case.facts, **values)
+
+
+def _attempts(root: Path, id: str) -> list[Path]:
+    """The folders of a case, the last attempt last: ID, ID-2, …"""
+    return [root / id, *sorted(root.glob(f"{id}-*"), key=lambda path: int(path.name.rsplit("-", 1)[1]))]
 
 
 def _ended(folder: Path) -> bool:
@@ -195,11 +230,16 @@ def _measured(job: Job, together: int = 1) -> Row:
     result = json.loads((job.folder / "result.json").read_text("utf-8"))
     arrays, _ = unpack(job.folder / "solution.npz")
     told = result["l2re"]
+    if told is None and job.case.problem.has_reference:  # it was taken over from a run that nothing scored
+        told = _scored_now(job)
     fields = told if isinstance(told, dict) else {}
     l2re, end = fields[POOLED] if fields else told, result["iterations"]
     seen = job.watch.saved()
     error = [point for point in seen["error"] if l2re is None or point[0] < end]
-    if l2re is not None and len(arrays["history"]):
+    if not job.scored(l2re):
+        l2re, fields, result["l2re"] = None, {}, None
+        result["unscored"] = job.unscored
+    elif l2re is not None and len(arrays["history"]):
         error.append([end, l2re])  # the error of the network kept, the best; the notes may have ended earlier
     more, curves = {"pace": seen["pace"]}, {"gradient": np.reshape(seen["gradient"], (-1, 2))}
     if job.case.spectrum:
@@ -219,6 +259,15 @@ def _measured(job: Job, together: int = 1) -> Row:
         result=result | more,
         history=packed(arrays["history"], error, **curves),
     )
+
+
+def _scored_now(job: Job) -> Any:
+    """l2re of a saved run, as result.json states it."""
+    solution = load(job.folder, job.case.problem)
+    found = errors_json(solution.error(), len(solution.problem.unknowns))
+    if isinstance(found, dict):
+        return {name: finite_or_none(error) for name, error in found.items()}
+    return finite_or_none(found)
 
 
 @cache
