@@ -8,6 +8,8 @@ import sympy as sp
 from ledgers import both, judged  # noqa: F401
 
 from safenet import library
+from safenet.bench import Row
+from safenet.bench.case import Case, planned
 from safenet.paper import Evidence, claims, ledger
 from safenet.paper.ablations import gram_condition
 from safenet.paper.evidence import PAPER
@@ -16,6 +18,26 @@ from safenet.paper.judges import JUDGES, OURS, PROBLEMS, medians, rank
 from safenet.paper.verdicts import NOT, PARTLY, REPRODUCED, TOO_FEW, UNMEASURED
 from safenet.report.results import Scale, Summary, scale_of
 from synthetic import printed, row
+
+# ---- rows
+
+
+def test_direct_solves_are_no_evidence_for_or_against_a_claim_about_networks():
+    problem = library.problem("reaction")
+    direct = Case(problem, planned(problem, solver="auto"))
+    solved = Row(
+        id=direct.id,
+        **direct.facts,
+        outcome="solved",
+        stop_reason="",
+        environment={},
+        l2re=1e-9,
+        parameters=9,
+    )
+    trained = row("reaction", "pinn", "paper-1", 0.1, scale=0.001, points=100)
+    assert ledger(Evidence([solved, trained])) == ledger(Evidence([trained]))
+    assert Evidence([solved]).scales() == []
+
 
 # ---- seeds
 

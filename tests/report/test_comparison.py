@@ -1,11 +1,13 @@
-"""What no suite of the package has is compared in a table of its own: medians, places, seeds."""
+"""One's own runs are compared in a table: medians, places, seeds."""
 
 from dataclasses import replace
 
+import pytest
+
 import safenet as sn
-from safenet import library
+from safenet import bench, library
 from safenet.report import Results
-from safenet.report.comparison import of_own
+from safenet.report.comparison import of_own, of_package
 from safenet.report.sheets import Cell
 from synthetic import cell, row
 
@@ -19,13 +21,64 @@ parameters = { k = 3 }
 """
 
 
-def own(rows):
-    return next(of_own(Results(rows)), None)
+def own(rows, known=of_package()):  # noqa: B008 (it is cached, and never changed)
+    return next(of_own(Results(rows), known=known), None)
 
 
 def test_the_papers_runs_and_the_defaults_make_no_table_of_ones_own():
     assert own([row("wave", "pinn", "paper-1", 0.1), row("wave", "safe-net", "default", 1e-13)]) is None
-    assert own([row("wave", "pinn", "paper-1", 0.1, scale=0.01, points=99)]) is None
+
+
+@pytest.mark.parametrize("name", ["paper-main", "paper-2", "ours-float64", "named", "harder"])
+@pytest.mark.parametrize("scale", bench.catalogue.SCALES)
+def test_a_suite_of_the_package_is_known_at_both_of_its_scales(name, scale):
+    cases = [case for case in bench.suite(name).cases(scale) if case.plan.seed == 0]
+    rows = [bench.Row(id=c.id, **c.facts, outcome="solved", stop_reason="", environment={}) for c in cases]
+    assert own(rows) is None
+
+
+def test_runs_at_another_scale_than_the_papers_are_ones_own():
+    rows = [row("wave", method, "paper-1", 0.1, scale=0.01, points=99) for method in ("pinn", "rff")]
+    assert [line[0].text for line in own(rows).rows] == ["pinn", "rff"]
+
+
+def test_without_the_paper_every_comparison_is_ones_own():
+    rows = [row("wave", method, "paper-1", 0.1) for method in ("pinn", "rff")]
+    rows.append(row("mine", "pinn", "paper-1", 1e-2, of=sn.loads(MINE)))
+    rows.append(row("wave", "safe-net", "default", 1e-13))
+    assert own(rows, known=()).head == ("method", "wave", "mine")
+    assert own(rows).head == ("method", "mine")
+
+
+def scored(method, error, seed=0, **result):
+    made = row("mine", method, "paper-4", error, seed, of=sn.loads(MINE))
+    configuration = made.configuration | {"reference": "0" * 32}
+    return replace(made, configuration=configuration, result={"reference_accuracy": 6e-11, **result})
+
+
+def test_the_direct_solve_that_scores_is_named_and_has_no_rank():
+    stated = sn.loads(MINE)
+    case = bench.Case(stated, bench.case.planned(stated, solver="auto"))
+    result = {"estimate": 6e-11}
+    direct = bench.Row(
+        id=case.id, **case.facts, outcome="solved", stop_reason="", environment={}, result=result
+    )
+    rows = [
+        scored("pinn", 7e-3),
+        scored("safe-net", 5e-3),
+        scored("rff", None, unscored="the error is small"),
+    ]
+    found = own([direct, *rows])
+    assert found.head == ("method", "mine")
+    lines = {line[0].text: (line[1].text, line[1].below) for line in found.rows}
+    assert lines == {
+        "safe-net": ("5.0e-3", "#1 of 2"),
+        "pinn": ("7.0e-3", "#2 of 2"),
+        "rff": ("not scored", ""),
+        "auto": ("6.0e-11", "estimated"),
+    }
+    assert "mine is scored by the direct solve, estimated error 6.0e-11." in found.notes
+    assert "mine: 1 run without a score, as the error is small." in found.notes
 
 
 def test_runs_of_ones_own_are_ranked_beside_the_method_as_it_is_named():

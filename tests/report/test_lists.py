@@ -71,5 +71,5 @@ def test_direct_solves_are_compared_with_networks():
     rows = [direct("wave", "auto", 1e-15), direct("wave", "march", 1e-9)]
     assert next(of_own(Results(rows[:1])), None) is None  # what the default reaches
     own = next(of_own(Results([*rows, row("wave", "pinn", "paper-1", 1e-3, width=7)])))
-    assert [line[0].text for line in own.rows] == ["auto", "march", "pinn · paper-1 · width=7"]
+    assert [line[0].text for line in own.rows] == ["auto", "march", "pinn · width=7"]
     assert any("choose points" in note for note in own.notes)

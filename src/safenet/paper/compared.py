@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..report import words
-from ..report.comparison import of_own
+from ..report.comparison import of_own, of_package
 from ..report.results import Summary
-from ..report.sheets import Cell, Sheet, detail, few, of_rows, slug
+from ..report.sheets import Cell, Sheet, detail, few, most_seeds, of_rows, slug
 from . import names
 from .ablations import lambda_max
 from .evidence import OURS, PAPER, Evidence, View
@@ -27,7 +27,7 @@ OUR_METHODS = ("safe-net", "rff-tuned", "w-pinn-grid")  # shown beside the paper
 
 def sheets(results: Evidence) -> list[Sheet]:
     return [
-        *of_own(results, names.NAMES),
+        *of_own(results, names.NAMES, of_package()),
         *(_compared(table, results) for table in sorted(tables(), key=_place)),
         *of_rows(results, names.NAMES),
         *of_others(results),
@@ -67,8 +67,8 @@ def _compared(table: Table, results: Evidence) -> Sheet:
     columns = {
         problem: [line[problem][0] for line in body.values() if problem in line] for problem in problems
     }
-    most = max((found.seeds for column in columns.values() for found in column if found), default=0)
-    bests = {problem: _smallest(column, most) for problem, column in columns.items()} if least else {}
+    most = most_seeds(found for column in columns.values() for found in column)
+    bests = {problem: _smallest(column) for problem, column in columns.items()} if least else {}
     rows = tuple(
         (
             Cell(name, sort=place),
@@ -169,18 +169,18 @@ def _our_lines(table: Table, measure: Measure) -> dict[str, dict[str, Printed]]:
     return found
 
 
-def _smallest(column: Sequence[Summary | None], most: int) -> float | None:
-    """The smallest median among summaries with `most` seeds; None if there is nothing to compare with."""
-    known = [summary for summary in column if summary is not None]
-    whole = [summary.median for summary in known if summary.seeds == most]
-    return min(whole, default=None) if len(known) > 1 else None
+def _smallest(column: Sequence[Summary | None]) -> Summary | None:
+    """The smallest median among those of most seeds in the column; None if there is nothing to compare with."""
+    known, most = [summary for summary in column if summary is not None], most_seeds(column)
+    whole = [summary for summary in known if summary.seeds == most]
+    return min(whole, key=lambda summary: summary.median) if len(known) > 1 else None
 
 
 def compared_cell(
     found: Summary | None,
     paper: float | None,
     printed: bool,
-    best: float | None,
+    best: Summary | None,
     most: int,
     number: Callable[[float | None], str],
     against: str,
@@ -203,7 +203,7 @@ def compared_cell(
         detail=detail(found) if against in ("", "l2re") else "",
         sort=median if math.isfinite(median) else 1e300,
         mark=mark,
-        best=median == best and math.isfinite(median) and found.seeds == most,
+        best=found == best and math.isfinite(median),
         few=few(found, most),
     )
 

@@ -19,6 +19,7 @@ from ..bench.store import FAILED, Row
 from ..errors import SafeNetError
 from ..networks.methods import METHODS
 from ..report.results import (
+    ITS_OWN,
     Results,
     Scale,
     Summary,
@@ -69,6 +70,8 @@ class Evidence(Results):
     def __init__(self, rows: Iterable[Row], folders: Sequence[Path] = (), looks: Sequence[Look] = ()) -> None:
         super().__init__(rows, folders)
         self.looks = (*looks, *filter(None, map(self._look, self.rows)))
+        # The paper trains networks: its claims are judged by nothing else.
+        self.trained = {key: rows for key, rows in self.groups.items() if key[-1] != ITS_OWN}
 
     def _look(self, row: Row) -> Look | None:
         found = row.result.get("spectrum")
@@ -86,7 +89,7 @@ class Evidence(Results):
         """Scales that have rows of these recipes, those with most rows first; ties by nearness to the paper's scale."""
         wanted = None if recipes is None else set(recipes)
         found: Counter[Scale] = Counter()
-        for (*_, recipe, _options, scale), rows in self.groups.items():
+        for (*_, recipe, _options, scale), rows in self.trained.items():
             if wanted is None or recipe in wanted:
                 found[scale] += len(rows)
         return sorted(found, key=lambda scale: (found[scale], _nearness(scale)), reverse=True)
@@ -95,7 +98,7 @@ class Evidence(Results):
         """Rows of methods without options, at any scale: parameter counts and paces do not depend on it."""
         return [
             row
-            for (name, _, _, options, _), rows in self.groups.items()
+            for (name, _, _, options, _), rows in self.trained.items()
             if name == problem and not options
             for row in rows
         ]
@@ -116,7 +119,7 @@ class Evidence(Results):
         """
         found: Counter[Scale] = Counter()
         sought = {configuration_key(*configuration) for configuration in wanted}
-        for key, rows in self.groups.items():
+        for key, rows in self.trained.items():
             found[key[-1]] += key[:-1] in sought and any(row.iterations != 1 for row in rows)
         if not found or not max(found.values()):
             return None
@@ -156,7 +159,7 @@ class View:
         if k := self._k_of(problem, method):
             options = {"k": k, **options}
         key = (*configuration_key(problem, method, recipe, options), self.scale)
-        rows = sorted(self.results.groups.get(key, ()), key=lambda row: row.seed)
+        rows = sorted(self.results.trained.get(key, ()), key=lambda row: row.seed)
         if counted := sum(row.outcome != FAILED for row in rows):
             self.seeds.append(counted)
         return [row for row in rows if row.seed == self.seed] or rows
@@ -180,7 +183,7 @@ class View:
 
     def all(self) -> list[Row]:
         """Every row at this scale, whatever its options."""
-        return [row for key, rows in self.results.groups.items() if key[-1] == self.scale for row in rows]
+        return [row for key, rows in self.results.trained.items() if key[-1] == self.scale for row in rows]
 
     def error(self, problem: str, method: str, recipe: str, **options: Any) -> Summary | None:
         """Relative L² errors of the seeds; None if no row has one."""

@@ -146,7 +146,7 @@ def paces(view: View) -> dict[int, dict[str, float]]:
     for row in view.results.plain("wave"):
         plan, pace = row.configuration["plan"], row.result.get("pace", {}).get("adam")
         alone = row.environment.get("together", 1) == 1
-        if not (row.method and row.recipe == "paper-4" and pace and alone):  # a direct solve has no such rows
+        if not (row.method and row.recipe == "paper-4" and pace and alone):
             continue
         if (plan["condition"], plan["precision"]) == (view.scale.condition, view.scale.precision):
             found.setdefault(plan["interior"], {}).setdefault(row.method, []).append(pace)

@@ -108,13 +108,14 @@ class Results:
         self.folders = tuple(folders)
         self._called = called(row.configuration["problem"] for row in self.rows)
         self.groups: dict[Key, list[Row]] = {}
-        # A run with a spectrum repeats the plain run: it counts only if its seed has no plain run.
-        for row in sorted(self.rows, key=lambda row: "spectrum" in row.configuration):
+        # A run with a spectrum repeats the plain run, and one that nothing scored repeats the one that is scored by a
+        # direct solve: it counts only if its seed has no other run.
+        for row in sorted(self.rows, key=_repeats):
             options = options_of(row)
             how = row.method or row.solver, row.recipe or ""
             key = (*configuration_key(self.problem(row), *how, options), scale_of(row))
             group = self.groups.setdefault(key, [])
-            if "spectrum" not in row.configuration or row.seed not in {other.seed for other in group}:
+            if row.seed not in {other.seed for other in group if _repeats(other) < _repeats(row)}:
                 group.append(row)
 
     def problem(self, row: Row) -> str:
@@ -136,6 +137,10 @@ def errors(rows: Sequence[Row], of: str = "l2re") -> Summary | None:
 
 
 # ---- what a row is
+
+
+def _repeats(row: Row) -> tuple[bool, bool]:
+    return "spectrum" in row.configuration, "reference" not in row.configuration
 
 
 def counts(row: Row) -> bool:

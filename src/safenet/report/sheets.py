@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..bench.naming import setting
@@ -59,6 +59,11 @@ def detail(found: Summary) -> str:
     seeds += f", {found.diverged} diverged" if found.diverged else ""
     parts.append(seeds + (f", {found.failed} failed" if found.failed else ""))
     return " · ".join(parts)
+
+
+def most_seeds(found: Iterable[Summary | None]) -> int:
+    """The most seeds that any cell has."""
+    return max((summary.seeds for summary in found if summary), default=0)
 
 
 def few(found: Summary, most: int) -> str:
