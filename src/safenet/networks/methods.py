@@ -119,14 +119,14 @@ class Method:
                 raise SafeNetError(
                     f"{name} = {getattr(self, name)!r} is not positive", "give a positive number"
                 )
-        if not (isinstance(self.rba_decay, Real) and 0 <= self.rba_decay < 1):
+        if not (isinstance(self.rba_decay, Real) and 0 <= float(self.rba_decay) < 1):
             raise SafeNetError(f"rba_decay = {self.rba_decay!r} is not in [0, 1)", "the paper's is 0.999")
         if not all(map(_positive, self.weight_grid)):
             raise SafeNetError(f"weight_grid = {self.weight_grid} is not positive", "give positive numbers")
 
 
 def _positive(value: Any) -> bool:
-    return isinstance(value, Real) and 0 < value < math.inf
+    return isinstance(value, Real) and 0 < float(value) < math.inf
 
 
 def _fourier(problem: Problem, chosen: Method, inputs: Coordinates, key: Array, dtype: DTypeLike) -> Features:

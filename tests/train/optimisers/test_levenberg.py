@@ -162,9 +162,9 @@ def test_one_undamped_step_solves_a_linear_problem():
 @pytest.mark.parametrize("damping", [1e-4, 1e-2, 1.0, 100.0])
 def test_damped_step_minimises_the_augmented_least_squares(damping):
     objective, theta = network()
-    state, _ = (phase := LevenbergMarquardt(1, damping=damping, ratio=-1e9)).advance(
-        objective, phase.start(objective, theta), 1
-    )
+    phase = LevenbergMarquardt(1, damping=damping)
+    vars(phase)["ratio"] = -1e9  # any step is accepted: a value that is refused to users
+    state, _ = phase.advance(objective, phase.start(objective, theta), 1)
     J, r = linearised(objective, theta)
     D = np.sum(J**2, 0)
     D = np.maximum(D, SCALE_FLOOR * D.max())
