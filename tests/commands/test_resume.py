@@ -165,7 +165,7 @@ def test_a_training_that_the_user_stops_has_one_too_if_a_moment_is_enough(tmp_pa
     result = sn.solve(sn.loads(text), solver, monitor=Stop()).result
     assert result.outcome == "interrupted"
     assert 0.5 < result.estimate / result.l2re < 2
-    assert result.stop_reason.endswith("With a folder (out=…) a run can be resumed.")
+    assert result.stop_reason.endswith("To be able to resume a run, give a folder (out=…).")
     monkeypatch.setattr("safenet.solving.door.JUST_A_MOMENT", 1e-9)
     result = sn.solve(sn.loads(text), solver, monitor=Stop()).result
     assert (result.outcome, result.estimate) == ("interrupted", None)

@@ -238,7 +238,7 @@ def test_a_velocity_that_is_taken_as_conserved_is_a_warning_and_a_momentum_is_no
     assert carriers(dam("v*v_x + h_x")) == (("v", "h"),)
     assert carriers(dam("diff(v**2/h + h**2/2, x)")) == ()  # v is h times the velocity
     with pytest.warns(
-        sn.SafeNetWarning, match=r"at jumps v is taken as conserved.* write the equation of h\*v"
+        sn.SafeNetWarning, match=r"v is treated as conserved across jumps.* write the equation of h\*v"
     ):
         sn.solve(dam("v*v_x + h_x"), sn.Conserve(tolerance=0.1))
 

@@ -146,5 +146,5 @@ def test_the_smoothness_of_an_unknown_function_is_one_of_the_terms_told():
 def test_what_cannot_find_numbers_is_refused(phase):
     from safenet.train import phases
 
-    with pytest.raises(sn.SafeNetError, match="finds no unknown numbers"):
+    with pytest.raises(sn.SafeNetError, match="cannot train the unknown numbers"):
         sn.Train("pinn", [getattr(phases, phase)(10)]).plan(decay())

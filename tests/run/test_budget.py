@@ -241,5 +241,5 @@ def test_no_program_is_compiled_that_would_not_be_ready_in_time(monkeypatch: pyt
     with warnings.catch_warnings(action="ignore", category=SafeNetWarning):
         stopped = sn.solve(LINEAR, training, budget=clock, monitor=sn.Monitor()).result
     assert (stopped.outcome, stopped.iterations) == (Outcome.OUT_OF_TIME, 3)
-    assert "less than the next part would take" in stopped.stop_reason
-    assert stopped.stop_reason.endswith("With a folder (out=…) a run can be resumed.")
+    assert "the next part would take longer" in stopped.stop_reason
+    assert stopped.stop_reason.endswith("To be able to resume a run, give a folder (out=…).")

@@ -77,7 +77,7 @@ def test_passes_that_may_follow_are_told_apart(clock):
     for step in range(6):
         clock[0] = float(step)
         look.reached(step / 10)
-    assert str(look) == "about 5 s left in this pass, 30 s if finer ones follow"
+    assert str(look) == "about 5 s left in this pass, about 30 s in all if finer passes follow"
 
 
 def test_a_part_that_nobody_announced_has_a_pace_of_its_own(clock):

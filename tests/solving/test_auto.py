@@ -66,7 +66,7 @@ def renamed(problem, name):
             [Modes, LeastSquares, MarchOnCells],
             ["no symmetry", "linear"],
         ),
-        (POISSON, [Modes, Elements, LeastSquares, Cells], ["linear", "elements of high degree"]),
+        (POISSON, [Modes, Elements, LeastSquares, Cells], ["linear", "high-degree elements"]),
         (BRATU, [LeastSquares, Cells], ["nonlinear", "no time axis", "cells"]),
         (AHEAD, [LeastSquares, Cells], ["nonlinear", "holds at a fixed time", "cells"]),
     ],

@@ -98,7 +98,7 @@ def test_every_solver_has_a_name_and_a_plan_that_survives_json(name):
     [
         ("marsh", "no solver 'marsh'.*\n.*march"),
         (sn.March(), "march does not suit poisson.*no time axis"),
-        (sn.March, r"March is a kind of solver\s.*sn.March"),
+        (sn.March, r"March is a class, not a solver\s.*sn.March"),
         (sn.Modes(), "modes does not suit bratu.*not linear"),
         (sn.METHODS["pinn"], "is not a solver.*\n.*sn.Train"),
     ],

@@ -233,8 +233,8 @@ def test_a_tolerance_ends_the_chosen_run_and_none_that_is_compared():
     made = dataclasses.replace(plan(tol=1e-3), seed=3)
     assert [candidate.tol for candidate in made.candidates] == [None, None]
     assert [chosen.tol for chosen in made.settled] == [1e-3, 1e-3]
-    assert any("ends none of them early" in reason for reason in made.reasons)
-    assert not any("ends none of them early" in reason for reason in RATES.reasons)
+    assert any("does not stop runs of seed 0" in reason for reason in made.reasons)
+    assert not any("does not stop runs of seed 0" in reason for reason in RATES.reasons)
 
 
 def test_the_run_of_another_seed_ends_at_its_tolerance_and_that_of_the_one_that_chooses_does_not(monkeypatch):

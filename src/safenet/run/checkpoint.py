@@ -78,7 +78,7 @@ def unpack(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         arrays = unpacked(data)
         facts = json.loads(arrays.pop("facts").tobytes().decode())
         if not isinstance(facts, dict):
-            raise ValueError("its facts are no table")
+            raise ValueError("its metadata is not a JSON object")
     except Exception as problem:  # whatever zipfile, NumPy and JSON raise for a damaged file
         reason = printable(f"{type(problem).__name__}: {problem}"[:200])
         raise SafeNetError(f"{path} is not a file of this program or is damaged ({reason})") from None
@@ -110,7 +110,7 @@ def _array(data: bytes) -> np.ndarray:
         raise ValueError("an array is not of numbers")
     count = math.prod(shape)
     if count * dtype.itemsize != len(data) - stream.tell():
-        raise ValueError("an array is not as large as its header says")
+        raise ValueError("the size of an array does not match its header")
     array = np.frombuffer(data, dtype, count, stream.tell())
     # A copy, because the buffer is read-only.
     return np.array(array.reshape(shape, order="F" if in_columns else "C"))

@@ -165,5 +165,5 @@ def take_up(
         for name in ("best", "base", "state"):
             check_size(facts.get(name), sum(array.size for array in arrays.values()))
         if not 0 <= facts["index"] <= places:
-            raise ValueError("its plan has no such place")
+            raise ValueError("its phase number is not in the plan")
         restore(arrays, facts)

@@ -65,5 +65,5 @@ class Outlook:
             return ""
         if self.costs and (self.sure or len(self.costs) == 1):
             return f"about {duration(left)} left"
-        further = f", {duration(left)} if finer ones follow" if len(self.costs) > 1 else ""
+        further = f", about {duration(left)} in all if finer passes follow" if len(self.costs) > 1 else ""
         return f"about {duration(own or left)} left in this pass{further}"

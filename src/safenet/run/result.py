@@ -150,7 +150,7 @@ class Result:
         values["outcome"] = Outcome(data["outcome"])
         for name, value in values.items():
             if not _fits(name, value):
-                raise ValueError(f"{name} is not what a result has there")
+                raise ValueError(f"{name} has the wrong type")
         return Result(**_printable(values))
 
 

@@ -93,7 +93,10 @@ class Auto:
             or Evolve().obstacle(problem) is not None
         ):
             return None
-        reason = "a steady flow: Newton on triangles, from rest or along Reynolds' number; finer meshes"
+        reason = (
+            "a steady flow: Newton on triangles, started from rest or by raising the Reynolds number step by step; "
+            "then finer meshes"
+        )
         return (Evolve(),), (reason,)
 
 
@@ -112,7 +115,7 @@ def _rectangles(problem: Problem) -> Choice | None:
         return None
     if jumping(problem):
         return (Elements(),), ("a coefficient jumps under a derivative: elements that end at its jumps",)
-    reason = "steady, linear, of second order: elements of high degree on rectangles, thinner at corners"
+    reason = "steady, linear, of second order: high-degree elements on rectangles, refined at corners"
     exact = problem.region is None and Modes().obstacle(problem) is None
     series = problem.region is None and LeastSquares().obstacle(problem) is None
     solvers: list[Solver] = [Modes(unknowns=FEW_MODES)] if exact else []
@@ -170,7 +173,9 @@ def _linear(problem: Problem) -> Choice | None:
     if problem.tables and len(problem.axes) == 1 and Cells().obstacle(problem) is None:
         return (Cells(),), ("linear on a line, with a spline through a table: polynomials on cells",)
     if problem.tables and March().obstacle(problem) is None and March().kind(problem) == "cells":
-        reason = "linear, with a spline through a table, which bends: cells, one time slab after another"
+        reason = (
+            "linear, with an interpolated table of limited smoothness: cells, one time slab after another"
+        )
         return (March(), LeastSquares(only_above=SOLVED_BELOW)), (reason,)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
@@ -187,7 +192,7 @@ def _linear(problem: Problem) -> Choice | None:
     marches = march.obstacle(problem) is None
     series = LeastSquares().obstacle(problem) is None
     if marches and len(problem.axes) > 2 and march.kind(problem) == "grid" and not decoupled(problem):
-        reason = f"linear in a box with sides, where waves do not decouple: {MARCHED['grid']}"
+        reason = f"linear in a box with non-periodic sides, where the modes are coupled: {MARCHED['grid']}"
         behind = (LeastSquares(only_above=SOLVED_BELOW),) if series else ()
         return (March(), *behind), (reasons[0], reason)
     if marches and march.kind(problem) != "series" and (bent or clashes(problem)):

@@ -115,13 +115,17 @@ def _spent(solution: Solution, clock: Budget) -> str:
     result, left = solution.result, clock.left
     if solution.plan.trains and not result.iterations:
         return f"Compiling took all of the budget of {clock.total:g} s: no step was made; give it more time."
-    spent = "is spent" if left < 0 else f"leaves {left:.0f} s, less than the next part would take"
+    spent = f"The budget of {clock.total:g} s is spent"
+    if left >= 0:
+        spent = (
+            f"Stopped with {left:.0f} s of the {clock.total:g} s budget left: the next part would take longer"
+        )
     unknown = "" if result.estimate is not None else "; no time was left to estimate the error"
-    return f"The budget of {clock.total:g} s {spent}; the best is kept{unknown}."
+    return f"{spent}; the best is kept{unknown}."
 
 
 def _onward(resumable: bool) -> str:
-    return " The run can be resumed." if resumable else " With a folder (out=…) a run can be resumed."
+    return " The run can be resumed." if resumable else " To be able to resume a run, give a folder (out=…)."
 
 
 def _open(solution: Solution, carried: Carried) -> bool:
@@ -145,8 +149,8 @@ def unsaid(problem: Problem, field: object) -> list[str]:
     if not getattr(field, "weak", False):
         return []
     return [
-        f"at jumps {v} is taken as conserved, as its equation says; if it is the momentum {h}*{v}, whose jumps move "
-        f"otherwise, write the equation of {h}*{v}"
+        f"{v} is treated as conserved across jumps, as its equation is written; if {h}*{v} is the conserved quantity "
+        f"(jumps then have other speeds), write the equation of {h}*{v}"
         for v, h in carriers(problem)
     ]
 
@@ -213,7 +217,10 @@ def _late(solution: Solution, carried: Carried) -> None:
         result.estimate_left = 1.0
         how = "the error is what the last two levels differ by"
     elif carried.interrupted:
-        how = "two seconds were too short to estimate the error: solution.estimate() does, in Python"
+        how = (
+            "the error could not be estimated within two seconds; in Python, solution.estimate() takes the time "
+            "it needs"
+        )
     result.stop_reason = f"{stopped}; {how}." if stopped else f"{how[0].upper()}{how[1:]}."
 
 

@@ -46,7 +46,7 @@ def plan_for(problem: Problem, solver: AnySolver | str = "auto", budget: float |
     """What a solver would do. A `budget`, in seconds, decides sizes of direct solvers, but nothing in a training."""
     chosen = solver_named(solver) if isinstance(solver, str) else solver
     if isinstance(chosen, type):
-        raise SafeNetError(f"{chosen.__name__} is a kind of solver", f"write sn.{chosen.__name__}()")
+        raise SafeNetError(f"{chosen.__name__} is a class, not a solver", f"write sn.{chosen.__name__}()")
     # Only elements integrate such a coefficient by parts; other solvers have no flux where it jumps.
     if jumping(problem) and (obstacle := _no_flux(problem, chosen)):
         raise SafeNetError(
@@ -78,7 +78,7 @@ def _no_flux(problem: Problem, solver: Any) -> str:
     if not isinstance(solver, (Auto, Elements, Fit)):
         return f", not {getattr(solver, 'name', solver)}"
     if problem.data and (problem.curves or Fit().obstacle(problem)):
-        return ", but not with data that replace conditions or tell a function"
+        return ", but not if data replace conditions or an unknown function is sought"
     why = Elements().obstacle(generic(problem) if problem.data else problem)
     return f", which does not suit it: {why}" if why else ""
 
@@ -117,8 +117,8 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
         )
         if functions:
             how = (
-                "Gauss–Newton, with the equations solved and linearised on cells; what the data do not tell "
-                "is smooth, as much as makes the data likeliest"
+                "Gauss–Newton, with the equations solved and linearised on cells; smoothness fills in what the data "
+                "leave open; its weight maximises the likelihood of the data"
             )
         return FitPlan(FitPlan.solver, inner.passes, (f"{task}: {how}", *inner.reasons))
     if not isinstance(asked, Auto) and asked != "auto":

@@ -153,7 +153,7 @@ class Plan:
             )
         if any("rate" in variant for variant in self.variants):
             raise SafeNetError(
-                f"the recipe {self.recipe} chooses among rates of its own",
+                f"the recipe {self.recipe} already tries several rates",
                 "leave out the rates, or use paper-1",
             )
         if not 0 < rate < float("inf"):

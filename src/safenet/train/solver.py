@@ -161,14 +161,14 @@ class Train:
         phases = self.own.phases or recipe(self.recipe).phases
         alone = [phase.name for phase in phases if not phase.finds_numbers]
         if problem.unknown and alone:
-            return f"{alone[0]} finds no unknown numbers"
+            return f"{alone[0]} cannot train the unknown numbers of a problem"
         if self.options.get("weighting", "fixed") != "fixed" and not any(p.adapts_weights for p in phases):
             names = ", ".join(phase.name for phase in phases)
-            return f"weights adapt while Adam or an optax optimiser runs, and the schedule has only {names}"
+            return f"adaptive weights need Adam or an optax optimiser; the schedule has only {names}"
         if self.sampler == FRESH and problem.region is not None:
-            return "fresh points are drawn in a box, and this domain is none"
+            return 'the sampler "fresh" needs a box; this domain is not a box'
         if self.sampler == FRESH and self._network(Recipe(())).weighting == "rba":
-            return "a weight for each point needs points that stay"
+            return 'the weighting "rba" keeps a weight for each point, so it needs fixed points'
         return None
 
     # ---- checks, each with its remedy
@@ -215,7 +215,7 @@ class Train:
         inside = len(self.points) if self.own.points is not None else self.points
         for count, kind in ((inside, "points"), (self.condition_points, "condition points")):
             if count is not None and not (isinstance(count, Integral) and int(count) >= 1):
-                raise SafeNetError(f"{count!r} {kind} cannot be drawn", "give a whole number, at least 1")
+                raise SafeNetError(f"the number of {kind} is {count!r}", "give a whole number, at least 1")
         return int(inside or usual.interior), int(self.condition_points or usual.condition)
 
     # ---- the plan
@@ -250,7 +250,7 @@ class Train:
         if chosen.weighting != "fixed" and not any(phase.adapts_weights for phase in phases):
             reasons = (
                 *reasons,
-                f"the weights of {chosen.weighting} stay fixed: {phases[0].name} does not adapt them",
+                f"no phase adapts the {chosen.weighting} weights, so they stay at the plan's values",
             )
         short = [phase.name for phase in phases if phase.double]
         if plan.precision == "float32" and short:
@@ -264,8 +264,8 @@ class Train:
                 f"the best of {len(plan.variants)} variants, by the {measure} of seed {SCOUT}",
             )
             if plan.tol is not None:
-                compared = f"the runs of seed {SCOUT} are compared, so a tolerance ends none of them early"
-                reasons = (*reasons, f"{compared}; those of other seeds end at it")
+                compared = f"the tolerance does not stop runs of seed {SCOUT}, which are compared"
+                reasons = (*reasons, f"{compared}; it does stop runs of other seeds")
         return replace(plan, phases=tuple(scaled(phase, self.scale) for phase in phases), reasons=reasons)
 
     def _network(self, usual: Recipe) -> Method:
