@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,7 +108,13 @@ def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
     if time_obstacle(problem) is None:
         # Over all times at once, least squares would miss the start a little rather than follow what grows from it.
         noise = _grown(problem, cells, base, clock)
-    seen = _seen(problem, cells, degree, base, shaking.seen, clock)
+
+    def finer() -> float:
+        clock.insist()
+        rows = CellRows(problem, cells, degree + FINER, oversampling(problem), base=base)
+        return shaken_rows(rows, np.zeros(rows.unknowns)).seen
+
+    seen = shaking.seen if len(problem.axes) != 2 else seen_still(shaking.seen, UNSEEN, SUSPECT, finer)
     missed = 0.0
     if problem.time is None and shaking.v is not None:
         v = values(rows.form(shaking.v), interior_points(problem))
@@ -168,15 +174,11 @@ def on_a_region(problem: Problem, field: Any, clock: Budget) -> Corrected:
     return Corrected(better, None, noise, shaking.seen, shaking.left, float(changed))
 
 
-def _seen(
-    problem: Problem, cells: Sequence[Cell], degree: int, base: Any, seen: float, clock: Budget
-) -> float:
-    """‖J v‖, or 0 if a higher degree lowers it: then only v's polynomial error was seen, and v itself is free."""
-    if len(problem.axes) != 2 or not UNSEEN < seen < SUSPECT:
-        return seen
-    clock.insist()
-    rows = CellRows(problem, cells, degree + FINER, oversampling(problem), base=base)
-    return 0.0 if shaken_rows(rows, np.zeros(rows.unknowns)).seen < FALLS * seen else seen
+def seen_still(seen: float, unseen: float, suspect: float, finer: Callable[[], float]) -> float:
+    """‖J v‖, or 0 if a higher degree lowers it: then only v's polynomial error was seen, and v itself is free.
+
+    `finer` computes it with that degree, and is only called between `unseen` and `suspect`."""
+    return 0.0 if unseen < seen < suspect and finer() < FALLS * seen else seen
 
 
 def _grown(problem: Problem, cells: Sequence[Cell], base: Any, clock: Budget) -> CellForm:

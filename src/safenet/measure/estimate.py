@@ -30,7 +30,7 @@ from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
-from .added import Corrected, on_a_grid, on_a_region
+from .added import Corrected, on_a_grid, on_a_region, seen_still
 from .cut_off import cut_off
 from .ends import with_layers
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
@@ -319,11 +319,14 @@ def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
         other = chained(problem, graded.cells, graded.degrees, np.asarray(graded.coefficients), clock)
         if other.seen < FALLS * seen:
             seen, d = other.seen, CellForm(other.noise, graded.cells, graded.degrees)
-    if problem.region is not None and UNSEEN_ON_SHAPES < seen < SUSPECT_ON_SHAPES:
+    if problem.region is not None:
         # An eigenfunction is not a polynomial: the better polynomials represent it, the less the rows see of it.
-        more = [(0, 0), (0, 0), *[(0, FINER)] * len(degrees)]
-        finer = chained(problem, form.cells, [d + FINER for d in degrees], np.pad(start, more), clock)
-        seen = 0.0 if finer.seen < FALLS * seen else seen
+        higher, more = [degree + FINER for degree in degrees], [(0, 0), (0, 0), *[(0, FINER)] * len(degrees)]
+
+        def finer() -> float:
+            return chained(problem, form.cells, higher, np.pad(start, more), clock).seen
+
+        seen = seen_still(seen, UNSEEN_ON_SHAPES, SUSPECT_ON_SHAPES, finer)
     return Corrected(Sum(form, e), noise=d, seen=seen, missed=missed)
 
 
