@@ -53,15 +53,17 @@ def found_numbers(
     r: np.ndarray,
     size: float,
     known: bool,
+    nothing: float = NOTHING,
 ) -> Found:
-    """The numbers, from the residuals r and their sensitivities J at z, both in units of σ; `size` is ‖model‖.
+    """The numbers, from the residuals r and their sensitivities J at z, both in units of σ; `size` is ‖model‖. A
+    sensitivity below `nothing` of it is the solver's own error.
 
     A known σ is used, unless the residuals are larger than chance allows; otherwise s² = Σr²/(n − p).
     """
     names = tuple(problem.unknown)
     numbers = list(problem.unknown.values())
     values = {name: float(n.at(x, np)) for name, n, x in zip(names, numbers, z, strict=True)}
-    seen = seen_by(J, NOTHING * size)
+    seen = seen_by(J, nothing * size)
     sd = seen.per_sigma * spread(r, len(r) - len(z), known)
     few = len(r) <= len(z) and not known
     slopes = [float(abs(n.slope(x))) for n, x in zip(numbers, z, strict=True)]

@@ -93,11 +93,20 @@ def in_blocks(problem: Problem, field: Any) -> Any:
     return Blocks(field, tuple(sorted(below)))
 
 
-def on_a_grid(problem: Problem, field: Any, clock: Budget) -> Corrected:
+def first_cells(problem: Problem) -> tuple[list[Cell], int] | None:
+    """The cells on which a correction begins, and their degree; None if there are none for such a domain."""
+    if problem.region is None and len(problem.axes) in UNIFORM:
+        count, degree = UNIFORM[len(problem.axes)]
+        ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
+        return list(itertools.product(*(list(itertools.pairwise(line)) for line in ticks))), degree
+    if problem.plane is None:
+        return None
+    count, degree = PLANE[len(problem.axes)]
+    return even_cells(problem, count), degree
+
+
+def on_a_grid(problem: Problem, field: Any, cells: list[Cell], degree: int, clock: Budget) -> Corrected:
     """The correction on a box."""
-    count, degree = UNIFORM[len(problem.axes)]
-    ticks = [np.linspace(axis.lo, axis.hi, count + 1).tolist() for axis in problem.axes]
-    cells: list[Cell] = list(itertools.product(*(list(itertools.pairwise(line)) for line in ticks)))
     base = in_blocks(problem, field)
     rows = CellRows(problem, cells, degree, oversampling(problem), base=base)
     shaking = shaken_rows(rows, np.zeros(rows.unknowns))
@@ -148,10 +157,9 @@ def _levels(
     return Corrected(Sum(field, e), changed=float(changed), cut=cut)
 
 
-def on_a_region(problem: Problem, field: Any, clock: Budget) -> Corrected:
+def on_a_region(problem: Problem, field: Any, cells: list[Cell], degree: int, clock: Budget) -> Corrected:
     """The correction on a plane region, also in time: levels of cells, each a Newton step from the previous e."""
-    count, degree = PLANE[len(problem.axes)]
-    cells = first = even_cells(problem, count)
+    first = cells
     base, points = in_blocks(problem, field), interior_points(problem)
     own, before = values(field, points), held_out(problem, field).worst
     known, start = np.zeros_like(own), np.zeros(0)

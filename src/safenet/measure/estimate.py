@@ -30,7 +30,7 @@ from ..run.budget import Budget
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW
 from ..run.threads import one_thread
-from .added import Corrected, on_a_grid, on_a_region, seen_still
+from .added import Corrected, first_cells, on_a_grid, on_a_region, seen_still
 from .cut_off import cut_off
 from .ends import with_layers
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
@@ -58,7 +58,6 @@ from .thresholds import (
     ROUNDING,
     SHAKEN_BELOW,
     SUSPECT_ON_SHAPES,
-    UNIFORM,
     UNSEEN_ON_SHAPES,
 )
 from .torn import torn
@@ -227,9 +226,9 @@ def _known(problem: Problem, field: Any, residual: float | None) -> Estimate | N
 @singledispatch
 def correction(field: Any, problem: Problem, clock: Budget) -> Corrected | None:
     """u + e in a space richer than the field's; a kind of field that has a better one registers it here."""
-    if problem.region is None and len(problem.axes) in UNIFORM:
-        return on_a_grid(problem, field, clock)
-    return on_a_region(problem, field, clock) if problem.plane is not None else None
+    if (first := first_cells(problem)) is None:
+        return None
+    return (on_a_grid if problem.region is None else on_a_region)(problem, field, *first, clock)
 
 
 @correction.register

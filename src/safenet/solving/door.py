@@ -7,6 +7,7 @@ sn.solve(problem, sn.Train("pinn", "paper-1"))     a network
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Iterable, Sequence
@@ -22,7 +23,7 @@ from ..errors import SafeNetError, SafeNetWarning
 from ..inverse import fit, posterior
 from ..inverse.plan import FitPlan
 from ..inverse.posterior import PosteriorPlan
-from ..inverse.untold import untold
+from ..inverse.told import determined
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
 from ..measure.scores import errors, errors_json
@@ -225,6 +226,7 @@ def carry_out(
             former = former_result(job.folder)
             seconds = time.monotonic() - clock.began if len(jobs) == 1 else seconds
             with one_thread():
+                carried = _determined(job, carried, clock)
                 solution = _measured(job, carried, told, seconds + (former.wall_seconds if former else 0.0))
                 _judged(solution, job, carried, monitor, clock, former, estimate)
             if job.folder is not None and process_index() == 0:
@@ -236,6 +238,16 @@ def carry_out(
     finally:  # a traceback keeps the monitor alive, and it would go on showing progress
         monitor.ended()
     return solutions
+
+
+def _determined(job: Job, carried: Carried, clock: Budget) -> Carried:
+    """With what the data say about the numbers that a training has found; without time, only what needs none."""
+    if not job.plan.trains or not carried.found:
+        return carried
+    problem = job.problem.found(carried.found.values)
+    far = carried.interrupted or clock.left <= 0
+    residual = math.inf if far else carried.residual
+    return replace(carried, found=determined(problem, carried.field, carried.found, residual))
 
 
 def _judged(
@@ -335,7 +347,6 @@ def _measured(job: Job, carried: Carried, told: list[dict[str, Any]], seconds: f
             *doubts(problem),
             *found.warnings,
             *_unfit(problem, carried),
-            *(untold(problem, field) if plan.trains else []),
             *judging.unsaid(problem, field),
         ],
         phases=carried.records,

@@ -11,7 +11,6 @@ import time
 
 import numpy as np
 
-from ..inverse.untold import untold
 from ..measure.estimate import ADRIFT, Estimate, adrift, estimated
 from ..measure.misfit import unfitted
 from ..measure.scores import field_errors_json
@@ -65,7 +64,7 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, re
         result.warnings.append(f"diverged: {result.stop_reason}")
     elif missed or not decided or (estimate or 0.0) > SOLVED_BELOW:
         result.outcome = Outcome.NOT_SOLVED
-    elif unfitted(solution.problem, solution.field, residual or 0.0) or _open(solution, carried):
+    elif unfitted(solution.problem, solution.field, residual or 0.0) or _open(carried):
         result.outcome = Outcome.NOT_SOLVED  # a warning has said so
     elif estimate is None and not _from_data(solution, carried):
         result.outcome = Outcome.UNVERIFIED
@@ -101,7 +100,7 @@ def _complete(solution: Solution, carried: Carried, residual: float) -> bool:
         return False
     above = _above(solution)
     result.warnings += [above] if above else []
-    return not (above or _open(solution, carried))
+    return not (above or _open(carried))
 
 
 def _told_of(result: Result) -> Estimate | None:
@@ -128,12 +127,9 @@ def _onward(resumable: bool) -> str:
     return " The run can be resumed." if resumable else " To be able to resume a run, give a folder (out=…)."
 
 
-def _open(solution: Solution, carried: Carried) -> bool:
-    """Whether the data leave unknown numbers undetermined, which a training has not checked itself."""
-    if carried.found is None:
-        return False
-    trained = bool(getattr(solution.plan, "trains", False))
-    return carried.found.free or (trained and bool(untold(solution.problem, solution.field)))
+def _open(carried: Carried) -> bool:
+    """Whether the data leave unknown numbers undetermined."""
+    return carried.found is not None and carried.found.free
 
 
 def _from_data(solution: Solution, carried: Carried) -> bool:

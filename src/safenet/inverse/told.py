@@ -1,0 +1,106 @@
+"""J δu = −F_c δc: how the measured values depend on numbers c that a training has found.
+
+The training itself does not show it: it may leave a number that no value depends on wherever it happens to be. The
+equations linearised at the network are solved on the cells of the error estimate; one factorisation serves all numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ..fields.cells import CellForm
+from ..measure.added import first_cells, in_blocks
+from ..measure.heldout import jets_at
+from ..measure.misfit import misfit, scales
+from ..measure.rows.cells import CellRows
+from ..measure.rows.relation import oversampling
+from ..problem import Problem
+from ..problem.data import VALUE, Measured
+from ..problem.evaluate import evaluate
+from ..problem.facts.posedness import left_open
+from ..problem.facts.undecided import undecided
+from ..problem.jets import coordinate
+from ..problem.numbers import Curve
+from ..run.found import Found
+from ..run.result import SOLVED_BELOW
+from .statistics import found_numbers
+from .thresholds import NOTHING
+from .untold import untold
+
+
+def determined(problem: Problem, field: Any, found: Found, residual: float) -> Found:
+    """Numbers that a training has found, with standard errors and what the data do not determine about them.
+
+    `problem` has the numbers as they were found. Where the data determine the solution itself, or the network is far
+    from one, only combinations that no equation tells apart are named.
+    """
+    J = _sensitivities(problem, field) if residual < SOLVED_BELOW else None
+    if J is None or not np.isfinite(J).all():
+        said = tuple(untold(problem, field))
+        return replace(found, warnings=(*found.warnings, *said), free=found.free or bool(said))
+    sigma = np.concatenate(
+        [
+            np.broadcast_to(size if m.sigma is None else m.sigma, m.values.shape)
+            for m, size in zip(problem.measured, scales(problem), strict=True)
+        ]
+    )
+    gaps = np.concatenate(misfit(problem, field))
+    model = np.concatenate([m.values for m in problem.measured]) + gaps
+    known = all(m.sigma is not None for m in problem.measured)
+    z = np.array([float(number.z) for number in problem.unknown.values()])
+    size = float(np.linalg.norm(model / sigma))
+    return found_numbers(problem, z, J / sigma[:, None], gaps / sigma, size, known, max(residual, NOTHING))
+
+
+def _sensitivities(problem: Problem, field: Any) -> np.ndarray | None:
+    """∂model/∂z at all measured values, a column for each number; None where the cells do not give them."""
+    numbers = problem.unknown
+    layout = first_cells(problem)
+    no_cells = layout is None or any(isinstance(number, Curve) for number in numbers.values())
+    if no_cells or not problem.measured or left_open(problem) or undecided(problem):
+        return None
+    assert layout is not None
+    rows = CellRows(problem, *layout, oversampling(problem), base=in_blocks(problem, field))
+    with np.errstate(all="ignore"):
+        jacobian, _ = rows.linearise(np.zeros(rows.unknowns))
+        factored = rows.factored(jacobian)
+        if factored is None:
+            return None
+        relations = *problem.equations, *problem.conditions
+        known = {problem.value(relation.residual): relation.residual for relation in relations}
+        right = []
+        for group in rows.groups:
+            slopes = _slopes(problem, known.get(group.formula.residual, sp.S.Zero), group.values)
+            right.append(np.stack([(group.local * group.weights * s).ravel() for s in slopes], axis=1))
+        steps, _ = factored.solve(np.concatenate(right))
+        moves = [rows.form(step) for step in steps.T]
+        return np.concatenate([_measured(problem, field, measured, moves) for measured in problem.measured])
+
+
+def _measured(problem: Problem, field: Any, measured: Measured, moves: list[CellForm]) -> np.ndarray:
+    """∂m/∂u_α · δu_α + ∂m/∂z at the points of a measured expression m."""
+    known = jets_at(problem, field, measured, measured.points) | {coordinate(VALUE): measured.values}
+    total = np.stack(
+        [np.broadcast_to(s, measured.values.shape) for s in _slopes(problem, measured.residual, known)],
+        axis=1,
+    )
+    for i, move in enumerate(moves):
+        moved = jets_at(problem, move, measured, measured.points)
+        for symbol in measured.jets:
+            slope = evaluate(problem.value(measured.coefficient(symbol)), known, np)
+            total[:, i] += slope * moved[symbol]
+    return total
+
+
+def _slopes(problem: Problem, residual: sp.Expr, known: Mapping[sp.Symbol, Any]) -> list[Any]:
+    """∂F/∂z of each number z."""
+    return [
+        evaluate(problem.value(sp.diff(residual, coordinate(name))), known, np)
+        * float(number.slope(number.z))
+        for name, number in problem.unknown.items()
+    ]
