@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy
 
 import safenet as sn
 from safenet.direct.steps.integrate import Integrate, System
@@ -119,6 +120,63 @@ def test_steps_end_at_breaks_in_time():
     assert 1.0 in np.asarray(sol.field.breaks)
 
 
+def van_der_pol(mu, end, system):
+    if not system:
+        return ordinary(f"u_tt = {mu}*(1 - u**2)*u_t - u", "u(0) = 2", "u_t(0) = 0", end=end)
+    return loads(
+        f'unknowns = ["u", "v"]\nequations = ["u_t = v", "v_t = {mu}*(1 - u**2)*v - u"]\n'
+        f'conditions = ["u(0) = 2", "v(0) = 0"]\n[domain]\nt = [0, {end}]'
+    )
+
+
+def test_the_error_of_a_stiff_run_is_estimated_though_two_runs_share_most_of_it():
+    """Three runs of LSODA for a relaxation oscillation differed by 1e-8 where each was wrong by 3e-7."""
+    mu, end = 40, 70
+    sol = solved(van_der_pol(mu, end, system=False))
+    truth = scipy.integrate.solve_ivp(
+        lambda t, y: [y[1], mu * (1 - y[0] ** 2) * y[1] - y[0]],
+        (0, end),
+        [2, 0],
+        "DOP853",
+        rtol=1e-13,
+        atol=1e-15,
+    )
+    u, weights = truth.y[0], np.sqrt(np.gradient(truth.t))
+    error = np.linalg.norm(weights * (sol(t=truth.t) - u)) / np.linalg.norm(weights * u)
+    assert sol.result.outcome == Outcome.SOLVED
+    assert error / 3 < sol.result.estimate < 3 * error
+    assert error < 1e-8
+
+
+@pytest.mark.parametrize("system", [False, True])
+def test_jumps_that_take_a_millionth_of_the_time_are_no_residual(system):
+    mu = 1000
+    sol = solved(van_der_pol(mu, 2 * mu, system))
+    assert sol.result.outcome == Outcome.SOLVED
+    assert sol.result.residual < 1e-6
+    u = sol(t=900.0)["u"] if system else sol(t=900.0)
+    slope = sol(t=900.0)["v"] if system else sol.diff("t")(t=900.0)
+    assert slope == pytest.approx(u / (mu * (1 - u**2)), rel=1e-5)  # between jumps u_tt is negligible
+
+
+@pytest.mark.parametrize("tol", [None, 1e-7])  # with the second, each run took more steps than it may
+def test_a_stiff_equation_of_second_order_has_the_slopes_of_the_integrator(tol):
+    """LSODA's own polynomial of u, differentiated, missed u_t(0) = 0 altogether: its first steps are tiny."""
+    problem = ordinary("u_tt = -1e5*(u_t + u - cos(t))", "u(0) = 1", "u_t(0) = 0", end=20)
+    sol = solved(problem, sn.Auto(tol=tol))
+    assert sol.result.outcome == Outcome.SOLVED
+    assert abs(sol.diff("t")(t=0.0)) < 1e-10
+    t = np.linspace(1, 20, 50)
+    a = 0.5 * np.exp(-t) + (np.cos(t) + np.sin(t)) / 2  # u_t + u = cos t, up to 1/1e5
+    assert np.abs(sol(t=t) - a).max() < 1e-4
+
+
+def test_too_many_steps_at_a_small_tolerance_leave_the_run_before():
+    sol = solved(van_der_pol(40, 70, system=False), sn.Integrate(steps=1000))
+    assert sol.result.outcome == Outcome.SOLVED
+    assert 1e-6 < sol.result.estimate < 1e-2
+
+
 @pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")
 def test_blow_up_is_said_with_its_time():
     sol = solved(ordinary("u_t = u**2", "u(0) = 1", end=2))
@@ -180,6 +238,12 @@ def test_derivatives_along_a_solution_are_those_of_the_solution():
     third = -(u**2) - 2 * at * u * slope
     fourth = -4 * u * slope - 2 * at * (slope**2 + u * second)
     np.testing.assert_allclose(found[0, 0], [u, slope, second, third, fourth], rtol=1e-14)
+
+
+def test_all_slopes_of_the_state_are_known_at_nodes():
+    problem = ordinary("u_ttttt = -u", *(f"u{'_' * bool(k)}{'t' * k}(0) = {k + 1}" for k in range(5)), end=1)
+    found = System.of(problem)._derivatives(np.array([0.3]), np.arange(1.0, 6.0)[None])
+    np.testing.assert_array_equal(found[0, 0], [1, 2, 3, 4, 5, -1])
 
 
 def test_the_error_of_the_last_run_follows_the_law_of_uneven_tolerances():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 
 import safenet as sn
-from safenet.measure.orbits.growth import followed
+from safenet.measure.orbits.growth import _exponentials, followed
 
 GROWTH = (
     'unknowns = ["u"]\nequations = ["u_t = {rate}*u"]\nconditions = ["u(0) = 1"]\ndomain = {{ t = [0, 3] }}\n'
@@ -39,3 +40,12 @@ def test_two_runs_that_agree_are_not_believed_against_the_defect() -> None:
     truth = 1 / (1 + (1 / start - 1) * np.exp(-rate * t))
     error = np.linalg.norm(solution(t=t) - truth) / np.linalg.norm(truth)
     assert error < 3 * solution.result.estimate
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 30.0, 1e6])
+def test_exponentials_of_many_matrices_are_those_of_each(size: float) -> None:
+    random = np.random.default_rng(0)
+    powers = size * (random.normal(size=(20, 3, 3)) * random.random((20, 1, 1)) - 3 * np.eye(3))
+    powers[:, -1] = 0.0  # as for a defect, which is in the last column
+    each = np.stack([scipy.linalg.expm(one) for one in powers])
+    np.testing.assert_allclose(_exponentials(powers), each, rtol=1e-9, atol=1e-12)

@@ -127,6 +127,12 @@ class TimePieces(Tree):
                 totals[k, f] = np.sum(sizes)
         return totals * volume(problem) / problem.axes[axis].length
 
+    def moved(self, order: int) -> np.ndarray:
+        """Σ |change of u^(order) over a piece| of each field without space: at most ∫ |u^(order + 1)| dt."""
+        ends = np.diff(self._unit(np.array([-1.0, 1.0]), order), axis=0)[0]
+        rates = (np.diff(np.asarray(self.breaks)) / 2) ** -order
+        return np.array([np.abs((np.asarray(own) @ ends) * rates).sum() for own in self.coefficients])
+
     def spec(self) -> dict[str, Any]:
         return {
             "kind": "time-pieces",

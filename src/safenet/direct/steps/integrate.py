@@ -2,7 +2,7 @@
 
 DOP853 is used as long as accuracy limits its steps, LSODA if stability would: then h·|Re λ| of the symbolic Jacobian
 stays near DOP853's limit. The difference of two runs is the error of the looser one. How fast it falls from run to run
-gives the error of the tightest run, whose steps are kept as polynomials.
+gives the error of the tightest run, whose steps are kept as polynomials. LSODA's errors follow from its defects.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ from ..thresholds import (
     HALVINGS,
     LEAST_STEPS,
     LOOSE_TO_TIGHT,
-    LSODA_DEGREE,
     MISSED,
     MISSED_MORE,
     NO_DIGIT,
@@ -46,12 +45,12 @@ from ..thresholds import (
     STIFF_AHEAD,
     STIFF_CHECK,
     STIFF_LIMIT,
-    STIFF_TIGHTEST,
     STIFF_TIMES,
     TIGHTEST,
 )
 from .nodes import derivatives_at_nodes
 from .richardson import EPS, Tightening
+from .stiff import Defects, integrals, within
 
 A_FEW_ROUNDINGS = 16 * EPS
 
@@ -101,7 +100,7 @@ class Integrate:
         tolerances = sorted({max(self.tolerance * share, tightest) for share in LOOSE_TO_TIGHT}, reverse=True)
         if len(tolerances) == 1:  # one run alone would not show its error
             tolerances = [10 * tightest, tightest]
-        times, tightening = interior_points(problem), Tightening()
+        times, tightening, defects = interior_points(problem), Tightening(), Defects(problem)
         atol, stiff = np.full(len(system.start), FIRST_ATOL * max(np.abs(system.start).max(), 1.0)), False
         while tolerances:
             rtol = tolerances.pop(0)
@@ -116,14 +115,16 @@ class Integrate:
                 yield self._ended(problem, system, track, state)
                 return
             found = system.form(track)
-            error = tightening.after(rtol, np.asarray(found.jets(times, [(0,)])[0,]))
-            atol = _scales(track.values)
-            if stiff and len(tightening.differences):
-                # Steps of order 5 or less: gain a digit at a time, and none beyond the tolerance.
-                tolerances = [rtol / 10] if error.max() > self.tolerance and rtol > STIFF_TIGHTEST else []
-            elif self._short(float(error.max()), rtol, tolerances) and rtol > tightest:
-                # A tenth of what is needed if the error is proportional to the tolerance of the run.
-                tolerances = [max(tightest, 0.1 * rtol * self.tolerance / float(error.max()))]
+            # More steps in a transient lower what is rarely reached there, which would demand still more steps.
+            atol = np.maximum(_scales(track.values), atol if defects.runs else 0.0)
+            if stiff:
+                error = defects.after(found)
+                tolerances = defects.then(rtol, self.tolerance, tightest)
+            else:
+                error = tightening.after(rtol, np.asarray(found.jets(times, [(0,)])[0,]))
+                if self._short(float(error.max()), rtol, tolerances) and rtol > tightest:
+                    # A tenth of what is needed if the error is proportional to the tolerance of the run.
+                    tolerances = [max(tightest, 0.1 * rtol * self.tolerance / float(error.max()))]
             state = replace(
                 state,
                 field=system.form(track, error),
@@ -153,6 +154,8 @@ class Integrate:
             return replace(state, field=kept, done=True, given_up=True, final=True, reason=reason)
         if track.ended == "stopped":
             return replace(state, field=state.field or kept, stopped=True)
+        if track.ended == "steps" and np.isfinite(getattr(state.field, "error", np.nan)).all():
+            return replace(state, done=True)  # the run before reached the end
         reason, over = failure(problem, kept, t)
         if track.ended == "steps":
             reason, over = f"given up at t = {t:.4g} after {track.steps} steps", False
@@ -277,8 +280,6 @@ class System:
         return bool(np.isfinite(slopes).all() and -h * np.linalg.eigvals(slopes).real.min() > STIFF_LIMIT)
 
     def _stiff_steps(self, solver: Any, track: Track, most: int, budget: Budget) -> str:
-        nodes = np.cos(np.pi * np.arange(LSODA_DEGREE + 1) / LSODA_DEGREE)
-        inverse = np.linalg.inv(np.polynomial.chebyshev.chebvander(nodes, LSODA_DEGREE))
         while solver.status == "running":
             with np.errstate(all="ignore"):
                 solver.step()
@@ -286,8 +287,7 @@ class System:
                 return "failed"
             if solver.t == solver.t_old:
                 return "failed"
-            within = solver.dense_output()((solver.t + solver.t_old + solver.step_size * nodes) / 2)
-            track.inner.append(within @ inverse.T)
+            track.inner.append(within(solver))
             track.times.append(solver.t)
             track.values.append(solver.y.copy())
             if len(track.times) % STIFF_CHECK == 0 and budget.over():
@@ -347,7 +347,7 @@ class System:
         """The steps as polynomials: Hermite's, from symbolic derivatives, or LSODA's own."""
         times, fields = np.array(track.times), len(self.places)
         if track.inner:
-            inner = np.stack(track.inner)[:, list(self.places)]
+            inner = integrals(np.stack(track.inner), times, np.array(track.values), self.places)
         else:
             inner = self._hermite(times, np.array(track.values))
         unknown = np.full(fields + 1, np.nan) if error is None else error
