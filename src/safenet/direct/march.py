@@ -26,6 +26,7 @@ from .ending import failure
 from .state import Direct, Parts, levels
 from .thresholds import (
     AIM,
+    COARSER,
     FINEST,
     HEAD_START,
     HOPELESS,
@@ -129,6 +130,10 @@ class SlabMarch(ABC):
     def fineness(self) -> float:
         """How the grid grows with the digits: for a smooth solution, in proportion along each of two axes."""
         return math.log(self.tail) ** 2
+
+    def spare(self, tail: float) -> bool:
+        """Whether fewer coefficients along an axis suffice: those dropped would be small enough if they decay on."""
+        return bool(tail ** (1 / COARSER) < AIM * SPACE * self.tail)
 
     def kinked(self, tried: Sequence[tuple[float, float]]) -> bool:
         """Whether the first slab is hopeless, given the lengths tried so far and their tails in time."""

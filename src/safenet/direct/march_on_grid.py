@@ -92,9 +92,7 @@ class MarchOnGrid(SlabMarch):
     def coarser(self, problem: Problem, grid: Grid, slab: Slab, t: float) -> Grid:
         """Fewer nodes where the coefficients, decaying on as they do, would still be small enough."""
         return [
-            _alike(count, max(self.least, count / COARSER))
-            if tail ** (1 / COARSER) < AIM * SPACE * self.tail
-            else count
+            _alike(count, max(self.least, count / COARSER)) if self.spare(tail) else count
             for count, tail in zip(grid, slab.tails[0], strict=False)
         ]
 

@@ -23,7 +23,7 @@ from ..run.budget import Budget
 from ..run.progress import Monitor
 from .bases import axis_bases, first_modes, unknowns_of
 from .march import Grid, Slab, SlabMarch, Span
-from .thresholds import AIM, COARSER, MORE_MODES, SERIES_COST, SERIES_SHARE, SERIES_SIZES, SPACE
+from .thresholds import COARSER, MORE_MODES, SERIES_COST, SERIES_SHARE, SERIES_SIZES, SPACE
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class MarchOnSeries(SlabMarch):
         """Fewer modes where the coefficients, decaying on as they do, would still be small enough."""
         *space, degree = grid
         fewer = [
-            max(self.least, int(n / COARSER)) if tail ** (1 / COARSER) < AIM * SPACE * self.tail else n
+            max(self.least, int(n / COARSER)) if self.spare(tail) else n
             for n, tail in zip(space, slab.tails[0], strict=False)
         ]
         return [*fewer, degree]

@@ -55,7 +55,7 @@ class DirectPlan:
     tol: float | None = None  # the requested relative error
 
     def to_json(self) -> str:
-        passes = [{"pass": type(each).__name__, **_fields(each)} for each in self.passes]
+        passes = [{"pass": type(each).__name__, **asdict(each)} for each in self.parts]
         asked = {} if self.tol is None else {"tol": self.tol}
         return json.dumps(
             {"solver": self.solver, "passes": passes, "reasons": self.reasons, **asked}, indent=1
@@ -72,6 +72,13 @@ class DirectPlan:
 
     trains: ClassVar[bool] = False
     batches: ClassVar[bool] = False
+    seed: ClassVar[int] = 0
+    precision: ClassVar[str] = "float64"
+    method: ClassVar[None] = None
+    recipe: ClassVar[None] = None
+    variants: ClassVar[tuple[dict[str, float], ...]] = ()
+    settled: ClassVar[tuple[DirectPlan, ...]] = ()
+    scouts: ClassVar[bool] = True
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -100,40 +107,8 @@ class DirectPlan:
         return {"solver": self.solver, "passes": passes}
 
     @property
-    def seed(self) -> int:
-        return 0
-
-    @property
-    def precision(self) -> str:
-        return "float64"
-
-    @property
-    def method(self) -> None:
-        return None
-
-    @property
-    def recipe(self) -> None:
-        return None
-
-    @property
-    def variants(self) -> tuple[dict[str, float], ...]:
-        return ()
-
-    @property
-    def settled(self) -> tuple[DirectPlan, ...]:
-        return ()
-
-    @property
     def candidates(self) -> tuple[DirectPlan, ...]:
         return (self,)
-
-    @property
-    def scouts(self) -> bool:
-        return True
-
-
-def _fields(each: Any) -> dict[str, Any]:
-    return asdict(each)
 
 
 def plan_of(
@@ -148,7 +123,7 @@ def plan_of(
         if obstacle := solver.obstacle(problem):
             raise SafeNetError(
                 f"the solver {solver.name} does not suit {problem.name}: {obstacle}",
-                "leave out --solver, and one that suits is chosen",
+                "leave out the solver to have a suitable one chosen",
             )
     passes = tuple(each for solver in solvers for each in solver.passes(problem))
     if budget_seconds is not None:

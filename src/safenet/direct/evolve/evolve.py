@@ -128,10 +128,8 @@ class Evolve:
             reached = float(np.asarray(found.times)[-1])
             reason, final = failure(problem, found, reached)
             if state.field is None:
-                cursor = {"t": reached}
-                return replace(
-                    state, field=found, done=True, given_up=True, final=final, reason=reason, cursor=cursor
-                )
+                state = replace(state, field=found, cursor={"t": reached})
+                return replace(state, done=True, given_up=True, final=final, reason=reason)
             reason = f"on a finer mesh the time steps fail at t = {reached:.4g}; this is the result of the mesh before"
             return replace(state, done=True, final=True, reason=reason)
         error, apart = _error(problem, state, found)

@@ -121,8 +121,8 @@ class Fourier:
             for one in self._level(march, best or Direct()):
                 if one.given_up and best is not None:
                     reason = f"{best.reason}; the more accurate run: {one.reason}"
-                    counts = {"iterations": one.iterations, "evaluations": one.evaluations}
-                    yield replace(best, done=True, final=True, reason=reason, **counts)
+                    best = replace(best, iterations=one.iterations, evaluations=one.evaluations)
+                    yield replace(best, done=True, final=True, reason=reason)
                     return
                 if one.done and not one.given_up and tolerance != tolerances[-1]:
                     best, spent = one, march.cost
