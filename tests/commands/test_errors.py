@@ -124,8 +124,8 @@ def test_an_unknown_name_or_number_is_refused_with_the_nearest(command, words, s
     [
         (("wave", "--solver", "marsh"), "no solver 'marsh'", "did you mean 'march'"),
         (("wave", "--solver", "train"), "trained by another command", "safenet train wave"),
-        (("helmholtz", "--solver", "march"), "march does not suit helmholtz", "leave out --solver"),
-        (("burgers", "--solver", "modes"), "modes does not suit burgers", "leave out --solver"),
+        (("helmholtz", "--solver", "march"), "march does not suit helmholtz", "leave out the solver"),
+        (("burgers", "--solver", "modes"), "modes does not suit burgers", "leave out the solver"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
 )

@@ -65,7 +65,7 @@ class Cells:
 
     def obstacle(self, problem: Problem) -> str | None:
         if problem.region is not None and problem.plane is None:
-            return "cells know no shapes in space"
+            return "cells do not support three-dimensional shapes"
         if len(problem.axes) > 3:
             return f"cells of {len(problem.axes)} axes would have too many coefficients"
         return None

@@ -25,14 +25,17 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     """Why no slab starting at t succeeds, and whether the solution itself ends there."""
     if degenerate := edges(problem, t):
         return degenerate, False
-    unclear = f"Newton fails at t = {t:.4g} however short the slab: the solution may not exist beyond"
+    unclear = (
+        f"Newton's method fails at t = {t:.4g} even on the shortest slab; the solution may not exist beyond "
+        "this time"
+    )
     axis = problem.axes[-1]
     # A narrow pulse also makes u grow out of nothing.
     if form is None or t <= axis.lo or narrow(problem).cuts[-1]:
         if t <= axis.lo and not all(map(problem.time_order, problem.unknowns)):
             still = next(name for name in problem.unknowns if not problem.time_order(name))
-            why = f"{still} has no time derivative, and walls around it are hard for this solver"
-            return f"Newton does not converge on the first slab: {why}", False
+            why = f"{still} has no time derivative, and this solver converges poorly if walls surround it"
+            return f"Newton's method does not converge on the first slab: {why}", False
         return unclear, False
     hair = INSIDE * axis.length  # a march has values only inside its slabs
     start, middle, (large, fast, steep) = (
@@ -62,7 +65,7 @@ def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
     if steep > FASTER * slope:
         steeper = f"its slope has grown from {slope:.2g} to {steep:.2g}"
         remedy = f"{before(EARLIER)}, or add a little diffusion"
-        return f"{fields} seems to turn into a jump near t = {t:.4g}: {steeper}; {remedy}", True
+        return f"{fields} seems to steepen into a jump near t = {t:.4g}: {steeper}; {remedy}", True
     return unclear, False
 
 

@@ -86,7 +86,7 @@ class LeastSquares:
         bases = axis_bases(problem, modes, self._basis(problem))
         size = unknowns_of(bases)
         if self._too_large(size, nothing):
-            reason = f"more than {self.unknowns} coefficients would be needed"
+            reason = f"stopped: the next level needs more than {self.unknowns} coefficients"
             return replace(state, done=True, given_up=nothing, reason=reason)
         monitor.phase(self.name, f"{size} coefficients")
         rows = Collocation(problem, bases, oversampling=oversampling(problem))

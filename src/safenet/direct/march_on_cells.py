@@ -44,7 +44,9 @@ class MarchOnCells(SlabMarch):
 
     def obstacle(self, problem: Problem) -> str | None:
         """Why a problem cannot be marched in time on cells, or None if it can."""
-        return time_obstacle(problem) or (None if len(problem.axes) == 2 else "space is not a line")
+        return time_obstacle(problem) or (
+            None if len(problem.axes) == 2 else "it does not have exactly one space axis"
+        )
 
     def first(self, problem: Problem) -> Grid:
         return list(dict.fromkeys(cell[:-1] for cell in first_cells(problem)))

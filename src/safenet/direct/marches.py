@@ -48,7 +48,7 @@ class March:
     Examples:
         >>> solver = sn.March(on="cells", tail=1e-8)
         >>> solver.obstacle(decay)  # a problem without space
-        'space is not a line'
+        'it does not have exactly one space axis'
     """
 
     name: ClassVar[str] = "march"

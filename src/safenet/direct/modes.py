@@ -89,7 +89,7 @@ class Modes:
         found = families(problem, counts, open_axes(problem))
         size = sum(map(coefficients_of, found))
         if size > limit:
-            reason = f"more than {limit} coefficients would be needed"
+            reason = f"stopped: the next level needs more than {limit} coefficients"
             return replace(state, done=True, given_up=state.field is None, reason=reason)
         monitor.phase(self.name, f"{size} coefficients")
         parts, tails = solve(problem, found, known, counts)

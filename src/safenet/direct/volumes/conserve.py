@@ -91,14 +91,15 @@ class Conserve:
         # Twice the cells along each axis take twice the steps.
         work = math.prod(cells) * 2 * int(state.cursor["steps"])
         if math.prod(cells) > self.cells or work > self.work or _too_many(problem, across):
-            return self._ended(state, f"{across // 2} cells along each axis are the most that it may cost")
+            reason = f"stopped at {across // 2} cells along each axis: a finer grid exceeds the limits on "
+            return self._ended(state, f"{reason}cells, work or storage")
         seen = across in VOLUMES_SEEN[axes]
         monitor.phase(self.name, f"{' × '.join(map(str, cells))} cells")
         found, steps, t = first_grid(problem, across) if seen else solved(problem, cells, monitor, budget)
         if found is None:
             return self._cut_short(state, t, steps)
         error, apart = self._error(problem, state, found)
-        found = replace_error(found, error)
+        found = replace(found, error=error)
         cursor = {"across": 2 * across, "steps": steps, "apart": apart}
         worst = float(error[-1])
         monitor.level(found.parameters, worst)
@@ -114,7 +115,7 @@ class Conserve:
         """The state when time ran out, or when u is no longer finite."""
         if steps >= 0:
             return replace(state, stopped=True)
-        reason = f"the solution has no value after t = {t:.4g}"
+        reason = f"the solution is no longer finite at t = {t:.4g}"
         if state.field is None:
             return replace(state, done=True, given_up=True, reason=reason)
         return self._ended(state, f"{reason} on a finer grid")
@@ -145,7 +146,7 @@ def solved(
     merged = 1 if len(cells) == 1 else max(1, max(cells) // VOLUMES_ACROSS)
     store = math.prod(cells) // merged ** len(cells) * len(u)
     times = np.linspace(axis.lo, axis.hi, int(np.clip(VOLUME_STORED // store, 17, max(cells))) + 1)
-    values, steps = [_merged(u, merged)], 0
+    means, steps = [_merged(u, merged)], 0
     for before, end in pairwise(times):
         share = (before - axis.lo) / axis.length
         monitor.phase(Conserve.name, f"t = {before:.4g}, {' × '.join(map(str, cells))} cells", share)
@@ -153,12 +154,12 @@ def solved(
         steps += int(count)
         if not np.isfinite(u).all():
             return None, -1, float(end)
-        values.append(_merged(np.asarray(u), merged))
+        means.append(_merged(np.asarray(u), merged))
         if budget.over():
             return None, steps, float(end)
     ends = tuple(one.lo for one in scheme.axes), tuple(one.hi for one in scheme.axes)
     unknown = np.full(len(u) + 1, np.nan)
-    return Averages(np.stack(values), times, unknown, *ends, scheme.periodic), steps, float(axis.hi)
+    return Averages(np.stack(means), times, unknown, *ends, scheme.periodic), steps, float(axis.hi)
 
 
 @fact
@@ -173,10 +174,6 @@ def _merged(u: np.ndarray, count: int) -> np.ndarray:
         return u
     fields, nx, ny = u.shape
     return np.asarray(u.reshape(fields, nx // count, count, ny // count, count).mean(axis=(2, 4)))
-
-
-def replace_error(found: Averages, error: np.ndarray) -> Averages:
-    return Averages(found.values, found.times, error, found.lower, found.upper, found.periodic)
 
 
 def _too_many(problem: Problem, across: int) -> bool:
@@ -206,9 +203,9 @@ def _largest_step(problem: Problem, across: int) -> float:
     found, _, _ = first_grid(problem, across)
     if found is None:
         return math.nan
-    values = np.asarray(found.values)
-    largest = max(float(np.abs(np.diff(values, axis=axis)).max()) for axis in range(2, values.ndim))
-    return largest if largest > SPAN_OF_A_JUMP * float(np.ptp(values)) else 0.0
+    means = np.asarray(found.values)
+    largest = max(float(np.abs(np.diff(means, axis=axis)).max()) for axis in range(2, means.ndim))
+    return largest if largest > SPAN_OF_A_JUMP * float(np.ptp(means)) else 0.0
 
 
 def _jumps_are_given(problem: Problem) -> bool:
