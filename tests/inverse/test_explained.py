@@ -36,7 +36,7 @@ def test_a_model_that_lacks_a_term_is_not_solved_without_a_sigma_too(noise):
     assert (right.result.outcome, right.result.warnings) == ("solved", [])
     wrong = solved(heat(), sn.Data(x=x, t=t, u=temperature(x, t) + 0.2 * x + 0.01 * noise(size=150)))
     assert wrong.result.outcome == "not solved"
-    assert any("is not noise" in said for said in wrong.result.warnings)
+    assert any("are not noise" in said for said in wrong.result.warnings)
 
 
 def test_what_is_noise_is_called_so_in_every_one_of_twenty_draws():
@@ -133,4 +133,4 @@ def test_a_training_says_which_numbers_no_data_tell_apart(noise):
     training = sn.Train("pinn", [sn.Adam(300, rate=1e-2), sn.SSBroyden(100)], points=40, width=8, depth=1)
     found = solved(decay, sn.Data(t=t, u=np.exp(-0.7 * t)), solver=training)
     assert found.result.outcome == "not solved"
-    assert any("do not determine a, b one by one" in said for said in found.result.warnings)
+    assert any("do not determine a, b separately" in said for said in found.result.warnings)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from safenet.inverse.fit import Fitting
 from safenet.inverse.plan import FitPlan
+from safenet.run.budget import Budget
 from safenet.solving.plans import plan_for
 
 HEAT = """
@@ -103,7 +105,7 @@ def test_a_number_that_no_value_depends_on_is_named(probe):
     sol = sn.solve(heat(np.full(100, 0.5), t, np.exp(-NU * np.pi**2 * t), text))
     assert sol.found["c"].error is None
     assert abs(sol.found["nu"] - NU) < 1e-8
-    assert any("near c = " in text and "do not depend on it" in text for text in sol.result.warnings)
+    assert any("near c = " in text and "do not depend on c" in text for text in sol.result.warnings)
 
 
 @pytest.mark.slow
@@ -165,6 +167,34 @@ def test_data_without_unknown_numbers_are_compared(probe):
 def test_a_solver_that_is_asked_for_is_the_one_inside(probe):
     assert {type(p).__name__ for p in plan_for(heat(*probe), sn.LeastSquares()).passes} == {"LeastSquares"}
     assert plan_for(heat(*probe), sn.Fit(sn.Modes())).passes == plan_for(heat(*probe), "modes").passes
+
+
+def test_a_tolerance_that_is_missed_inside_a_fit_is_a_warning(probe):
+    x, t, u = probe
+    plan = plan_for(heat(x, t, u), sn.Auto(tol=1e-3))
+    assert plan.tol == FitPlan.from_json(plan.to_json()).tol == 1e-3
+    assert plan == FitPlan.from_json(plan.to_json())
+    kink = HEAT.replace("sin(pi*x)", "sin(pi*x)*(1 + 1e-3*abs(x - 0.4))")
+    known = sn.loads(kink.replace("[unknown]", "[parameters]").replace("{ start = 0.1, above = 0 }", str(NU)))
+    fit = sn.solve(heat(x, t, sn.solve(known, "march")(x=x, t=t), kink), sn.Auto(tol=1e-9))
+    assert any("the tolerance of 1e-09 is missed" in said for said in fit.result.warnings)
+    assert fit.result.outcome == "not solved"
+
+
+def test_a_beginning_that_misleads_is_left_again():
+    """The first half of the data belongs to another decay: alone, it asks for k = 0, which fits all data worse."""
+    t = np.linspace(0.1, 4, 40)
+    decay = sn.Problem(
+        "y_t = -k*y",
+        domain={"t": (0, 4)},
+        conditions=["y(0) = 1"],
+        unknown={"k": {"start": 1.8, "above": 0}},
+        data=sn.Data(t=t, y=np.exp(-t) + np.where(t < 2.05, 2 * np.sin(2 * t), 0)),
+    )
+    fitting = Fitting(decay, plan_for(decay), sn.Monitor(), Budget())
+    fitting.best = start = fitting._begun()
+    fitting._lead_in()
+    assert fitting._misfit(fitting.best) <= fitting._misfit(start)
 
 
 def test_a_robin_coefficient_is_found_by_the_one_solver_that_does_best():
@@ -277,13 +307,13 @@ def test_a_number_that_was_not_found_is_an_error_that_says_why():
         unknown={"m": 1},
         data=sn.Data(t=[0.2, 0.3], y=[1.2, 1.4]),
     )
-    with pytest.warns(sn.SafeNetWarning, match="not solved at the start"):
+    with pytest.warns(sn.SafeNetWarning, match="fails at the start"):
         found = sn.solve(blown).found
     assert found == {}
     with pytest.raises(KeyError) as caught:
         found["m"]
     assert isinstance(caught.value, sn.SafeNetError)
-    assert str(caught.value).startswith("m was not found: The equations are not solved at the start, m = 1")
+    assert str(caught.value).startswith("m was not found: The direct solver fails at the start, m = 1")
     with pytest.raises(sn.SafeNetError, match="'n' is not an unknown number"):
         found["n"]
     assert found.get("m") is None

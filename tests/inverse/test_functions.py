@@ -5,9 +5,11 @@ import pytest
 
 import safenet as sn
 from safenet.inverse.linearised import layout, sensitivities, solved
-from safenet.inverse.smooth import roughness
+from safenet.inverse.smooth import SmoothFitting, roughness
 from safenet.problem.numbers import Curve
 from safenet.problem.toml import write
+from safenet.run.budget import Budget
+from safenet.solving.plans import plan_for
 
 ROD = """
 name = "rod"
@@ -58,6 +60,7 @@ def test_a_function_is_found_within_its_errors(fit):
     assert 4 < function.determined < 15
     assert fit.result.outcome == "solved"
     assert "unknown function" in fit.result.reasons[0]
+    assert fit.result.phases[0].residual == pytest.approx(fit.result.residual)  # not that of the start
 
 
 def test_what_was_found_survives_a_file(fit, tmp_path):
@@ -82,6 +85,21 @@ def test_sensitivities_are_those_of_differences(measured):
         other = solved(problem.forward(moved), layout(problem), None)
         gaps = [np.concatenate(_misfit(problem.found(v), f)) for v, f in ((moved, other), (base, field))]
         np.testing.assert_allclose(J[:, j], (gaps[0] - gaps[1]) / 1e-5, atol=1e-4 * np.abs(J[:, j]).max())
+
+
+def test_the_sensitivity_to_a_number_is_found_on_the_side_that_has_a_solution(measured):
+    problem = sn.loads(ROD).with_data(measured)
+    fitting = SmoothFitting(problem, plan_for(problem), sn.Monitor(), Budget())
+    model, solve, place = fitting._begun(), fitting.solve, fitting.places["c"].start
+    fitting.sensitivities(model)
+    J = fitting.J[:, place]
+    fitting.solve = lambda z, rough: None if z[place] > 0 else solve(z, rough)
+    fitting.sensitivities(model)
+    np.testing.assert_allclose(fitting.J[:, place], J, rtol=1e-3)
+    assert np.linalg.norm(J) > 0
+    fitting.solve = lambda z, rough: None
+    with pytest.raises(sn.SafeNetError, match="the direct solver fails near c = 1, so the sensitivity to c"):
+        fitting.sensitivities(model)
 
 
 def _misfit(problem, field):

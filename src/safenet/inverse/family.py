@@ -115,8 +115,8 @@ class _Reading:
     def _untold(self, seen: Seen, values: np.ndarray, errors: np.ndarray, few: bool, count: int) -> list[str]:
         """What the data do not determine about the parameters."""
         said = [
-            f"the data do not depend on {name}, or less than the solution is wrong: its value is arbitrary, and it has "
-            "no standard error"
+            f"if the data depend on {name} at all, it is by less than the solution's own error: its value is "
+            "arbitrary, and it has no standard error"
             for name, blind in zip(self.names, seen.blind, strict=True)
             if blind
         ]

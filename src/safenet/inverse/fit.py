@@ -143,20 +143,21 @@ class Fitting:
 
     def sensitivities(self, model: Modelled) -> None:
         """J = ∂model/∂z, column by column."""
-        columns: list[Vector] = []
-        for i, name in enumerate(self.names):
-            self.monitor.phase("Gauss–Newton", f"sensitivity to {name}")
-            beside: Modelled | None = None
-            for h in (DIFFERENCE, -DIFFERENCE):
-                beside = self.solve(model.z + h * np.eye(len(self.names))[i], self.rough)
-                if beside is not None:
-                    columns.append((np.concatenate(beside.gaps) - np.concatenate(model.gaps)) / h)
-                    break
-            if beside is None:
-                raise SafeNetError(
-                    f"{self.problem.name} is not solved beside {name} = {self.values(model.z)[name]:g}"
-                )
-        self.J = np.stack(columns, axis=1)
+        self.J = np.stack([self.sensitivity(model, name) for name in self.names], axis=1)
+
+    def sensitivity(self, model: Modelled, name: str) -> Vector:
+        """∂model/∂z for one number, by a difference to either side."""
+        self.monitor.phase("Gauss–Newton", f"sensitivity to {name}")
+        direction = np.eye(self.count)[self.places[name].start]
+        for h in (DIFFERENCE, -DIFFERENCE):
+            beside = self.solve(model.z + h * direction, self.rough)
+            if beside is not None:
+                return np.asarray((np.concatenate(beside.gaps) - np.concatenate(model.gaps)) / h)
+        raise SafeNetError(
+            f"{self.problem.name}: the direct solver fails near {name} = {self.values(model.z)[name]:g}, so the "
+            f"sensitivity to {name} is unknown",
+            "try another start",
+        )
 
     # ---- the loop
 
@@ -196,15 +197,14 @@ class Fitting:
             listing = ", ".join(f"{name} = {number.start}" for name, number in self.problem.unknown.items())
             self.record.outcome = Ending.GIVEN_UP
             self.record.stop_reason = (
-                f"The equations are not solved at the start, {listing}; start elsewhere."
+                f"The direct solver fails at the start, {listing}; choose another start."
             )
             return
         self.best = self.first = start
         if self.names:
             self._search()
         self.searched = True
-        if self.rough:
-            self._refine()
+        self._refine()
         self.record.stop_reason = (
             self.record.stop_reason or "The equations are solved; no number was to be found."
         )
@@ -271,6 +271,8 @@ class Fitting:
     def _refine(self) -> None:
         """Run all passes at the end; the same sensitivities correct what the rough pass missed."""
         assert self.best is not None
+        if not self.rough:
+            return
         fine = self.solve(self.best.z, False)
         self.best = fine or self.best
         if self.names:
@@ -296,7 +298,8 @@ class Fitting:
                 return
             self.record.evaluations += early.record.evaluations
             z = early.best.z
-        self.best = self.solve(z, self.rough) or self.best
+        model = self.solve(z, self.rough) or self.best
+        self.best = min(model, self.best, key=self._misfit)
 
     def _distance(self) -> float:
         """‖model − value‖/‖value‖, the largest over all kinds of data."""
@@ -319,9 +322,9 @@ class Fitting:
             taken, damping, over = self._step(r, damping, rough, enough)
             if over or not taken:
                 why = "a further step changes nothing" if over else "no step lowers the misfit any further"
-                self.record.stop_reason = f"The misfit is least: {why}."
+                self.record.stop_reason = f"The misfit is minimal: {why}."
                 return
-        self.record.stop_reason = f"After {most} steps the misfit still falls."
+        self.record.stop_reason = f"Stopped after {most} steps while the misfit was still falling."
         self.record.outcome = Ending.STALLED
 
     def _told(self) -> str:
@@ -380,7 +383,7 @@ class Fitting:
         found = found_numbers(self.problem, self.best.z, weights[:, None] * self.J, r, size, known)
         if not self._indifferent(r, weights[:, None] * self.J):
             return found
-        said = "the start fits the data almost as well, though it is far away: they hardly determine what is sought"
+        said = "the start, though far from the result, fits almost as well: the data hardly determine the unknowns"
         return replace(found, warnings=(*found.warnings, said), free=True)
 
     def _indifferent(self, r: Vector, J: Vector) -> bool:

@@ -31,8 +31,8 @@ SIZES = {1: (16, 48, 8), 2: (6, 12, 7), 3: (3, 5, 4)}
 def obstacle(problem: Problem) -> str | None:
     """Why unknown functions are not found on cells, or None."""
     if len(problem.axes) not in SIZES:
-        return f"unknown functions are found with one to {max(SIZES)} axes, and it has {len(problem.axes)}"
-    return "unknown functions are found in boxes, and its domain is none" if problem.region else None
+        return f"unknown functions need at most {max(SIZES)} axes, and this problem has {len(problem.axes)}"
+    return "unknown functions can only be found in boxes" if problem.region else None
 
 
 def layout(problem: Problem) -> tuple[tuple[Cell, ...], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,7 +39,7 @@ class Fit:
             return why
         free = left_open(problem)
         return (
-            f"only the data fix its solution, and a direct solver has no place for them ({free})"
+            f"its conditions alone do not fix the solution, and a direct solver cannot use data as conditions ({free})"
             if free
             else None
         )
@@ -50,11 +51,15 @@ class FitPlan(DirectPlan):
 
     solver: str = "fit"
     passes: tuple[Pass, ...] = ()
+    inner: str = ""  # the direct solver that was asked for: "auto" if none was
+
+    def to_json(self) -> str:
+        return json.dumps({**json.loads(super().to_json()), "inner": self.inner}, indent=1)
 
     @staticmethod
     def from_json(text: str) -> FitPlan:
         plan = DirectPlan.from_json(text)
-        return FitPlan(plan.solver, plan.passes, plan.reasons)
+        return FitPlan(plan.solver, plan.passes, plan.reasons, plan.tol, json.loads(text).get("inner", ""))
 
 
 def beside_start(count: int) -> np.ndarray:

@@ -50,21 +50,22 @@ class Posterior:
         if not problem.data:
             return "there are no data"
         if problem.curves:
-            return f"{', '.join(problem.curves)} is a function to be found, and its coefficients are to be constants"
+            name = next(iter(problem.curves))
+            return f"{name} is an unknown function; a posterior needs constant coefficients"
         if why := Modes().obstacle(problem):
             return why
         bent = [m.name for m in problem.measured if not m.linear]
         if bent:
             return f"the measured values of {bent[0]} are not linear in the unknowns"
         if not wave_count(problem, self.coefficients):
-            return f"its exact solutions are more than {self.coefficients}"
+            return f"it needs more than {self.coefficients} exact solutions: raise `coefficients`"
         return None
 
     def plan(self, problem: Problem) -> PosteriorPlan:
         if why := self.obstacle(problem):
             raise SafeNetError(
                 f"the solver {self.name} does not suit {problem.name}: {why}",
-                "leave out the solver, and one that suits is chosen",
+                "leave out the solver to have a suitable one chosen",
             )
         values = sum(len(m.values) for m in problem.measured)
         numbers = f", {len(problem.unknown)} unknown numbers" if problem.unknown else ""

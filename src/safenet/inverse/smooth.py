@@ -35,7 +35,6 @@ from .linearised import Columns, layout, sensitivities, solved
 from .statistics import curve_found
 from .thresholds import (
     BELOW_NOISE,
-    DIFFERENCE,
     EXACT,
     GENTLER,
     LEFT_OVER,
@@ -132,9 +131,7 @@ class SmoothFitting(Fitting):
                 J[:, place] = moves[:, start : start + count] * number.slope(model.z[place])
                 start += count
                 continue
-            beside = self.solve(model.z + DIFFERENCE * np.eye(len(model.z))[place.start], self.rough)
-            if beside is not None:
-                J[:, place.start] = (np.concatenate(beside.gaps) - np.concatenate(model.gaps)) / DIFFERENCE
+            J[:, place.start] = self.sensitivity(model, name)
         self.J = J
 
     @cached_property
@@ -192,7 +189,7 @@ class SmoothFitting(Fitting):
             self.monitor.phase("Gauss–Newton", text)
             settled = self.strength <= SETTLED * chosen.strength
             if settled and moved <= BELOW_NOISE * misfit:
-                self.record.stop_reason = "The misfit is least: a further step changes nothing."
+                self.record.stop_reason = "The misfit is minimal: a further step changes nothing."
                 return
             halved = self._towards(step.z)
             if halved is None and settled:
@@ -203,7 +200,7 @@ class SmoothFitting(Fitting):
                 return
             if halved:
                 self.strength *= GENTLER  # the next step uses the same strength
-        self.record.stop_reason = f"After {MOST_STEPS} steps the misfit still falls."
+        self.record.stop_reason = f"Stopped after {MOST_STEPS} steps while the misfit was still falling."
         self.record.outcome, self.short = Ending.STALLED, True
 
     def _towards(self, z: Vector) -> int | None:

@@ -78,7 +78,7 @@ def found_numbers(
         for name, bound in bounded.items()
     ]
     said += [
-        f"near {name} = {values[name]:.4g} the data do not depend on it; if they should, begin with another start"
+        f"near {name} = {values[name]:.4g} the data do not depend on {name}; if they should, choose another start"
         for name, b in zip(names, seen.blind, strict=True)
         if b and name not in bounded
     ]
@@ -136,8 +136,8 @@ def curve_found(
         slope = number.slope(z[place])
         covariance = slope[:, None] * C[place, place] * slope
         now = np.asarray(number.at(z[place], np))
-        spread = np.sqrt(np.maximum(np.diag(C)[place], 0))
-        if np.median(spread) > LOOSE and np.median(spread * np.abs(slope)) > np.sqrt(np.mean(now**2)):
+        sd = np.sqrt(np.maximum(np.diag(C)[place], 0))
+        if np.median(sd) > LOOSE and np.median(sd * np.abs(slope)) > np.sqrt(np.mean(now**2)):
             loose.append(name)
         if not isinstance(number, Curve):
             values[name] = float(now[0])
@@ -200,6 +200,6 @@ def combination(names: tuple[str, ...], direction: np.ndarray) -> str:
     ]
     involved = ", ".join(name for name, share in zip(names, direction, strict=True) if abs(share) > 0.05)
     return (
-        f"the data do not determine {involved} one by one: changing {' and '.join(parts)} changes none of the values; "
+        f"the data do not determine {involved} separately: changing {' and '.join(parts)} changes none of the values; "
         "fix one of them"
     )

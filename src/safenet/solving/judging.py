@@ -158,7 +158,8 @@ def _above(solution: Solution) -> str | None:
     """
     tol = getattr(solution.plan, "tol", None)
     own = getattr(solution.field, "error", None) is not None
-    if tol is None or not (own or solution.plan.trains or solution.result.solver == Auto.name):
+    chosen = getattr(solution.plan, "inner", solution.result.solver) == Auto.name
+    if tol is None or not (own or solution.plan.trains or chosen):
         return None
     result, problem = solution.result, solution.problem
     size, why = pooled(result.estimate), "there is no estimate of the error"

@@ -100,9 +100,8 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
     inner: AnyPlan | None = None
     if obstacle is None:
         # For unknown functions, a fit has cells of its own, on which the equations are linearised.
-        inner = (
-            DirectPlan(FitPlan.solver, ()) if problem.curves else plan_for(generic(problem), asked, budget)
-        )
+        own = DirectPlan(Auto.name, (), tol=asked.tol if isinstance(asked, Auto) else None)
+        inner = own if problem.curves else plan_for(generic(problem), asked, budget)
     functions, values = len(problem.curves), sum(len(m.values) for m in problem.measured)
     numbers = len(problem.unknown) - functions
     counts = {"unknown number": numbers, "unknown function": functions, "measured value": values}
@@ -120,7 +119,8 @@ def _inverse(problem: Problem, solver: Any, budget: float | None) -> AnyPlan:
                 "Gauss–Newton, with the equations solved and linearised on cells; smoothness fills in what the data "
                 "leave open; its weight maximises the likelihood of the data"
             )
-        return FitPlan(FitPlan.solver, inner.passes, (f"{task}: {how}", *inner.reasons))
+        reasons = (f"{task}: {how}", *inner.reasons)
+        return FitPlan(FitPlan.solver, inner.passes, reasons, inner.tol, inner.solver)
     if not isinstance(asked, Auto) and asked != "auto":
         raise SafeNetError(
             f"{problem.name}: {obstacle}", "leave out the solver, or train a network: sn.Train()"
