@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import sympy as sp
@@ -47,6 +47,8 @@ class Relation:
     statement: sp.Eq
     residual: sp.Expr
     jets: dict[sp.Symbol, Jet]
+    # The factor from the residual to an error of the unknowns; None: it follows from the order.
+    scale: float | None = field(default=None, kw_only=True)
 
     @cached_property
     def linear(self) -> bool:

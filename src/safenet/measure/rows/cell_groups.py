@@ -22,8 +22,8 @@ from ...fields.cells import Cell, shared_faces
 from ...fields.field import jets
 from ...problem import Condition, Problem, Relation
 from ...problem.jets import Orders, coordinate
-from ..thresholds import CLOSE, CUT_ENOUGH, CUT_MORE, CUT_MOST, DROWNS, INWARD, STEEPNESS, THINNEST
-from .relation import Formula, Handover, Rows, Values
+from ..thresholds import CLOSE, CUT_ENOUGH, CUT_MORE, CUT_MOST, INWARD, STEEPNESS, THINNEST
+from .relation import Formula, Handover, Rows, Values, balanced
 
 
 class Piece(NamedTuple):
@@ -208,26 +208,16 @@ class CellGroups:
         return self._of(equation, pieces)
 
     def _scale(self, equation: Relation) -> float:
-        """From residual to error in u: (length/π)^order, as for a mode of the domain's size; in a slab, duration^order.
-
-        If an equation's coefficients are so small or so large that conditions would drown it, or drown in it, it is
-        divided by their size.
-        """
+        """From residual to error in u: (length/π)^order, as for a mode of the domain's size; duration^order in a slab."""
+        if equation.scale is not None:
+            return equation.scale
         time = None if self.span is None else self.problem.time
-        rank = {
-            symbol: sum(jet.orders) if time is None else jet.orders[time]
-            for symbol, jet in equation.jets.items()
-        }
-        highest = max(rank.values())
-        length = min(self.lengths) / math.pi if time is None else self.lengths[time]
-        sizes = [
-            abs(float(number))
-            for symbol, order in rank.items()
-            if (time is None or order == highest)
-            and (number := self.problem.value(equation.coefficient(symbol))).is_number
-        ]
-        size = max(sizes, default=1.0)
-        return length**highest / (1.0 if 1 / DROWNS < size < DROWNS or size == 0 else size)
+        orders = [jet.orders for jet in equation.jets.values()]
+        if time is None:
+            usual = (min(self.lengths) / math.pi) ** max(map(sum, orders))
+        else:
+            usual = self.lengths[time] ** max(order[time] for order in orders)
+        return balanced(self.problem, equation, self.lengths, usual, time)
 
     def _nodes(
         self, cell: Cell, free: Sequence[int], at: Sequence[float] = ()
@@ -260,10 +250,13 @@ class CellGroups:
         pieces = self._on_piece(condition) if condition.piece else self._on_faces(condition)
         return self._of(condition, pieces)
 
+    def _weight(self, condition: Condition) -> float:
+        return balanced(self.problem, condition, self.lengths, 1.0)
+
     def _on_faces(self, condition: Condition) -> Iterator[Piece]:
         """Cells that touch the place of a condition; if it relates two places, pairs of cells that face each other."""
         axes = self.problem.axes
-        measure = math.prod(self.lengths[i] for i in condition.free)
+        measure = math.prod(self.lengths[i] for i in condition.free) / self._weight(condition) ** 2
         fixed = [i for i in range(self.axes) if i not in condition.free]
         at = [
             [0.0 if v is None else float(self.problem.value(v)) for v in place] for place in condition.places
@@ -297,7 +290,7 @@ class CellGroups:
                     inner = points - INWARD * min(upper - lower) * normals
                     if np.mean(np.all((inner >= lower) & (inner <= upper), axis=1)) < 0.5:
                         continue
-                    weights = w * part.length / self.length
+                    weights = w * part.length / self.length * self._weight(condition) ** 2
                     at, normals, share = self._through_time(cell, points, normals, weights)
                     yield Piece((index,), (at,), np.sqrt(share), normals)
 

@@ -7,6 +7,7 @@ Series, cells and grids differ in how they know ∂^α u; residual, slopes and w
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +18,10 @@ import sympy as sp
 
 from ...problem import Problem, Relation
 from ...problem.evaluate import evaluate
-from ..heldout import largest, local_size
-from ..thresholds import ROWS, ROWS_BEYOND
+from ...problem.jets import coordinate
+from ..heldout import interior_points, largest, local_size
+from ..points import coordinates
+from ..thresholds import DROWNS, ROWS, ROWS_BEYOND
 
 Values = dict[sp.Symbol, Any]  # coordinates and jets, or slopes, at many points
 
@@ -120,6 +123,41 @@ def weigh(parts: Sequence[Rows]) -> None:
     ends = np.cumsum([part.weights.size for part in parts])[:-1]
     for part, share in zip(parts, np.split(np.min(size) / size, ends), strict=True):
         part.local = share.reshape(part.weights.shape)
+
+
+def balanced(
+    problem: Problem, relation: Relation, lengths: Sequence[float], usual: float, slab: int | None = None
+) -> float:
+    """`usual`, the factor from a residual to an error of u, or, if that is far off, 1/max_α |c_α| Π_i (π/L_i)^α_i.
+
+    Then coefficients or lengths are so small or so large that conditions would drown the equations, or drown in them.
+    In a `slab`, whose axis of time this is, only the highest derivative in time counts, and duration^order.
+    """
+    highest = 0 if slab is None else max(jet.orders[slab] for jet in relation.jets.values())
+    rates = [math.pi / length for length in lengths]
+    sizes = []
+    for symbol, jet in relation.jets.items():
+        if slab is None:
+            sizes.append(_typical(problem, relation, symbol) * math.prod(np.power(rates, jet.orders)))
+        elif jet.orders[slab] == highest:
+            sizes.append(_typical(problem, relation, symbol) / lengths[slab] ** highest)
+    size = max(sizes)
+    return usual if size == 0 or 1 / DROWNS < size * usual < DROWNS else 1 / size
+
+
+def _typical(problem: Problem, relation: Relation, symbol: sp.Symbol) -> float:
+    """The median of |∂F/∂u_α| over the domain; 0 if it depends on the unknowns."""
+    slope = problem.value(relation.coefficient(symbol))
+    if slope.is_number:
+        return abs(float(slope))
+    if slope.free_symbols & relation.jets.keys():
+        return 0.0
+    known = coordinates(problem, interior_points(problem)) | {
+        coordinate(name): 1.0 for name in problem.normals
+    }
+    with np.errstate(all="ignore"):
+        size = float(np.median(np.abs(evaluate(slope, known, np))))
+    return size if np.isfinite(size) else 0.0
 
 
 def oversampling(problem: Problem) -> float:

@@ -22,7 +22,7 @@ from ...problem import Problem, Relation
 from ...problem.jets import Jet
 from ..thresholds import CONDITION_WEIGHT
 from .newton import least_squares
-from .relation import Formula, Handover, Rows, Values, weigh
+from .relation import Formula, Handover, Rows, Values, balanced, weigh
 
 
 @dataclass(kw_only=True)
@@ -61,7 +61,8 @@ class Collocation:
         for condition in problem.conditions:
             if handover is not None and condition.initial:
                 continue
-            self.blocks.append(self._block(condition, condition.free, CONDITION_WEIGHT))
+            weight = CONDITION_WEIGHT * balanced(problem, condition, self.lengths, 1.0)
+            self.blocks.append(self._block(condition, condition.free, weight))
         if handover is not None:
             self.blocks += self._continuation(handover)
 
@@ -80,6 +81,8 @@ class Collocation:
 
     def _scale(self, equation: Relation) -> float:
         """The factor from residual to error in u: (duration)^q for q time derivatives, (length/π)^p when steady."""
+        if equation.scale is not None:
+            return equation.scale
         time = self.problem.time
         orders = [jet.orders for jet in equation.jets.values()]
         if time is not None and max(order[time] for order in orders):
