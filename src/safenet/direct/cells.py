@@ -20,6 +20,7 @@ from ..measure.rows.cells import CellRows
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import oversampling
 from ..measure.rows.splitting import first_cells, split
+from ..measure.rows.start import from_conditions
 from ..problem import Problem
 from ..problem.facts.narrow import narrow
 from ..run.budget import Budget
@@ -100,16 +101,21 @@ class Cells:
             limit = f"stopped at {self.unknowns:,} coefficients: a larger --budget allows more"
             return replace(state, done=True, reason=limit)
         monitor.phase(self.name, f"{len(cells)} cells, {size} coefficients")
-        rows = CellRows(problem, cells, degree, oversampling(problem))
-        start = np.zeros(size) if nothing else np.asarray(restricted(state.field, cells).coefficients).ravel()
-        result = newton(
+        rows_of = partial(CellRows, cells=cells, degrees=degree, oversampling=oversampling(problem))
+        rows = rows_of(problem)
+        solve = partial(
+            newton,
             rows,
-            start,
-            problem.linear,
+            linear=problem.linear,
             iterations=FIRST_STEPS if nothing else LATER_STEPS,
             tolerance=CELL_TOLERANCE,
             report=monitor.step,
             stop=budget.over,
+        )
+        result = (
+            from_conditions(rows, rows_of, solve)
+            if nothing
+            else solve(np.asarray(restricted(state.field, cells).coefficients).ravel())
         )
         if result.stopped:
             return replace(state, stopped=True)

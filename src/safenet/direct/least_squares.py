@@ -14,6 +14,7 @@ from ..measure.heldout import held_out
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import oversampling
 from ..measure.rows.series import Collocation, widen
+from ..measure.rows.start import from_conditions
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.progress import Monitor
@@ -89,9 +90,10 @@ class LeastSquares:
             reason = f"stopped: the next level needs more than {self.unknowns} coefficients"
             return replace(state, done=True, given_up=nothing, reason=reason)
         monitor.phase(self.name, f"{size} coefficients")
-        rows = Collocation(problem, bases, oversampling=oversampling(problem))
-        start = np.zeros(rows.unknowns) if nothing else widen(state.field, bases)
-        result = newton(rows, start, problem.linear, report=monitor.step, stop=budget.over)
+        rows_of = partial(Collocation, bases=bases, oversampling=oversampling(problem))
+        rows = rows_of(problem)
+        solve = partial(newton, rows, linear=problem.linear, report=monitor.step, stop=budget.over)
+        result = from_conditions(rows, rows_of, solve) if nothing else solve(widen(state.field, bases))
         if result.stopped:
             return replace(state, stopped=True)
         current = rows.form(result.coefficients)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..measure.rows.grid_lines import along
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import handed_over
 from ..measure.rows.splitting import first_cells, halves
+from ..measure.rows.start import from_conditions
 from ..measure.thresholds import ROWS_BEYOND
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
@@ -67,9 +69,21 @@ class MarchOnCells(SlabMarch):
         degrees = [*[self.space] * len(spaces[0]), self.time]
         before = None if form is None else _ending(form, span[0])
         handover = None if before is None else handed_over(before)
-        rows = CellRows(problem, [(*cell, span) for cell in spaces], degrees, ROWS_BEYOND, span, handover)
-        guess = np.zeros(rows.unknowns) if before is None else _extrapolated(before, rows, span)
-        result = newton(rows, guess, problem.linear, report=monitor.step, stop=budget.over)
+        rows_of = partial(
+            CellRows,
+            cells=[(*cell, span) for cell in spaces],
+            degrees=degrees,
+            oversampling=ROWS_BEYOND,
+            span=span,
+            handover=handover,
+        )
+        rows = rows_of(problem)
+        solve = partial(newton, rows, linear=problem.linear, report=monitor.step, stop=budget.over)
+        result = (
+            from_conditions(rows, rows_of, solve, span)
+            if before is None
+            else solve(_extrapolated(before, rows, span))
+        )
         solved = rows.form(result.coefficients)
         tails = _tails(solved)
         # Cells of the least width cannot be improved.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..fields.series import Bases, LinearForm, Piecewise, appended
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import handed_over
 from ..measure.rows.series import Collocation, widen
+from ..measure.rows.start import from_conditions
 from ..measure.thresholds import ROWS_BEYOND
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
@@ -67,9 +69,15 @@ class MarchOnSeries(SlabMarch):
     ) -> Slab:
         bases = axis_bases(problem, grid, "chebyshev", span)
         before = None if form is None else form.pieces[-1]
-        rows = Collocation(problem, bases, None if before is None else handed_over(before), ROWS_BEYOND)
-        guess = np.zeros(rows.unknowns) if before is None else _constant(before, bases, span[0])
-        result = newton(rows, guess, problem.linear, report=monitor.step, stop=budget.over)
+        handover = None if before is None else handed_over(before)
+        rows_of = partial(Collocation, bases=bases, handover=handover, oversampling=ROWS_BEYOND)
+        rows = rows_of(problem)
+        solve = partial(newton, rows, linear=problem.linear, report=monitor.step, stop=budget.over)
+        result = (
+            from_conditions(rows, rows_of, solve, span)
+            if before is None
+            else solve(_constant(before, bases, span[0]))
+        )
         solved = rows.form(result.coefficients)
         tails = np.array(solved.tails())[None]
         # The equation contains ∂_t^q u, in which the highest coefficient of u counts T_n^(q)(1) times as much.

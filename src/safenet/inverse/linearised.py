@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import sympy as sp
@@ -18,6 +19,7 @@ from ..measure.heldout import jets_at
 from ..measure.rows.cells import CellRows
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import Values, oversampling
+from ..measure.rows.start import from_conditions
 from ..problem import Problem
 from ..problem.data import VALUE
 from ..problem.evaluate import evaluate
@@ -49,9 +51,14 @@ def layout(problem: Problem) -> tuple[tuple[Cell, ...], int]:
 def solved(problem: Problem, layout: tuple[tuple[Cell, ...], int], start: CellForm | None) -> CellForm | None:
     """The solution for given functions, starting from that for similar ones; None if none is found."""
     cells, degree = layout
-    rows = CellRows(problem, cells, degree, oversampling(problem))
-    begin = np.zeros(rows.unknowns) if start is None else np.asarray(start.coefficients).ravel()
-    found = newton(rows, begin, problem.linear)
+    rows_of = partial(CellRows, cells=cells, degrees=degree, oversampling=oversampling(problem))
+    rows = rows_of(problem)
+    solve = partial(newton, rows, linear=problem.linear)
+    found = (
+        from_conditions(rows, rows_of, solve)
+        if start is None
+        else solve(np.asarray(start.coefficients).ravel())
+    )
     return rows.form(found.coefficients) if found.converged else None
 
 

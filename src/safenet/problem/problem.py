@@ -28,6 +28,7 @@ from .language.names import check_names, check_titles
 from .language.tabulated import Numbers
 from .numbers import Curve, check_unknown, curves_of, numbers_of, with_unknown
 from .reading import condition_statements, equation_statements, exact_of, listed_unknowns, unknowns_of
+from .relation import Condition, Relation
 from .texts import read_texts
 
 
@@ -171,6 +172,14 @@ class Problem(Domain):
         """The same problem, with its facts, to be scored against another reference."""
         twin = object.__new__(Problem)
         vars(twin).update(vars(self), _reference=reference)
+        return twin
+
+    def restated(self, equations: Sequence[Relation], conditions: Sequence[Condition]) -> Problem:
+        """Other equations and conditions for the same unknowns on the same domain, without data."""
+        twin = object.__new__(Problem)
+        kept = {name: value for name, value in vars(self).items() if name not in ("linear", "_key")}
+        changes = {"equations": tuple(equations), "conditions": tuple(conditions)}
+        vars(twin).update(kept | changes, facts={}, data=(), measured=(), exact=None, _reference=None)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

@@ -177,8 +177,9 @@ def _others(solution: Solution, clock: Budget) -> list[str]:
     far = another(solution.problem, solution.field, clock)
     if far is None:
         return []
-    text = f"there is another solution, up to {far:.2g} away from this one, which Newton's method finds from zero"
-    return [f"{text}; add a condition that tells them apart"]
+    return [
+        f"there is another solution, up to {far:.2g} away from this one; add a condition that tells them apart"
+    ]
 
 
 def _weighed(solution: Solution) -> bool:

@@ -1,16 +1,17 @@
 """R(y) = 0 by Newton's method; where that fails, along R_s = s R + (1 − s)(R(y₀) + R′(y₀)(y − y₀)), s from 0 to 1.
 
-y₀ is the state at rest. For a flow, R_0 is the Stokes problem and s the share of the convective terms: the Reynolds
-number relative to the requested one.
+For a flow y₀ is the state at rest: R_0 is the Stokes problem, and s the share of the convective terms, the Reynolds
+number relative to the requested one. Other problems start from their conditions, extended into the domain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ..thresholds import NEWTON_LEAST, NEWTON_MOST, NEWTON_SETTLED, NEWTON_SHARE
 from .assembly import Assembly
@@ -26,8 +27,7 @@ class Blend:
     slopes: Any
 
     @staticmethod
-    def of(assembly: Assembly) -> Blend:
-        origin = assembly.with_sides(0.0, assembly.start(0.0))
+    def of(assembly: Assembly, origin: np.ndarray) -> Blend:
         return Blend(assembly, origin, assembly.residual(0.0, origin), assembly.jacobian(0.0, origin))
 
     def residual(self, y: np.ndarray, s: float) -> np.ndarray:
@@ -46,11 +46,40 @@ class Blend:
 def steady(
     assembly: Assembly, guess: np.ndarray | None, show: Callable[[str], None], over: Callable[[], bool]
 ) -> np.ndarray | None:
-    """The steady state near a guess, or the one reached from rest; None if none is found."""
-    blend = Blend.of(assembly)
-    start = blend.origin if guess is None else guess
-    if (found := _newton(blend, start, 1.0, show, over)) is not None:
-        return found
+    """The steady state near a guess, or the one reached from the first origin from which one is; None if none is."""
+    for origin in _origins(assembly):
+        blend = Blend.of(assembly, origin)
+        if (found := _newton(blend, origin if guess is None else guess, 1.0, show, over)) is not None:
+            return found
+        if (found := _followed(blend, show, over)) is not None:
+            return found
+    return None
+
+
+def _origins(assembly: Assembly) -> Iterator[np.ndarray]:
+    """Rest for a flow; else the values on the sides, extended into the domain, and rest if that fails."""
+    rest = assembly.with_sides(0.0, assembly.start(0.0))
+    if not assembly.constant and not any(map(assembly.weak.linear_field, assembly.names)):
+        yield _extended(assembly, rest)
+    yield rest
+
+
+def _extended(assembly: Assembly, y: np.ndarray) -> np.ndarray:
+    """min ∫ |∇u|² with the given values of y; zero where no value of an unknown is given."""
+    y = y.copy()
+    for name in assembly.names:
+        part, few = assembly.part(name), assembly.few[name]
+        slopes = [assembly.B[few, order] for order in assembly.tests[1:]]
+        stiffness = sum(B.T @ scipy.sparse.diags_array(assembly.w) @ B for B in slopes).tocsr()
+        taken, own = assembly.taken[part], y[part]
+        if taken.any():
+            free = stiffness[~taken]
+            own[~taken] = scipy.sparse.linalg.spsolve(free[:, ~taken].tocsc(), -(free[:, taken] @ own[taken]))
+    return y
+
+
+def _followed(blend: Blend, show: Callable[[str], None], over: Callable[[], bool]) -> np.ndarray | None:
+    """The steady state along R_s."""
     y, s, step = _newton(blend, blend.origin, 0.0, show, over), 0.0, NEWTON_SHARE
     while y is not None and s < 1.0 and step > NEWTON_LEAST and not over():
         following = min(1.0, s + step)
