@@ -121,8 +121,8 @@ class Fourier:
             for one in self._level(march, best or Direct()):
                 if one.given_up and best is not None:
                     reason = f"{best.reason}; the more accurate run: {one.reason}"
-                    best = replace(best, iterations=one.iterations, evaluations=one.evaluations)
-                    yield replace(best, done=True, final=True, reason=reason)
+                    kept = replace(one, field=best.field, residual=best.residual, given_up=False)
+                    yield replace(kept, final=True, reason=reason)
                     return
                 if one.done and not one.given_up and tolerance != tolerances[-1]:
                     best, spent = one, march.cost
@@ -366,10 +366,7 @@ class _March:
             return replace(kept, field=kept.field or trail.form, stopped=True)
         reasons = {
             "cost": f"given up at t = {trail.t:.4g}: it would cost too much",
-            "modes": (
-                f"given up at t = {trail.t:.4g}: the solution becomes too steep and needs more Fourier modes than "
-                "allowed"
-            ),
+            "modes": f"given up at t = {trail.t:.4g}: too steep, it would need more Fourier modes than allowed",
         }
         reason = reasons.get(trail.ended) or failure(self.problem, trail.form, trail.t)[0]
         return replace(kept, field=None, residual=math.inf, done=True, given_up=True, reason=reason)
