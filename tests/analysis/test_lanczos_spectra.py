@@ -1,5 +1,6 @@
 """Lanczos quadrature and Hessian-vector products against what is known: matrices, finite differences, dense spectra."""
 
+import json
 from unittest import mock
 
 import equinox as eqx
@@ -54,12 +55,12 @@ def small():
 
 def test_all_steps_on_a_known_spectrum_give_its_eigenvalues_and_moments():
     values = np.array([-3.0, -1.0, 0.5, 1.0, 2.0, 4.0, 7.0, 11.0])
-    nodes, weights = lanczos_quadrature(with_eigenvalues(values), probes=7, steps=50)
+    nodes, weights, _ = lanczos_quadrature(with_eigenvalues(values), probes=7, steps=50)
     assert nodes.shape == (7, 8)
     np.testing.assert_allclose(nodes, np.tile(values, (7, 1)), atol=1e-10)
     np.testing.assert_allclose(weights.sum(axis=1), 1.0)
     # With many probes the weights are those of the density: 1/8 for each eigenvalue, within a few sampling errors.
-    _, many = lanczos_quadrature(with_eigenvalues(values), probes=2000, steps=8)
+    _, many, _ = lanczos_quadrature(with_eigenvalues(values), probes=2000, steps=8)
     error = many.std(axis=0) / np.sqrt(2000)
     assert np.all(np.abs(many.mean(axis=0) - 1 / 8) < 4 * error)
 
@@ -67,7 +68,7 @@ def test_all_steps_on_a_known_spectrum_give_its_eigenvalues_and_moments():
 def test_a_krylov_space_that_ends_early_gives_no_spurious_eigenvalues():
     values = np.zeros(40)
     values[:3] = [1.0, 2.0, 5.0]
-    nodes, weights = lanczos_quadrature(with_eigenvalues(values), probes=3, steps=30)
+    nodes, weights, _ = lanczos_quadrature(with_eigenvalues(values), probes=3, steps=30)
     for row, weight in zip(nodes, weights, strict=True):
         distance = np.abs(row[weight > 0, None] - np.array([0.0, 1.0, 2.0, 5.0])).min(axis=1)
         assert distance.max() < 1e-7
@@ -78,6 +79,31 @@ def test_without_copies_a_clustered_spectrum_keeps_its_share():
     values = np.concatenate([np.linspace(0, 1, 199), [1e4]])
     spectrum = quadrature_spectrum("", with_eigenvalues(values), probes=5, steps=60)
     assert all(np.sum(row > 5e3) == 1 for row in spectrum.nodes)
+
+
+@pytest.mark.parametrize("steps", [1, 4, 12, 40])
+@pytest.mark.parametrize("sign", [0, -1])
+def test_a_quadrature_bounds_the_condition_from_below_and_claims_no_more(steps, sign):
+    """Its nodes need not be eigenvalues: of two, ±1, one step sees one node near zero."""
+    values = np.logspace(-9, 0, 40)
+    values[::2] *= 2 * sign + 1
+    A = with_eigenvalues(values)
+    for seed in range(5):
+        nodes, _, reaches = lanczos_quadrature(A, 2, steps, seed)
+        assert np.all(np.abs(nodes[..., None] - values).min(axis=-1) <= reaches + 1e-14)
+        spectrum = quadrature_spectrum("", A, 2, steps, seed)
+        assert 1 <= spectrum.condition_at_least <= 1.001e9
+        assert (spectrum.condition, spectrum.rank) == (None, None)
+    facts = quadrature_spectrum("", A, 1, steps).to_json()
+    json.loads(json.dumps(facts, allow_nan=False))
+    assert (facts["condition"], facts["rank"], facts["trace_error"]) == (None, None, None)
+
+
+def test_the_bound_of_the_condition_grows_with_the_steps_up_to_the_condition():
+    A = with_eigenvalues(np.logspace(-3, 0, 60))
+    bounds = [quadrature_spectrum("", A, 2, steps).condition_at_least for steps in (5, 20, 60)]
+    assert bounds == sorted(bounds)
+    assert bounds[-1] == pytest.approx(1e3)
 
 
 @pytest.mark.parametrize("operator", ["hessian", "gauss-newton"])

@@ -113,6 +113,29 @@ def test_solutions_in_parts_are_refused_with_a_remedy(kind):
         sn.spectrum(sn.Solution(sn.library.wave(), network, DirectPlan("auto", ())))
 
 
+def test_without_all_eigenvalues_the_condition_is_bounded_and_not_stated():
+    analysis = sn.spectrum(sn.loads(POISSON), **TINY, **FEW, precision="float64", probes=1, steps=5)
+    facts = json.loads(json.dumps(analysis.to_json(), allow_nan=False))
+    assert (analysis.condition, facts["condition"], facts["rank"]) == (None, None, None)
+    assert facts["condition_at_least"] == analysis.spectra["loss"].condition_at_least >= 1
+    assert "condition at least " in str(analysis)
+    with pytest.raises(sn.SafeNetError, match="a dense spectrum has no probes"):
+        sn.spectrum(sn.loads(POISSON), **TINY, **FEW, dense=True, probes=3)
+
+
+def test_what_gradient_descent_leaves_is_told_as_a_loss_too():
+    analysis = sn.spectrum(sn.loads(POISSON), **TINY, **FEW, precision="float64")
+    kernel = analysis.kernels["loss"]
+    assert kernel.remaining_loss() == pytest.approx(kernel.remaining() * kernel.loss)
+    said = f"leave {kernel.remaining():.0%} of its loss, {kernel.remaining_loss():.1e} of {kernel.loss:.1e}"
+    assert said in str(analysis)
+
+
+def test_two_ways_to_a_spectrum_exclude_each_other(tmp_path):
+    refused = run("spectrum", "wave", "--dense", "--lanczos", cwd=tmp_path)
+    assert (refused.code, "--dense and --lanczos exclude each other" in refused.err) == (2, True)
+
+
 @pytest.mark.parametrize("counts", [{"points": 0}, {"condition_points": 0}, {"points": -3}])
 def test_no_points_are_too_few(counts):
     with pytest.raises(sn.SafeNetError, match="points are too few"):

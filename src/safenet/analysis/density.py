@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..run.result import finite_or_none
 from .lanczos import PROBES, STEPS, lanczos_quadrature
 
 WIDTH = 0.1  # of a density's Gaussian kernel, in decades
@@ -19,7 +20,8 @@ REACH = 16  # a density shows this many decades below the largest |λ|: the rest
 class Spectrum:
     """The nodes λ and weights w of ρ, one row per probe; an `exact` spectrum has one row with all eigenvalues.
 
-    `operator` names the matrix (hessian or gauss-newton), `size` is the number of its rows.
+    `operator` names the matrix (hessian or gauss-newton), `size` is the number of its rows. An eigenvalue of it lies
+    within `reaches` of each node of a quadrature.
     """
 
     operator: str
@@ -27,6 +29,7 @@ class Spectrum:
     nodes: np.ndarray
     weights: np.ndarray
     exact: bool
+    reaches: np.ndarray | None = None
 
     @property
     def _seen(self) -> np.ndarray:
@@ -46,15 +49,26 @@ class Spectrum:
         return float(self.size * np.finfo(float).eps * np.abs(self._seen).max())
 
     @property
-    def condition(self) -> float:
-        """max|λ| / min|λ| over the eigenvalues above rounding; an estimate unless the spectrum is exact."""
-        sizes = np.abs(self._seen)
-        return float(sizes.max() / sizes[sizes > self.rounding].min()) if sizes.max() > 0 else float("inf")
+    def condition(self) -> float | None:
+        """max|λ| / min|λ| over the eigenvalues above rounding; None of a quadrature, which sees no small ones."""
+        return self.condition_at_least if self.exact else None
 
     @property
-    def rank(self) -> float:
-        """How many eigenvalues are above rounding (a mean over probes unless exact)."""
-        return self.size * self.mass(self.rounding, np.inf) + self.size * self.mass(-np.inf, -self.rounding)
+    def condition_at_least(self) -> float:
+        """A lower bound of the condition: by the smallest eigenvalue that is surely above rounding."""
+        seen = self.weights > 0
+        sizes = np.abs(self.nodes[seen])
+        reaches = np.zeros_like(sizes) if self.reaches is None else self.reaches[seen]
+        sure = sizes - reaches > self.rounding
+        if not sizes.max() > 0:
+            return float("inf")
+        return float(sizes.max() / np.min((sizes + reaches)[sure], initial=sizes.max()))
+
+    @property
+    def rank(self) -> float | None:
+        """How many eigenvalues are above rounding; None of a quadrature."""
+        above, below = self.mass(self.rounding, np.inf), self.mass(-np.inf, -self.rounding)
+        return self.size * (above + below) if self.exact else None
 
     @property
     def negative(self) -> float:
@@ -97,8 +111,8 @@ class Spectrum:
             "operator": self.operator,
             "lambda_max": self.lambda_max,
             "lambda_min": self.lambda_min,
-            "condition": self.condition if np.isfinite(self.condition) else None,
-            "rank": round(self.rank, 1),
+            "condition": finite_or_none(self.condition),
+            "rank": None if self.rank is None else round(self.rank),
             "negative": self.negative,
             "trace": trace[0],
             "trace_square": square[0],
@@ -107,10 +121,11 @@ class Spectrum:
         if self.exact:
             return facts
         return facts | {
+            "condition_at_least": finite_or_none(self.condition_at_least),
             "probes": len(self.nodes),
             "steps": self.nodes.shape[1],
-            "trace_error": trace[1],
-            "trace_square_error": square[1],
+            "trace_error": finite_or_none(trace[1]),
+            "trace_square_error": finite_or_none(square[1]),
         }
 
 
@@ -125,4 +140,5 @@ def quadrature_spectrum(
     operator: str, A: Any, probes: int = PROBES, steps: int = STEPS, seed: int = 0
 ) -> Spectrum:
     """The spectrum as estimated by Lanczos quadrature."""
-    return Spectrum(operator, A.size, *lanczos_quadrature(A, probes, steps, seed), exact=False)
+    nodes, weights, reaches = lanczos_quadrature(A, probes, steps, seed)
+    return Spectrum(operator, A.size, nodes, weights, exact=False, reaches=reaches)

@@ -72,10 +72,19 @@ class Kernel:
         left: np.ndarray = vectors @ ((1 - values / values[0]) ** iterations * (vectors.T @ self.residual))
         return left
 
+    @property
+    def loss(self) -> float:
+        """½‖r‖²"""
+        return float(self.residual @ self.residual) / 2
+
+    def remaining_loss(self, iterations: int = ITERATIONS) -> float:
+        """½‖r‖² after n steps of gradient descent."""
+        left = self.left(iterations)
+        return float(left @ left) / 2
+
     def remaining(self, iterations: int = ITERATIONS) -> float:
-        """The share of ‖r‖² that n steps of gradient descent leave."""
-        size, left = float(self.residual @ self.residual), self.left(iterations)
-        return float(left @ left) / size if size > 0 else 0.0
+        """The share of the loss that n steps of gradient descent leave; shares of different losses do not compare."""
+        return self.remaining_loss(iterations) / self.loss if self.loss > 0 else 0.0
 
     @property
     def stiffest(self) -> np.ndarray:
@@ -91,6 +100,8 @@ class Kernel:
             "condition": self.condition if np.isfinite(self.condition) else None,
             "effective_dimension": self.effective_dimension(),
             "remaining": self.remaining(),
+            "loss": self.loss,
+            "remaining_loss": self.remaining_loss(),
         }
 
 

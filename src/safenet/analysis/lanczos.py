@@ -28,22 +28,23 @@ PROBES, STEPS = 100, 200  # as in the paper
 
 def lanczos_quadrature(
     A: Any, probes: int = PROBES, steps: int = STEPS, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights, each (probes, steps), for a symmetric A: a pytree with a `size`, called as A(v).
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes, weights and reaches, each (probes, steps), for a symmetric A: a pytree with a `size`, called as A(v).
 
-    If a Krylov space ends early (a matrix of low rank), the nodes beyond its end have weight zero.
+    Within the reach of a node, β_m |last entry of its eigenvector|, there is an eigenvalue of A. If a Krylov space ends
+    early (a matrix of low rank), the nodes beyond its end have weight zero.
     """
     if probes < 1 or steps < 1:
         raise SafeNetError(f"{probes} probes of {steps} steps are too few", "give at least one of each")
     steps = min(steps, A.size)
-    diagonals, neighbours = _tridiagonal(A, _probes(A.size, probes, seed), steps)
-    nodes, weights = np.empty((probes, steps)), np.empty((probes, steps))
-    for j, (alpha, beta) in enumerate(zip(np.asarray(diagonals), np.asarray(neighbours), strict=True)):
+    found = map(np.asarray, _tridiagonal(A, _probes(A.size, probes, seed), steps))
+    nodes, weights, reaches = (np.empty((probes, steps)) for _ in range(3))
+    for j, (alpha, beta, rest) in enumerate(zip(*found, strict=True)):
         nodes[j], vectors = eigh_tridiagonal(alpha, beta)
-        weights[j] = vectors[0] ** 2
+        weights[j], reaches[j] = vectors[0] ** 2, rest * np.abs(vectors[-1])
     # After a breakdown, nodes are coupled to the probe only by rounding; weights are squares, hence ε^1.5.
     weights[weights < np.finfo(float).eps ** 1.5] = 0.0
-    return nodes, weights / weights.sum(axis=1, keepdims=True)
+    return nodes, weights / weights.sum(axis=1, keepdims=True), reaches
 
 
 def _probes(size: int, count: int, seed: int) -> Float[Array, "count size"]:
@@ -53,12 +54,12 @@ def _probes(size: int, count: int, seed: int) -> Float[Array, "count size"]:
 
 
 @eqx.filter_jit
-def _tridiagonal(A: Any, probes: Float[Array, "n p"], steps: int) -> tuple[Array, Array]:
+def _tridiagonal(A: Any, probes: Float[Array, "n p"], steps: int) -> tuple[Array, Array, Array]:
     lanczos = decomp.tridiag_sym(steps, reortho="full", materialize=False, custom_vjp=False)
 
     def one(v: Array) -> Any:
-        _, diagonals, *_ = lanczos(A, v)
-        return diagonals
+        _, (diagonal, off), residual, _ = lanczos(A, v)
+        return diagonal, off, jnp.linalg.norm(residual)
 
-    diagonal, off = in_batches(one, probes)
-    return diagonal, off
+    diagonal, off, rest = in_batches(one, probes)
+    return diagonal, off, rest

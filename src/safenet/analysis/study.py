@@ -78,7 +78,8 @@ class Analysis:
         return self.spectra["loss"].lambda_min
 
     @property
-    def condition(self) -> float:
+    def condition(self) -> float | None:
+        """None where the spectrum is a quadrature: `spectra["loss"].condition_at_least` bounds it from below."""
         return self.spectra["loss"].condition
 
     def plot(self) -> Figure:
@@ -117,13 +118,14 @@ class Analysis:
             how = "exact" if spectrum.exact else "{} probes of {} steps".format(*spectrum.nodes.shape)
             lines.append(
                 f"  {name:<15} λ from {spectrum.lambda_min:.3e} to {spectrum.lambda_max:.3e}, "
-                f"condition {spectrum.condition:.1e} ({spectrum.operator}, {how})"
+                f"condition {'' if spectrum.exact else 'at least '}{spectrum.condition_at_least:.1e} "
+                f"({spectrum.operator}, {how})"
             )
         for name, kernel in self.kernels.items():
             lines.append(
                 f"  kernel          {name}: κ_max {kernel.eigenvalues[0]:.3e}, condition {kernel.condition:.1e}, "
                 f"effective rank {kernel.effective_dimension():.0f} of {len(kernel.residual)}; gradient descent would "
-                f"leave {kernel.remaining():.0%} of the loss"
+                f"leave {kernel.remaining():.0%} of its loss, {kernel.remaining_loss():.1e} of {kernel.loss:.1e}"
             )
         for name, gram in self.grams.items():
             lines.append(f"  Gram matrix     {name}: condition {gram.condition:.3g} ({len(gram.matrix)})")
@@ -182,10 +184,16 @@ def spectrum(
     default = CPU_QUADRATURE if on_cpu else (PROBES, STEPS)
     quadrature = (default[0] if probes is None else probes, default[1] if steps is None else steps)
     limit = CPU_DENSE if on_cpu and chosen == "hessian" else DENSE
-    exact = (size <= limit and probes is None and steps is None) if dense is None else dense
+    sampled = probes is not None or steps is not None
+    if dense and sampled:
+        raise SafeNetError(
+            "a dense spectrum has no probes and steps", "leave out dense, or the number of probes and steps"
+        )
+    exact = (size <= limit and not sampled) if dense is None else dense
+    how = f"all {size:,} eigenvalues" if exact else "{} probes of {} Lanczos steps".format(*quadrature)
 
     def measured(name: str, A: Any) -> Spectrum:
-        say(f"spectrum of {name}")
+        say(f"spectrum of {name}: {how}")
         if exact:
             return eigenvalue_spectrum(chosen, A.dense())
         return quadrature_spectrum(chosen, A, *quadrature, seed)

@@ -221,8 +221,11 @@ def spectrum(
         str | None, typer.Option(metavar="OPTIMISER", help="also as lbfgs or levenberg sees it")
     ] = None,
     dense: Annotated[
-        bool | None, typer.Option("--dense/--lanczos", help="all eigenvalues, or Lanczos quadrature")
-    ] = None,
+        bool, typer.Option("--dense", help="all eigenvalues, which give a condition number")
+    ] = False,
+    lanczos: Annotated[
+        bool, typer.Option("--lanczos", help="Lanczos quadrature, which bounds it from below")
+    ] = False,
     probes: Annotated[
         int | None, typer.Option(help="random vectors of the quadrature (the paper: 100)")
     ] = None,
@@ -244,6 +247,8 @@ def spectrum(
 
     On a CPU large networks are sampled coarsely; --points, --probes and --steps ask for more.
     """
+    if dense and lanczos:
+        raise SafeNetError("--dense and --lanczos exclude each other", "give one of them")
     if picture is not None:
         check_picture(picture)
     if device is not None:
@@ -265,7 +270,7 @@ def spectrum(
         operator=operator,
         terms=terms,
         optimiser=seen_by,
-        dense=dense,
+        dense=dense or (False if lanczos else None),
         probes=probes,
         steps=steps,
         points=points,
