@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -327,7 +328,7 @@ def load(
     if not (folder / SOLUTION).exists():
         raise SafeNetError(
             f"the run in {folder} ended before it had a solution",
-            f"continue it with `safenet solve --resume {folder}`",
+            f"continue it with `safenet solve --resume {shlex.quote(str(folder))}`",
         )
     plan = read_plan(folder)
     with undamaged(folder / SOLUTION):

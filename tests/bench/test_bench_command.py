@@ -12,7 +12,8 @@ from test_engines import DECAY, SUITE
 from running import run
 from safenet import bench
 from safenet.bench import __main__ as module
-from safenet.bench import running
+from safenet.bench import running, session
+from safenet.bench.progress import Lines
 
 FILE = SUITE.replace("seeds = 6", "seeds = 1").replace("0.05", "1e-3")
 
@@ -162,6 +163,7 @@ def test_a_run_of_the_store_is_a_run_folder(desk):
         (("bench", "smoke", "--engine", "dask", "--address", "a", "--resource", "GPU"), "NAME=NUMBER"),
         (("bench", "mine.toml", "--only", "waves", "--dry-run"), "no case of mine has 'waves'"),
         (("bench", "mine.toml", "--export", "t.txt"), "cannot export"),
+        (("report", "out", "-o", "page.txt"), "page.txt does not end in .html"),
         (("store", "export", "nowhere", "-o", "t.csv"), "there is no store in nowhere"),
         (("store", "export", "out", "-o", "t.txt"), "cannot export"),
     ],
@@ -172,3 +174,10 @@ def test_what_is_wrong_is_said_in_a_sentence(words, message, desk):
     assert ran.code == 2
     assert message in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_a_scheduler_that_does_not_answer_is_waited_for_aloud(desk, monkeypatch, capsys):
+    monkeypatch.setattr(session, "run", lambda *_, **__: running.Summary(1, 1, 0, 0, 0))
+    monkeypatch.chdir(desk)
+    session.session("mine.toml", desk / "new", Lines, engine="dask", address="tcp://10.0.0.1:1")
+    assert "connecting to tcp://10.0.0.1:1, for 30s at most" in capsys.readouterr().err

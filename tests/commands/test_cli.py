@@ -192,14 +192,17 @@ def test_a_second_solve_has_a_folder_of_its_own_and_a_refused_one_leaves_none(pl
     assert refused.code == 2, refused.err
     assert not (tmp_path / "runs").exists()
     assert run("solve", place / "decay.toml", cwd=tmp_path).code == 0
+    mistaken = run("train", place / "decay.toml", "--recipe", "paper-9", cwd=tmp_path)
+    assert mistaken.code == 2
+    assert "this run goes to" not in mistaken.err  # nothing runs
     assert "this run goes to runs/decay-2" in run("solve", place / "decay.toml", cwd=tmp_path).err
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["decay", "decay-2"]
 
 
 def test_solve_says_the_error_and_the_next_step(place, tmp_path):
-    text = run("solve", place / "decay.toml", "--out", "here", cwd=tmp_path).out
+    text = run("solve", place / "decay.toml", "--out", "here I am", cwd=tmp_path).out
     assert re.search(r"L2RE +\d\.\d\de[-+]\d\d", text)
-    assert "safenet plot here -o" in text
+    assert "safenet plot 'here I am' -o" in text  # as a shell reads it
 
 
 def test_without_a_reference_the_error_is_null_and_the_residual_stands(tmp_path):

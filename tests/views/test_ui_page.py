@@ -127,6 +127,19 @@ def test_every_problem_of_the_library_has_a_picture():
     assert {path.stem for path in folder.glob("*.png")} == set(listed.PROBLEMS)
 
 
+def test_a_port_in_use_is_named_with_another():
+    pytest.importorskip("panel")
+    from safenet.ui.serve import ADDRESS, serve
+
+    with socket.socket() as taken:
+        taken.bind((ADDRESS, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SafeNetError, match=f"port {port} is in use") as refused:
+            serve(port, show=False)
+    assert refused.value.remedy == f"--port {port + 1}"
+
+
 # ---- in a browser
 
 

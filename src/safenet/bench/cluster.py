@@ -12,6 +12,8 @@ from typing import Any
 
 from ..errors import SafeNetError
 
+PATIENCE = "30s"  # how long a scheduler may take to answer
+
 
 class Cluster:
     """An engine over the workers of the scheduler at `address`; `resources`, such as {"GPU": 1}, are passed to Dask."""
@@ -27,7 +29,7 @@ class Cluster:
             )
         try:
             connect: Any = Client  # Dask has no types
-            self._client = connect(address, timeout="30s")
+            self._client = connect(address, timeout=PATIENCE)
         except (OSError, ValueError) as obstacle:
             raise SafeNetError(f"no Dask scheduler answers at {address}: {obstacle}", "start one") from None
         self._executor: Executor = self._client.get_executor(resources=resources or {}, pure=False)

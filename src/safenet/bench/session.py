@@ -10,6 +10,7 @@ from typing import Any
 
 from . import exchange
 from .catalogue import suite
+from .cluster import PATIENCE
 from .progress import Lines
 from .projection import listing, outlook, table
 from .running import Stopped, Summary, run
@@ -55,6 +56,8 @@ def _session(
         looks = outlook(suite(name).cases(scale, only), rows_in(out), retry)
         print(json.dumps(table(looks)) if as_json else "\n".join(listing(looks)))
         return 0
+    if more.get("engine") == "dask" and more.get("address"):
+        print(f"connecting to {more['address']}, for {PATIENCE} at most", file=sys.stderr)
     with progress() as shown:
         summary = run(name, out, scale=scale, only=only, retry=retry, progress=shown, **more)
     if export is not None:

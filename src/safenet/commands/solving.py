@@ -20,6 +20,7 @@ import typer
 
 from ..errors import SafeNetError, SafeNetWarning
 from ..lazily import after_import
+from ..run.progress import Both, Monitor
 from .arguments import (
     A_PROBLEM,
     DATA,
@@ -34,7 +35,6 @@ from .arguments import (
 if TYPE_CHECKING:
     from ..problem import Problem
     from ..run.budget import Budget
-    from ..run.progress import Monitor
     from ..run.result import Outcome
     from ..solution import Solution
 
@@ -268,7 +268,9 @@ def _carry_out(
             problem = problem_named(str(name), settings, data).finding(*find or ())
             import_module("safenet.solving.door")  # JAX takes seconds
         with nullcontext(out) if out is not None else _free(problem.name, force) as folder:
-            solution = _solved(problem, chosen(), folder, force, _clock(budget, began), sink)
+            told = _Elsewhere(folder, out or Path("runs") / problem.name)
+            watching = told if sink is None else Both(told, sink)
+            solution = _solved(problem, chosen(), folder, force, _clock(budget, began), watching)
     if sink is not None:
         sink.close(solution.result.to_json())
     if as_json:
@@ -338,14 +340,24 @@ def _free(name: str, force: bool) -> Iterator[Path]:
     """runs/NAME, or the first of runs/NAME-2, runs/NAME-3, … that is free; none is left empty behind."""
     from ..run.folder import free_folder, remove_if_empty
 
-    usual = Path("runs") / name
-    folder = usual if force else free_folder(usual.parent, name)
-    if folder != usual:
-        typer.echo(f"{usual} exists: this run goes to {folder} (--force overwrites, --out chooses)", err=True)
+    folder = Path("runs") / name if force else free_folder(Path("runs"), name)
     try:
         yield folder
     finally:
         remove_if_empty(folder)
+
+
+class _Elsewhere(Monitor):
+    """Says which folder a run goes to if that is not the usual one, as soon as it begins: not before a mistake."""
+
+    def __init__(self, folder: Path, usual: Path) -> None:
+        self.text = f"{usual} exists: this run goes to {folder} (--force overwrites, --out chooses)"
+        self.due = folder != usual
+
+    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
+        if self.due:
+            typer.echo(self.text, err=True)
+        self.due = False
 
 
 def _only_resume(ctx: typer.Context) -> None:
@@ -388,6 +400,4 @@ def _once_more(hook: Callable[[Any], Any], dropped: Any) -> None:
 
 
 def _both(monitor: Monitor, sink: Monitor | None) -> Monitor:
-    from ..run.progress import Both
-
-    return monitor if sink is None else Both(monitor, sink)
+    return monitor if sink is None else Both(sink, monitor)

@@ -47,10 +47,15 @@ def write(
     return results
 
 
-def check_asked(*files: str | Path | None) -> None:
-    """Raise an error if no file is asked for, before many rows are read."""
-    if all(file is None for file in files):
+def check_asked(page: str | Path | None, *others: str | Path | None) -> None:
+    """Raise an error if no file is asked for, or the page is none, before many rows are read."""
+    if all(file is None for file in (page, *others)):
         raise SafeNetError("nothing is to be written", "give -o page.html, --markdown F or --latex F")
+    if page is not None and Path(page).suffix.lower() not in (".html", ".htm"):
+        raise SafeNetError(
+            f"the page is HTML, and {page} does not end in .html",
+            "give -o page.html, --markdown F or --latex F",
+        )
 
 
 def save(path: str | Path | None, text: Callable[[], str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -115,7 +116,7 @@ def _check_free(folder: Path, force: bool) -> None:
     if not force:
         raise SafeNetError(
             f"{folder} holds a run already; nothing was changed",
-            f"continue it with --resume {folder}, choose another --out, or overwrite it with --force",
+            f"continue it with --resume {shlex.quote(str(folder))}, choose another --out, or overwrite it with --force",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,20 @@ def serve(port: int = 5007, runs: Path = Path("runs"), show: bool = True, thread
         return tab.view()
 
     origins = [f"{host}:{port}" for host in ("localhost", ADDRESS)]
-    return pn.serve(
-        {"/": page},
-        port=port,
-        address=ADDRESS,
-        websocket_origin=origins,
-        title="SAFE-NET",
-        show=show,
-        threaded=threaded,
-        verbose=not threaded,
-    )
+    try:
+        return pn.serve(
+            {"/": page},
+            port=port,
+            address=ADDRESS,
+            websocket_origin=origins,
+            title="SAFE-NET",
+            show=show,
+            threaded=threaded,
+            verbose=not threaded,
+        )
+    except OSError as obstacle:
+        if obstacle.errno != errno.EADDRINUSE:
+            raise
+        raise SafeNetError(
+            f"port {port} is in use, perhaps by another `safenet ui`", f"--port {port + 1}"
+        ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -203,9 +204,10 @@ def result_text(solution: Solution, folder: Path) -> str:
     lines += [f"  why             {reason}" for reason in result.reasons]
     lines.append(f"  stopped         {result.stop_reason}")
     if result.stopped or not result.outcome.complete:
-        lines.append(f"  continue with   safenet {'train' if result.method else 'solve'} --resume {folder}")
+        command = "train" if result.method else "solve"
+        lines.append(f"  continue with   safenet {command} --resume {shlex.quote(str(folder))}")
     if solution.folder is not None:
-        lines.append(f"  saved in        {folder}  (safenet plot {folder} -o picture.png)")
+        lines.append(f"  saved in        {folder}  (safenet plot {shlex.quote(str(folder))} -o picture.png)")
     return "\n".join(lines)
 
 

@@ -120,10 +120,10 @@ def export(solution: Solution, path: str | Path, derivatives: Sequence[str] = ()
 
 def _ticks(name: str, low: float, high: float, points: Any) -> np.ndarray:
     if np.ndim(points) == 0:
-        if not isinstance(points, (int, float, np.integer)) or not points % 1 == 0 or points < 2:
-            raise SafeNetError(
-                f"{name} = {points} is not a number of points", f"give at least 2, e.g. {name}=101"
-            )
+        if not isinstance(points, (int, float, np.integer)) or points % 1 != 0 or points < 2:
+            said = f"{points:g}" if isinstance(points, float) else points
+            what = "too few points" if said in ("1", 1) else "not a number of points"
+            raise SafeNetError(f"{name} = {said} is {what}", f"give at least 2, e.g. {name}=101")
         return np.linspace(low, high, int(points))
     ticks = np.asarray(points, dtype=float)
     if ticks.ndim != 1 or not ticks.size or np.any(np.diff(ticks) <= 0):
