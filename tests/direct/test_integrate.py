@@ -226,6 +226,31 @@ def test_what_is_no_explicit_system_is_left_to_others(equation, why):
     assert why in Integrate().obstacle(ordinary(equation, *conditions))
 
 
+@pytest.mark.parametrize(
+    ("equation", "slope", "exact"),
+    [
+        ("t*u_tt = -u_t - t*u", 0, scipy.special.j0),
+        ("u_tt = -u_t/t - u", 0, scipy.special.j0),
+        ("t**2*u_tt = -t*u_t - (t**2 - 1)*u", 0.5, scipy.special.j1),
+        ("t*u_tt = -2*u_t - t*u**5", 0, lambda t: 1 / np.sqrt(1 + t**2 / 3)),
+    ],
+)
+def test_a_regular_singular_start_is_for_solvers_that_need_no_rates_there(equation, slope, exact):
+    problem = ordinary(equation, f"u(0) = {exact(0.0):g}", f"u_t(0) = {slope}")
+    assert "0/0 at t = 0" in Integrate().obstacle(problem)
+    sol, t = solved(problem), np.linspace(0, 10, 101)
+    assert np.abs(sol(t=t) - exact(t)).max() < 1e-8
+    assert sol.result.outcome == Outcome.SOLVED
+
+
+@pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")
+@pytest.mark.parametrize("equation", ["u_t = 1/t", "t*u_t = u + 1", "t**2*u_t = u", "u_t = log(t)"])
+def test_other_singular_starts_are_given_up(equation):
+    sol = solved(ordinary(equation, "u(0) = 0", end=1))
+    assert sol.result.outcome == Outcome.GIVEN_UP
+    assert "start a little later" in sol.result.stop_reason
+
+
 def test_derivatives_along_a_solution_are_those_of_the_solution():
     """u″ = −t u²: each derivative from the lower ones, against the equation differentiated by hand."""
     problem = loads(

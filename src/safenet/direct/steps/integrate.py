@@ -22,7 +22,7 @@ from ...fields.pieces import TimePieces, hermite
 from ...measure.compiled import compiled
 from ...measure.heldout import interior_points
 from ...problem import Problem
-from ...problem.facts.first_order import FirstOrder, first_order
+from ...problem.facts.first_order import FirstOrder, first_order, singular_start
 from ...problem.facts.narrow import narrow
 from ...problem.facts.structure import breaks
 from ...run.budget import Budget
@@ -77,7 +77,9 @@ class Integrate:
     def obstacle(self, problem: Problem) -> str | None:
         """Why a problem is not a system y′ = f(t, y), or None if it is."""
         try:
-            first_order(problem)
+            if singular_start(problem):
+                t = problem.axes[0]
+                return f"a rate is 0/0 at {t.name} = {t.lo:g}, where it begins (start a little later)"
         except SafeNetError as refusal:
             return refusal.message
         return None
@@ -151,6 +153,7 @@ class Integrate:
                 for name, i in zip(problem.unknowns, system.places, strict=True)
             ]
             reason = f"the rates of change have no real, finite value at t = {t:.4g}, {', '.join(at)}"
+            reason += "; if that is so at this time alone, start a little later" * (t == system.span[0])
             return replace(state, field=kept, done=True, given_up=True, final=True, reason=reason)
         if track.ended == "stopped":
             return replace(state, field=state.field or kept, stopped=True)

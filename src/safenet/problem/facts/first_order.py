@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -16,6 +17,11 @@ from ..problem import Problem
 from .evolution import time_obstacle
 from .fact import fact
 
+ZERO = 1e-12  # of the largest initial value: a numerator this small is zero
+ASIDE, BOUNDED = (
+    (1e-4, 1e-8),
+    10.0,
+)  # of the time, beside the start: what grows by less from one to the other is bounded
 COUPLED = 4  # the most highest derivatives that variable coefficients may couple
 
 
@@ -77,6 +83,47 @@ def first_order(problem: Problem) -> FirstOrder:
     for (name, order), top in zip(orders.items(), highest, strict=True):
         rates += [*(symbol(name, k) for k in range(1, order)), top]
     return FirstOrder(problem.axes[0].symbol, state, tuple(rates), _start(problem, orders), places)
+
+
+@fact
+def singular_start(problem: Problem) -> bool:
+    """Whether a rate is 0/0 at the start, as −u_t/t is where u_t(0) = 0: a regular singular point.
+
+    Near it some solutions are power series, which need no rates there.
+    """
+    system, axis = first_order(problem), problem.axes[0]
+    start = dict(zip(system.state, system.start, strict=True)) | {system.time: np.float64(axis.lo)}
+    found = False
+    for place, end in pairwise((*system.places, len(system.state))):
+        rate = system.rates[end - 1]
+        with np.errstate(all="ignore"):
+            if np.isfinite(evaluate(rate, start, np)):
+                continue
+            over, under = sp.fraction(sp.together(rate))
+            zero = ZERO * max(1.0, float(np.abs(system.start).max()))
+            if not (under.free_symbols == {system.time} and evaluate(under, start, np) == 0):
+                return False
+            if not (
+                abs(evaluate(over, start, np)) <= zero and _regular(system, start, (place, end), axis.length)
+            ):
+                return False
+        found = True
+    return found
+
+
+def _regular(system: FirstOrder, start: dict[sp.Symbol, Any], own: tuple[int, int], length: float) -> bool:
+    """Whether the factor of u^(j) in the rate of u^(q−1) grows by (t − t₀)^(j−q) at most, of others by 1/(t − t₀)."""
+    place, end = own
+    for j, y in enumerate(system.state):
+        slope, power = system.rates[end - 1].diff(y), end - j if place <= j < end else 1
+        near, nearer = (
+            abs(evaluate(slope, start | {system.time: start[system.time] + aside * length}, np))
+            * aside**power
+            for aside in ASIDE
+        )
+        if not nearer <= BOUNDED * near:
+            return False
+    return True
 
 
 def _solved(problem: Problem, highest: list[sp.Symbol]) -> list[sp.Expr]:
