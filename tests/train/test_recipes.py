@@ -123,6 +123,15 @@ def test_scale_multiplies_the_iterations_of_optimisers(scale, expected):
         ({"seed": "1"}, "seed is '1'.*whole number from 0"),
         ({"points": 0}, "^the number of points is 0.*at least 1"),
         ({"points": 100.5}, "number of points is 100.5.*whole number"),
+        (
+            {"points": np.linspace(0, 1, 50)},
+            r"number of points is an array of shape \(50,\).*a row for each point",
+        ),
+        ({"points": np.ones((50, 3))}, r"an array of shape \(50, 3\).*a column for each of x, t"),
+        (
+            {"points": np.array([[0.5, 2.0], [0.5, 0.5]])},
+            "1 of 2 points are outside the domain, such as x = 0.5, t = 2",
+        ),
         ({"condition_points": -3}, "number of condition points is -3.*at least 1"),
         ({"schedule": "levenberg-marquardt", "precision": "float32"}, "needs float64"),
     ],

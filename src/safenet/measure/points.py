@@ -14,6 +14,7 @@ from ..errors import SafeNetError, nearest
 from ..problem import Condition, Problem
 from ..problem.geometry.body import points_inside, points_on
 from ..problem.jets import coordinate
+from .thresholds import CLOSE
 
 # (count, dimensions, generator) -> points of the unit cube
 Sampler = Callable[[int, int, np.random.Generator], np.ndarray]
@@ -62,6 +63,29 @@ def sample(problem: Problem, interior: int, condition: int, sampler: str, seed: 
             for place, draw in zip(problem.conditions, draws[1:], strict=True)
         ),
     )
+
+
+def check_points(problem: Problem, points: np.ndarray | None) -> None:
+    """Raise unless the user's own points, if given, have a column for each axis and are in the domain."""
+    if points is None:
+        return
+    if points.ndim != 2 or points.shape[1] != len(problem.axes):
+        raise SafeNetError(
+            f"the points are an array of shape {points.shape}",
+            f"give a row for each point, with a column for each of {', '.join(problem.axis_names)}",
+        )
+    low, high = np.array([axis.bounds for axis in problem.axes]).T
+    slack = CLOSE * (high - low)
+    outside = ((points < low - slack) | (points > high + slack)).any(axis=1)
+    outside |= ~problem.contains(points, float(slack.max()))
+    if outside.any():
+        first = ", ".join(
+            f"{axis} = {x:.4g}" for axis, x in zip(problem.axis_names, points[outside][0], strict=True)
+        )
+        raise SafeNetError(
+            f"{outside.sum()} of {len(points)} points are outside the domain, such as {first}",
+            "leave them out",
+        )
 
 
 def _draw(sampler: Sampler, random: np.random.Generator) -> Draw:

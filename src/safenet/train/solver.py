@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import SafeNetError, nearest
 from ..features.fourier import MOST
-from ..measure.points import FRESH, SAMPLERS
+from ..measure.points import FRESH, SAMPLERS, check_points
 from ..networks.methods import METHODS, Method, build, method, settled
 from ..networks.perceptron import parameter_count
 from ..problem import Problem
@@ -215,7 +215,10 @@ class Train:
         inside = len(self.points) if self.own.points is not None else self.points
         for count, kind in ((inside, "points"), (self.condition_points, "condition points")):
             if count is not None and not (isinstance(count, Integral) and int(count) >= 1):
-                raise SafeNetError(f"the number of {kind} is {count!r}", "give a whole number, at least 1")
+                given = f"an array of shape {np.shape(count)}" if np.ndim(count) else repr(count)
+                remedy = "give a whole number, at least 1"
+                remedy += "; or an array with a row for each point" if kind == "points" else ""
+                raise SafeNetError(f"the number of {kind} is {given}", remedy)
         return int(inside or usual.interior), int(self.condition_points or usual.condition)
 
     # ---- the plan
@@ -225,6 +228,7 @@ class Train:
         obstacle = self.obstacle(problem)
         if obstacle:
             raise SafeNetError(f"{problem.name}: {obstacle}", "use another recipe, sampler or weighting")
+        check_points(problem, self.own.points)
         usual = Recipe(()) if self.recipe == OWN else recipe(self.recipe, problem)
         chosen = settled(problem, self._network(usual))
         interior, condition = self._counts(usual)
