@@ -15,8 +15,9 @@ from safenet.measure.residuals import PointResidual, opened
 from safenet.networks import METHODS, method
 from safenet.problem import loads
 from safenet.problem.evaluate import evaluate
+from safenet.run.budget import Budget
 from safenet.run.progress import Monitor
-from safenet.train import batch
+from safenet.train import batch, phases
 from safenet.train.batch import alike, train_runs
 from safenet.train.optimisers.adam import Adam
 from safenet.train.plan import Plan
@@ -315,3 +316,19 @@ def test_direct_solves_run_one_after_another():
     together = solve_many([DECAY, DECAY], together=True)
     assert [solution.result.phases[0].name for solution in together] == ["integrate"] * 2
     assert solve_many(DECAY, seeds=[]) == []
+
+
+@pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")
+def test_a_budget_is_for_all_runs_together():
+    clock = Budget()
+    training = Train(
+        "pinn", [phases.Adam(50)], points=8, width=3, depth=1, callback=lambda told: spend(clock)
+    )
+    first, second = solve_many(DECAY, training, seeds=(0, 1), budget=clock, monitor=Monitor(), together=False)
+    assert first.result.stopped
+    assert second.result.stopped
+    assert second.result.iterations == 0
+
+
+def spend(clock):
+    clock.spent = True

@@ -90,6 +90,7 @@ def solve_many(
     rates: Iterable[float] = (),
     out: str | Path | None = None,
     force: bool = False,
+    budget: float | str | Budget | None = None,
     monitor: Monitor | None = None,
     together: bool | None = None,
 ) -> list[Solution]:
@@ -98,7 +99,7 @@ def solve_many(
     `rates` are for the first Adam; those of later ones stay in proportion. `together`: batch runs that differ only in
     values, such as the parameters of a problem (for schedules of Adam, L-BFGS and SSBroyden). The default is to batch
     on a GPU, and to run one after another on a CPU, where that is faster. With `out`, the runs are kept in out/0,
-    out/1, …
+    out/1, … `budget` is for all of them together.
 
     Examples:
         >>> family = [decay.with_parameters(k=value) for value in (1, 2)]
@@ -109,14 +110,16 @@ def solve_many(
     for problem in stated:
         _examine(problem)
     jobs: list[Job] = []
-    for problem, rate, seed in product(stated, tuple(rates) or (None,), seeds):
+    clock, runs = _clock(budget), list(product(stated, tuple(rates) or (None,), seeds))
+    each = Budget(clock.total / max(len(runs), 1))
+    for problem, rate, seed in runs:
         place = None if out is None else Path(out) / str(len(jobs))
-        job = _job(problem, solver, Budget(), None, force)
+        job = _job(problem, solver, each, None, force)
         job = replace(job, plan=job.plan.seeded(seed))
         if rate is not None:
             job = replace(job, plan=_trained(job.plan).at_rate(rate))
         jobs.append(replace(job, folder=_prepared(place, job, force)))
-    return [_warned(solution) for solution in carry_out(jobs, _watcher(monitor), together=together)]
+    return [_warned(solution) for solution in carry_out(jobs, _watcher(monitor), clock, together)]
 
 
 def resume(

@@ -70,6 +70,7 @@ def carried_out(
     for (host, *_), end in zip(entries, run(entries), strict=False):  # an interruption leaves the rest out
         trials.setdefault(host, []).append(end)
     for host, members in hosts.items():
+        trials.setdefault(host, [_late(jobs[host])])
         told |= dict.fromkeys(members, told_of(jobs[host].problem, jobs[host].plan, trials[host]))
         last = trials[host][-1]
         if jobs[host].plan.scouts or last.interrupted or last.stopped:
@@ -84,8 +85,14 @@ def carried_out(
         else:
             settled.append((i, "chosen", plan.settled[best_at]))
             write_search(jobs[i].folder, told[i])
-    ends |= dict(zip(rest, run(settled), strict=True))
+    ends |= {i: _late(jobs[i]) for i in rest}
+    ends |= dict(zip(rest, run(settled), strict=False))
     return [(ends[i], told[i]) for i in range(len(jobs))]
+
+
+def _late(job: Job) -> Carried:
+    """Of a run for which no time was left."""
+    return Carried(Unknown(len(job.problem.unknowns)), math.inf, np.empty((0, 2)), stopped=True)
 
 
 def searches(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[list[int]]:
