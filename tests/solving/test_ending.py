@@ -2,6 +2,7 @@
 
 import time
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ import safenet as sn
 from safenet.errors import SafeNetWarning
 from safenet.problem.facts.posedness import doubts
 from safenet.run import progress
+from safenet.run.budget import Budget
 from safenet.run.result import Outcome
 
 SQUARE = """
@@ -192,3 +194,51 @@ def test_a_lower_limit_is_one_for_programs_too(tmp_path):
     assert "or more" not in _estimate_lines(result)[0]
     result.estimate_at_least = True
     assert "or more" in _estimate_lines(sn.Result.from_json(result.to_json()))[0]
+
+
+FREE = """
+name = "free-slope"
+unknowns = ["u"]
+equations = ["u_xx = -1"]
+conditions = ["u(0) = 0"]
+domain = { x = [0, 1] }
+"""
+
+
+def stopped_by_its_clock(text, **options):
+    """A training that its budget ends after a few steps."""
+    clock = Budget()
+
+    def late(progress):
+        clock.spent = True
+
+    schedule = [sn.LBFGS(10_000)]
+    return sn.solve(
+        sn.loads(text), sn.Train("pinn", schedule, callback=late, **SIZES, **options), budget=clock
+    )
+
+
+SIZES = {"width": 4, "depth": 1, "points": 16}
+
+
+@pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")
+@pytest.mark.parametrize(
+    "conditions", ['"u(0) = 0"', '"u_x(0) = 0", "u_x(1) = 0"'], ids=["a missing side", "no balance"]
+)
+def test_a_problem_without_one_solution_is_not_solved_also_when_time_runs_out(conditions):
+    result = stopped_by_its_clock(FREE.replace('"u(0) = 0"', conditions)).result
+    assert result.outcome is Outcome.NOT_SOLVED
+    assert result.stopped
+    assert "no time" not in result.stop_reason
+
+
+@pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")
+def test_terms_of_the_users_own_may_fix_what_the_problem_leaves_free():
+    def slope(network):
+        return network(jnp.ones(1))[0] - network(jnp.zeros(1))[0] - 1.0
+
+    schedule = [sn.LBFGS(200)]
+    sol = sn.solve(sn.loads(FREE), sn.Train("pinn", schedule, terms=[(1.0, slope)], **SIZES))
+    assert sol.result.residual < 0.1
+    assert sol.result.outcome is Outcome.UNVERIFIED
+    assert any("your own terms" in text for text in sol.result.warnings)

@@ -129,7 +129,6 @@ def estimated(
         corrected = correction(field, problem, clock)
     if corrected is None:
         return None
-    clock.insist()
     better, since = corrected.field, corrected.since
     points = interior_points(problem)
     points = points if since is None else points[points[:, -1] >= since]

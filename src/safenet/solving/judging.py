@@ -8,6 +8,7 @@ network that is wrong by 55 %. Without an estimate the outcome is "unverified".
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,11 @@ from ..measure.verdict.accepting import (
     undetermined,
     unmet,
 )
+from ..measure.verdict.failing import cause
 from ..measure.verdict.others import another
 from ..problem import Problem
 from ..problem.facts.conservation import carriers
+from ..problem.facts.posedness import insoluble, left_free
 from ..problem.facts.undecided import undecided
 from ..run.budget import Budget, SpentError
 from ..run.progress import Monitor
@@ -33,6 +36,8 @@ from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, pooled
 from ..solution import Solution
 from .auto import Auto
 from .thresholds import UNEXPLAINED
+
+OWN_TERMS = "what the problem leaves free may be fixed by your own terms of the loss, which is not checked"
 
 
 def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, resumable: bool) -> None:
@@ -48,11 +53,7 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, re
         result.stop_reason += _onward(resumable)
     elif carried.stopped:
         result.stopped = True
-        result.outcome = (
-            Outcome.SOLVED
-            if not missed and decided and _complete(solution, carried, residual or 0.0)
-            else Outcome.OUT_OF_TIME
-        )
+        result.outcome = _stopped(solution, carried, decided, missed)
         result.stop_reason = _spent(solution, clock) + _onward(resumable)
     elif result.outcome == Outcome.OUT_OF_TIME and not missed:
         result.stop_reason += _onward(resumable)  # solved, as far as can be told without an estimate
@@ -80,13 +81,24 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, re
             result.estimate = estimate = None
         result.estimate_left = max(result.estimate_left or 0.0, 1.0)
     result.estimate_at_least = estimate is not None and (result.estimate_left or 0.0) > ROUGH
-    if missed and residual is not None and result.outcome != Outcome.GIVEN_UP and not interrupted:
-        why = (
-            "the error is not known, three grids are needed"
-            if unsure
-            else f"residual {share(residual)} on unseen points"
-        )
-        result.warnings.append(f"not solved: {why}")
+    told = result.outcome == Outcome.GIVEN_UP or (residual is None and result.outcome == Outcome.DIVERGED)
+    if missed and not (told or interrupted):
+        result.warnings.append(f"not solved: {_cause(solution, residual, unsure)}")
+
+
+def _cause(solution: Solution, residual: float | None, unsure: bool) -> str:
+    if unsure and residual is not None:
+        return "the error is not known, three grids are needed"
+    by_newton = not solution.plan.trains
+    return cause(solution.problem, solution.field, residual, by_newton) or solution.result.stop_reason
+
+
+def _stopped(solution: Solution, carried: Carried, decided: bool, missed: bool) -> Outcome:
+    """The outcome of a run that its budget ended; more time does not help if something is left undetermined."""
+    if not decided or _open(carried) or _free(solution):
+        return Outcome.NOT_SOLVED  # a warning has said why
+    complete = not missed and _complete(solution, carried, solution.result.residual or 0.0)
+    return Outcome.SOLVED if complete else Outcome.OUT_OF_TIME
 
 
 def _complete(solution: Solution, carried: Carried, residual: float) -> bool:
@@ -109,6 +121,18 @@ def _told_of(result: Result) -> Estimate | None:
     return None if error is None else Estimate(error, result.estimate_left or 0.0, result.estimate_since)
 
 
+def _free(solution: Solution) -> bool:
+    """Whether a training was given a problem that leaves something free, with nothing of the user's own to fix it."""
+    problem = solution.problem
+    fixed = problem.data or own_terms(solution.plan) or solution.result.estimate is not None
+    return solution.plan.trains and not fixed and bool(left_free(problem))
+
+
+def own_terms(plan: Any) -> bool:
+    """Whether terms of the user's own are in the loss, which may say what the problem does not."""
+    return any(name.startswith("term ") for name in getattr(plan, "own", ()))
+
+
 def _spent(solution: Solution, clock: Budget) -> str:
     """A sentence on how the budget ended the run."""
     result, left = solution.result, clock.left
@@ -119,7 +143,8 @@ def _spent(solution: Solution, clock: Budget) -> str:
         spent = (
             f"Stopped with {left:.0f} s of the {clock.total:g} s budget left: the next part would take longer"
         )
-    unknown = "" if result.estimate is not None else "; no time was left to estimate the error"
+    late = result.estimate is None and result.outcome == Outcome.OUT_OF_TIME
+    unknown = "; no time was left to estimate the error" if late else ""
     return f"{spent}; the best is kept{unknown}."
 
 
@@ -246,6 +271,8 @@ def estimate(
         return True
     if undecided(problem) and not getattr(solution.field, "weak", False):
         return False  # the doubts have said why
+    if result.residual > SOLVED_BELOW and insoluble(problem):
+        return False  # without a solution there is no error
     clock.found = True
     if clock.over() and not known:
         _late(solution, carried)
@@ -264,8 +291,8 @@ def estimate(
         elif (
             found := carried.estimate or estimated(problem, solution.field, monitor, clock, result.residual)
         ) and (why := undetermined(problem, found)):
-            result.warnings.append(why)
-            decided = False
+            decided = own_terms(solution.plan) and bool(left_free(problem)) and not found.lost
+            result.warnings.append(OWN_TERMS if decided else why)
         elif found:
             found = reckoned(problem, solution.field, found, result.residual)
             result.estimate = field_errors_json(problem.unknowns, found.error, found.fields)
