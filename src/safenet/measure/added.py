@@ -125,7 +125,7 @@ def on_a_grid(problem: Problem, field: Any, cells: list[Cell], degree: int, cloc
 
     seen = shaking.seen if len(problem.axes) != 2 else seen_still(shaking.seen, UNSEEN, SUSPECT, finer)
     missed = 0.0
-    if problem.time is None and shaking.v is not None:
+    if base is not field and problem.time is None and shaking.v is not None:
         v = values(rows.form(shaking.v), interior_points(problem))
         missed = shaking.left * float(np.sqrt(np.mean(np.sum(v**2, axis=1))))
     return replace(found, noise=noise, seen=seen, missed=missed)
