@@ -81,7 +81,8 @@ class Defects:
         The first run is always checked by a second. If the error is proportional to the tolerance of the run, the next
         has a tenth of the error asked for.
         """
-        error, least = float(np.max(self.error)), max(least, STIFF_TIGHTEST)
+        assert self.error is not None  # of the run at rtol
+        error, least = float(self.error.max()), max(least, STIFF_TIGHTEST)
         if rtol <= least or (error <= tolerance and self.runs > 1):
             return []
         needed = 0.1 * tolerance / error if tolerance < error < NO_DIGIT else 0.1
