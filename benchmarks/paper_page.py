@@ -54,13 +54,13 @@ def _number(key: str, value: float | str) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def readme(entries: list[Entry]) -> str:
-    return "".join(f"- {sentence}\n" for sentence in sentences(entries))
+def readme(results: Evidence, entries: list[Entry]) -> str:
+    return "".join(f"- {sentence}\n" for sentence in sentences(entries, results))
 
 
 def benchmarks(results: Evidence, entries: list[Entry]) -> str:
     """The summary's paragraphs, then both schedules at a glance: our median, and the printed error in brackets."""
-    parts = sentences(entries)
+    parts = sentences(entries, results)
     for sheet in sheets(results):
         if sheet.label in SHOWN and sheet.measured:
             parts += [f"### {sheet.title}", *sheet.notes, _glance(sheet, results), "\n".join(_marked(sheet))]
@@ -99,7 +99,7 @@ def pages(results: Evidence, entries: list[Entry]) -> dict[Path, dict[str, str]]
     """page → {name of its markers: the text between them}"""
     return {
         BENCHMARKS: {"paper": benchmarks(results, entries), "named": named()},
-        README: {"paper": readme(entries)},
+        README: {"paper": readme(results, entries)},
     }
 
 

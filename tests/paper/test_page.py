@@ -18,10 +18,11 @@ from plotly import graph_objects
 import safenet as sn
 from safenet import SafeNetError
 from safenet.bench import Store
-from safenet.paper import Evidence, write
+from safenet.paper import Evidence, ledger, write
 from safenet.paper.judges import OURS
 from safenet.paper.names import NAMES
 from safenet.paper.panels import figures
+from safenet.paper.summary import sentences
 from safenet.paper.writing import html
 from safenet.report.fields import fields
 from synthetic import row
@@ -53,6 +54,7 @@ def test_three_sentences_on_top_say_what_came_out(page):
         f"Of its {sum(chips.values())} claims, {chips['reproduced']} are reproduced (for example that "
         in kept
     )
+    assert re.search(r"on \d methods, some with 1 seed\)", kept)
     assert f"and {chips['partly']} in part" in kept
     assert missed.startswith(f"{chips['not reproduced']} are not reproduced")
     open_ = chips["too few runs"] + chips["not measured yet"]
@@ -61,8 +63,21 @@ def test_three_sentences_on_top_say_what_came_out(page):
         f"{chips['cannot be decided']} cannot be decided (that the best errors on the heat equation" in missed
     )
     assert "multiples of π/L" in reading
+    assert "Heat is not compared: the public reference is 1.28e-2 from the exact solution" in reading
     assert re.search(r"main training schedule: \d of \d as printed", reading)
     assert 'href="https://arxiv.org/abs/2502.07209"' in text
+
+
+def test_small_runs_decide_nothing_and_the_summary_says_how_small():
+    def said(*rows):
+        (text,) = sentences(ledger(Evidence(rows)), Evidence(rows))
+        return text
+
+    small = said(*(row("wave", method, "paper-1", 0.1, scale=0.03, points=400) for method in ("pinn", "rff")))
+    size = "2 runs on 1 problem with 3% of the iterations, 400 + 2,000 points, float32"
+    assert f"at full size: {size}. So no run decides about any" in small
+    assert "without training, 0 are reproduced, and 2 are not (that " in small
+    assert "at full size: nothing was trained." in said()
 
 
 def test_every_section_can_be_linked_to(page):

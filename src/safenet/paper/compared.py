@@ -18,7 +18,7 @@ from . import names
 from .ablations import lambda_max
 from .evidence import OURS, PAPER, Evidence, View
 from .printed import Cell as Printed
-from .printed import Table, tables
+from .printed import Table, cautions, compared, tables
 from .quotations import of_others
 from .verdicts import better, same
 
@@ -73,7 +73,14 @@ def _compared(table: Table, results: Evidence) -> Sheet:
         (
             Cell(name, sort=place),
             *(
-                compared_cell(*line[problem], name in printed, bests.get(problem), most, number, against)
+                compared_cell(
+                    *line[problem],
+                    name in printed,
+                    bests.get(problem),
+                    most,
+                    number,
+                    against if compared(problem) or not least else "",
+                )
                 if problem in line
                 else Cell(words.NONE)
                 for problem in problems
@@ -89,7 +96,7 @@ def _compared(table: Table, results: Evidence) -> Sheet:
         head=(_varying(table), *map(names.problem, problems)),
         rows=rows,
         measured=measured,
-        notes=tuple(_notes([cell for line in lines.values() for cell in line.values()], view))
+        notes=_notes(lines.values(), view, cautions(problems) if least and against else ())
         if measured
         else (),
         missing="" if measured else f"safenet bench {table.suite} --out DIR",
@@ -208,9 +215,12 @@ def compared_cell(
     )
 
 
-def _notes(cells: Iterable[Printed], view: View | None) -> Iterator[str]:
-    if view is None:
-        return
+def _notes(lines: Iterable[Mapping[str, Printed]], view: View | None, more: Iterable[str]) -> tuple[str, ...]:
+    return () if view is None else (*_scaled([c for line in lines for c in line.values()], view), *more)
+
+
+def _scaled(cells: Iterable[Printed], view: View) -> Iterator[str]:
+    """The scale, and what the runs cost."""
     rows = [
         row
         for cell in cells

@@ -13,7 +13,7 @@ from ..report.words import NONE
 from . import ablations, further  # noqa: F401  (enter their judges)
 from .evidence import OURS, PAPER, PRINTED_K, Evidence, View
 from .judges import JUDGES
-from .printed import Table, claims, tables
+from .printed import Table, claims, compared, tables
 from .verdicts import ALIKE, NOTHING, SEEDS, SHARES, TOO_FEW, UNMEASURED, Finding, better, by_share, same
 
 # Claims that no suite measures: they are computed for the page.
@@ -108,7 +108,7 @@ def _errors(results: Evidence) -> Iterator[Entry]:
 
 
 def _agreement(table: Table, view: View, ours: bool) -> Finding:
-    cells = [cell for cell in table.cells if (cell.method == OURS) == ours]
+    cells = [c for c in table.cells if (c.method == OURS) == ours and compared(c.problem)]
     pairs = [
         (found, cell.value)
         for cell in cells
@@ -142,7 +142,7 @@ def _judged(view: View, measure: Callable[[View], Finding]) -> Finding:
         finding = finding.steady(
             [measure(replace(view, seed=s, seeds=[])).limited.verdict for s in range(SEEDS)]
         )
-    return replace(finding, seeds=min(view.seeds, default=SEEDS))
+    return replace(finding, seeds=min(view.seeds, default=0))
 
 
 def _differing(other: Finding, finding: Finding) -> Finding:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
+
+from ..report import words
 
 FOLDER = resources.files(__package__).joinpath("numbers")
 
@@ -103,6 +105,26 @@ def quoted() -> tuple[Quoted, ...]:
         for document in _documents()
         for entry in document.get("quoted", ())
     )
+
+
+def compared(problem: str) -> bool:
+    """Whether our errors and the printed ones are of the same thing: on heat they have no common reference."""
+    return problem != "heat2d"
+
+
+def cautions(problems: Collection[str]) -> Iterator[str]:
+    """What a comparison of errors on these problems has to say."""
+    if "heat2d" in problems:
+        wrong = next(claim.value["reference"] for claim in claims() if claim.name == "heat-scored")
+        yield (
+            f"Heat is not compared: the public reference is {words.printed(wrong)} from the exact solution, more than "
+            "most of the printed errors."
+        )
+    if "backstep" in problems:
+        yield (
+            "Navier–Stokes is scored by our own reference, with the outlet of the public data, which is not the "
+            "printed one."
+        )
 
 
 @cache

@@ -15,7 +15,7 @@ from ..report.sheets import Cell, Sheet
 from . import names
 from .compared import compared_cell
 from .evidence import OURS, PAPER, Evidence, View
-from .printed import tables
+from .printed import compared, tables
 from .verdicts import same
 
 SUITE, PRINTED = "readings", "optimizer_comparison_config1"
@@ -40,7 +40,7 @@ def of_readings(results: Evidence) -> Sheet:
             if found is not None and (problem, line[0]) in printed:
                 body.setdefault(_name(line), {})[problem] = found, printed[problem, line[0]]
     rows = tuple(
-        (Cell(name, sort=place), *(_cell(cells.get(problem)) for problem in problems))
+        (Cell(name, sort=place), *(_cell(problem, cells.get(problem)) for problem in problems))
         for place, (name, cells) in enumerate(body.items())
     )
     return Sheet(
@@ -86,18 +86,21 @@ def _found(
     return View(results, replace(PAPER, **sizes)).error(problem, method, recipe, **others)
 
 
-def _cell(found: tuple[Summary, float | None] | None) -> Cell:
+def _cell(problem: str, found: tuple[Summary, float | None] | None) -> Cell:
     if found is None:
         return Cell(words.NONE)
     summary, paper = found
-    return compared_cell(summary, paper, True, None, summary.seeds, words.short, "l2re")
+    return compared_cell(
+        summary, paper, True, None, summary.seeds, words.short, "l2re" if compared(problem) else ""
+    )
 
 
 def _notes(body: Mapping[str, Mapping[str, tuple[Summary, float | None]]]) -> Iterator[str]:
     """How often each reading gives the printed errors, and which reading of SAFE-NET does most often."""
     counts = {
-        name: (sum(same(found.median, paper) for found, paper in cells.values()), len(cells))
+        name: (sum(same(found.median, paper) for found, paper in known), len(known))
         for name, cells in body.items()
+        if (known := [pair for problem, pair in cells.items() if compared(problem)])
     }
     if not counts:
         return

@@ -9,7 +9,6 @@ from ..report import text
 from ..report.sheets import Sheet
 from ..report.text import code, escaped, long_table, pipes
 from .judging import Entry
-from .summary import sentences
 from .verdicts import SEEDS, TOO_FEW, UNMEASURED, Finding
 
 TITLE = "The paper's claims, measured"
@@ -24,7 +23,7 @@ def said(entry: Entry) -> str:
     return (
         (SCALE.format(scale=entry.scale) if entry.scale else "")
         + entry.ours
-        + (few if finding.ours and finding.seeds < SEEDS else "")
+        + (few if finding.ours and 0 < finding.seeds < SEEDS else "")
         + _alone(finding)
     )
 
@@ -51,8 +50,8 @@ def _lines(entries: Sequence[Entry]) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def markdown(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:
-    return text.markdown(sheets, f"# {TITLE}", *sentences(entries), pipes(LEDGER, _lines(entries), code=3))
+def markdown(entries: Sequence[Entry], sheets: Iterable[Sheet], summary: Sequence[str] = ()) -> str:
+    return text.markdown(sheets, f"# {TITLE}", *summary, pipes(LEDGER, _lines(entries), code=3))
 
 
 def latex(entries: Sequence[Entry], sheets: Iterable[Sheet]) -> str:

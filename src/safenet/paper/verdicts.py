@@ -33,8 +33,22 @@ class Finding:
     covered: int = 1
     wanted: int = 1
     unit: str = "problems"
-    seeds: int = field(default=SEEDS, compare=False)  # of the cell with fewest
+    seeds: int = field(
+        default=0, compare=False
+    )  # of the cell with fewest; 0: it does not rest on errors of runs
     alone: tuple[str, ...] = field(default=(), compare=False)  # the verdict by each seed alone
+
+    @property
+    def rests(self) -> str:
+        """on 1 cell with 1 seed; on 8 problems, some with 1 seed; empty where seeds have no part in it"""
+        if not self.seeds:
+            return ""
+        seeds = f"{self.seeds} seed{'s' if self.seeds > 1 else ''}"
+        if self.covered == 1:
+            return f"on 1 {self.unit.removesuffix('s')} with {seeds}"
+        return f"on {self.covered} {self.unit}" + (
+            f", some with {seeds}" if self.seeds < SEEDS else f" with {seeds}"
+        )
 
     @property
     def limited(self) -> Finding:

@@ -37,7 +37,7 @@ def write(
     results = read(sources)
     entries, tables = ledger(results), _with_readings(sheets(results), of_readings(results))
     writing.save(page, lambda: html(results, entries, tables))
-    writing.save(markdown, lambda: as_markdown(entries, tables))
+    writing.save(markdown, lambda: as_markdown(entries, tables, sentences(entries, results)))
     writing.save(latex, lambda: as_latex(entries, tables))
     return entries
 
@@ -64,7 +64,7 @@ def html(results: Evidence, entries: Sequence[Entry], tables: Sequence[Sheet]) -
         unsolved=UNSOLVED,
         verdicts={verdict: found[verdict] for verdict in VERDICTS},
         compared=compared,
-        sentences=sentences(entries),
+        sentences=sentences(entries, results),
         quoted=[sheet for sheet in tables if sheet.kind == "quoted"],
         diagram=writing.safe(writing.file_in([FOLDER], "architecture.svg") or ""),
     )

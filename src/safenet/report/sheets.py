@@ -18,7 +18,7 @@ from .words import PLAIN, Names
 class Cell:
     """`text` is shown, `below` in small print beneath, `detail` on demand; `mark` is same, better, worse or missing.
 
-    `few` says how many seeds the cell has if another cell of the table has more; such a cell is never the best.
+    `few` says how many seeds the cell has if another cell of the table has more.
     """
 
     text: str
