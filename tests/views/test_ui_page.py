@@ -127,6 +127,24 @@ def test_every_problem_of_the_library_has_a_picture():
     assert {path.stem for path in folder.glob("*.png")} == set(listed.PROBLEMS)
 
 
+def test_a_result_of_an_earlier_statement_is_greyed_out_until_the_statement_is_back(tmp_path):
+    pytest.importorskip("panel")
+    from safenet.ui.page import Page
+
+    page = Page(tmp_path)
+    page._check()
+    page.asked = page._statement()
+    sn.solve(page.problem, out=tmp_path / "heat")
+    page._heard({"done": True, "folder": str(tmp_path / "heat")})
+    conditions = page.boxes["conditions"]
+    for text, old in (("u(0, t) = 0\nu(x, 0) = sin(pi*x)", True), (conditions.value, False)):
+        conditions.param.update(value=text, value_input=text)
+        page._check()
+        assert (page.earlier.visible, "opacity" in page.result.styles) == (old, old)
+    assert len(page.result) == 3
+    page.close()
+
+
 def test_a_port_in_use_is_named_with_another():
     pytest.importorskip("panel")
     from safenet.ui.serve import ADDRESS, serve

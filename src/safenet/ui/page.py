@@ -40,6 +40,7 @@ HELP = {
     "unknowns": "u, v (optional)",
     "more": "title = …, [pieces], [exact], [unknown]",
 }
+EARLIER = "<p style='color:#b35c00'>⚠ This is the result of an earlier statement: press Solve for the present one.</p>"
 TICK = 200  # milliseconds between two checks of the worker and the boxes
 QUIET = 0.3  # seconds without a keystroke before the boxes are read
 LEFT, RIGHT = {"flex": "1 1 320px", "max-width": "480px"}, {"flex": "3 1 420px", "min-width": "0"}
@@ -75,6 +76,8 @@ class Page:
         self.process = Process()
         self.problem: Problem | None = None
         self.solution: Solution | None = None
+        self.asked: Statement | None = None  # what is being solved
+        self.shown: Statement | None = None  # what the boxes said of the result that is shown
         self.typed = 0.0
         self._left()
         self._right()
@@ -120,6 +123,7 @@ class Page:
         self.status = pn.pane.HTML("", sizing_mode="stretch_width", css_classes=["status"])
         self.bar = pn.indicators.Progress(value=-1, active=True, visible=False, sizing_mode="stretch_width")
         self.residuals = ResidualPlot()
+        self.earlier = pn.pane.HTML(EARLIER, sizing_mode="stretch_width", visible=False)
         self.result = pn.Column(sizing_mode="stretch_width", css_classes=["result"])
 
     def _below(self) -> None:
@@ -161,6 +165,7 @@ class Page:
             self.bar,
             self.status,
             self.residuals.pane,
+            self.earlier,
             self.result,
             styles={**CARD, **RIGHT},
         )
@@ -195,6 +200,7 @@ class Page:
     def _check(self) -> None:
         """Read the boxes; show the problem in LaTeX and the plan, or what is wrong and where."""
         self.typed = 0.0
+        self._age()
         try:
             self.problem = read(self._statement())
             self.latex.object = formulas(self.problem)
@@ -207,6 +213,11 @@ class Page:
         except SafeNetError as error:
             self._wrong(error)
         self.go.disabled = self.problem is None or self.process.busy
+
+    def _age(self) -> None:
+        """Grey out a result of another statement than the one in the boxes."""
+        old = self.shown is not None and self.shown != self._statement()
+        self.earlier.visible, self.result.styles = old, {"opacity": "0.35"} if old else {}
 
     def _wrong(self, error: SafeNetError) -> None:
         self.problem = None
@@ -226,6 +237,8 @@ class Page:
             return
         self.residuals.clear()
         self.result.clear()
+        self.asked, self.shown = self._statement(), None
+        self._age()
         try:
             folder = free_folder(self.runs, self.problem.name)
         except SafeNetError as error:
@@ -269,12 +282,12 @@ class Page:
             )
         if "done" in event:
             self.status.object = ""
-            self._open(event["folder"])
+            self._open(event["folder"], self.asked)
             self._list()
 
     # ---- looking
 
-    def _open(self, folder: str | None) -> None:
+    def _open(self, folder: str | None, asked: Statement | None = None) -> None:
         if not folder:
             return
         try:
@@ -282,6 +295,8 @@ class Page:
         except SafeNetError as error:
             self.status.object = f"<pre style='color:#c92a2a;white-space:pre-wrap'>{escape(str(error))}</pre>"
             return
+        self.shown = asked or self._statement()
+        self._age()
         self.result.objects = [
             pn.pane.HTML(solution_html(self.solution), sizing_mode="stretch_width"),
             Explorer(self.solution).view,

@@ -43,14 +43,15 @@ class Process:
 
     def _listen(self, child: subprocess.Popen[str]) -> None:
         assert child.stdout is not None
-        for line in child.stdout:
-            try:
-                event = json.loads(line)
-            except json.JSONDecodeError:
-                continue  # printed by a library
-            if event.keys() & {"done", "failed"}:
-                self.busy = False
-            self.events.put(event)
+        with child.stdout as lines:
+            for line in lines:
+                try:
+                    event = json.loads(line)
+                except json.JSONDecodeError:
+                    continue  # printed by a library
+                if event.keys() & {"done", "failed"}:
+                    self.busy = False
+                self.events.put(event)
         if self.busy and child is self.child:
             self.busy = False
             self.events.put({"failed": DIED})
@@ -101,3 +102,5 @@ class Process:
         if child is not None:
             child.kill()
             child.wait()
+            if child.stdin is not None:
+                child.stdin.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ def serve(port: int = 5007, runs: Path = Path("runs"), show: bool = True, thread
         from .page import TICK, Page
     except ImportError:
         raise SafeNetError("the page needs Panel", "pip install 'safenet-pde[ui]'") from None
+    _check_free(port)
     pn.extension("katex", notifications=False)
 
     def page() -> Any:
@@ -28,20 +31,27 @@ def serve(port: int = 5007, runs: Path = Path("runs"), show: bool = True, thread
         return tab.view()
 
     origins = [f"{host}:{port}" for host in ("localhost", ADDRESS)]
-    try:
-        return pn.serve(
-            {"/": page},
-            port=port,
-            address=ADDRESS,
-            websocket_origin=origins,
-            title="SAFE-NET",
-            show=show,
-            threaded=threaded,
-            verbose=not threaded,
-        )
-    except OSError as obstacle:
-        if obstacle.errno != errno.EADDRINUSE:
-            raise
-        raise SafeNetError(
-            f"port {port} is in use, perhaps by another `safenet ui`", f"--port {port + 1}"
-        ) from None
+    return pn.serve(
+        {"/": page},
+        port=port,
+        address=ADDRESS,
+        websocket_origin=origins,
+        title="SAFE-NET",
+        show=show,
+        threaded=threaded,
+        verbose=not threaded,
+    )
+
+
+def _check_free(port: int) -> None:
+    """Refuse a port at which another server listens; Panel would end in a traceback."""
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, os.name == "posix")
+        try:
+            trial.bind((ADDRESS, port))
+        except OSError as obstacle:
+            if obstacle.errno != errno.EADDRINUSE:
+                raise
+            raise SafeNetError(
+                f"port {port} is in use, perhaps by another `safenet ui`", f"--port {port + 1}"
+            ) from None
