@@ -291,3 +291,16 @@ def test_a_clock_stops_a_training_which_goes_on_later_as_if_nothing_had_happened
     assert 0 < len(stopped.history) < 12
     resumed = train(DECAY, OPTIMISED, None, tmp_path, resume=True)
     assert facts(resumed) == undisturbed("adam and l-bfgs")
+
+
+def test_a_resumed_run_takes_only_shapes_from_a_start_and_has_something_to_keep(tmp_path, monkeypatch):
+    train(DECAY, OPTIMISED, Watch(2), tmp_path)
+    starts, own = [], Adam.start
+    monkeypatch.setattr(
+        Adam, "start", lambda self, loss, theta: starts.append(theta) or own(self, loss, theta)
+    )
+    resumed = run.Run(DECAY, OPTIMISED, Monitor(), tmp_path)
+    resumed.restore()
+    assert resumed.state is not None
+    assert all(isinstance(theta, jax.core.Tracer) for theta in starts)
+    assert resumed.budget.found  # so it stops while time is left to measure

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -376,4 +377,11 @@ class Run:
         if "optimiser" in facts:
             loss, theta = self.loss_and_theta()
             phase: Any = self.phase()
-            self.state = everywhere(fill(phase.start(loss, theta), group("state.")))
+            # Only the shapes of a start: its values would have to be compiled, and are replaced at once.
+            shapes = eqx.filter_eval_shape(phase.start, loss, theta)
+            abstract = jax.ShapeDtypeStruct
+            zeros = jax.tree.map(
+                lambda leaf: jnp.zeros(leaf.shape, leaf.dtype) if isinstance(leaf, abstract) else leaf, shapes
+            )
+            self.state = everywhere(fill(zeros, group("state.")))
+        self.budget.found = self.best is not None or self.state is not None
