@@ -23,6 +23,7 @@ from ..measure.rows.splitting import first_cells, split
 from ..measure.rows.start import from_conditions
 from ..problem import Problem
 from ..problem.facts.narrow import narrow
+from ..problem.facts.posedness import insoluble
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .state import Direct, levels
@@ -146,7 +147,9 @@ class Cells:
             below = f"the held-out residual is below {self.tolerance:.0e}"
             return replace(state, done=True, reason=below)
         if state.cursor["poor"] >= POOR:
-            return replace(state, done=True, reason="smaller cells no longer reduce the residual")
+            idle = "smaller cells no longer reduce the residual"
+            reason = idle if math.isfinite(state.residual) else "the residual is not finite"
+            return replace(state, done=True, reason=reason)
         return state
 
 
@@ -158,8 +161,13 @@ def _poor(problem: Problem, before: Direct, residual: float, squares: float) -> 
     """
     least = min(residual, float(before.cursor.get("least", math.inf)))
     worse = problem.linear and residual > max(WORSE * least, 1.0)
-    unresolved = problem.linear and UNSOLVED < residual < math.inf
-    gained = squares < CELLS_GAIN * before.cursor["share"]
+    unresolved = problem.linear and UNSOLVED < residual < math.inf and not insoluble(problem)
+    # What contradicting conditions miss falls with the cells beside them, but the residual does not.
+    gained = (
+        squares < CELLS_GAIN * before.cursor["share"]
+        if not insoluble(problem)
+        else residual < CELLS_GAIN * float(before.cursor.get("least", math.inf))
+    )
     return (
         0
         if ((gained or unresolved) and not worse) or _coarse(problem, before)

@@ -16,6 +16,7 @@ from ..measure.rows.relation import oversampling
 from ..measure.rows.series import Collocation, widen
 from ..measure.rows.start import from_conditions
 from ..problem import Problem
+from ..problem.facts.posedness import insoluble
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .bases import axis_bases, first_modes, unknowns_of
@@ -101,7 +102,7 @@ class LeastSquares:
         monitor.level(size, residual)
         # While nothing is resolved at all (a thin layer, a high frequency), more modes are the only hope; a linear
         # problem can afford them, at one solve per level.
-        unresolved = problem.linear and UNSOLVED < residual < math.inf
+        unresolved = problem.linear and UNSOLVED < residual < math.inf and not insoluble(problem)
         hopeful = residual < HALVED * state.residual or unresolved
         modes = [max(count + 1, math.ceil(count * self.growth)) for count in modes]
         state = Direct(

@@ -87,8 +87,8 @@ ADRIFT = (
     "estimated; if a symmetry fixes it, solve on half the domain"
 )
 NO_SLOPE = (
-    "the equations are not differentiable at the solution found (a root of zero or a division by zero), so it may not "
-    "be unique and no error is estimated"
+    "the equations are not differentiable at the {} found (a root of zero or a division by zero), so {} and no error "
+    "is estimated"
 )
 
 
@@ -141,7 +141,11 @@ def estimated(
     data = _missed(problem, field, measured.worst)
     error = error if data is None or data.times < DWARFED else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
-        return Estimate(np.nan, 1.0, lost=NO_SLOPE, cut=corrected.cut)
+        missed = measured.worst > SOLVED_BELOW
+        said = (
+            ("function", "Newton's method cannot go on") if missed else ("solution", "it may not be unique")
+        )
+        return Estimate(np.nan, 1.0, lost=NO_SLOPE.format(*said), cut=corrected.cut)
     before, after = measured.worst, held_out(problem, better, span=counted).worst
     trained = not hasattr(field, "jets")  # far less exact than a direct solution, which shows a slope of 1e-9
     if trained and before < SOLVED_BELOW and adrift(problem, better, before):

@@ -24,10 +24,11 @@ from ..measure.verdict.accepting import (
     undetermined,
     unmet,
 )
+from ..measure.verdict.failing import cause
 from ..measure.verdict.others import another
 from ..problem import Problem
 from ..problem.facts.conservation import carriers
-from ..problem.facts.posedness import left_free
+from ..problem.facts.posedness import insoluble, left_free
 from ..problem.facts.undecided import undecided
 from ..run.budget import Budget, SpentError
 from ..run.progress import Monitor
@@ -80,13 +81,17 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, re
             result.estimate = estimate = None
         result.estimate_left = max(result.estimate_left or 0.0, 1.0)
     result.estimate_at_least = estimate is not None and (result.estimate_left or 0.0) > ROUGH
-    if missed and residual is not None and result.outcome != Outcome.GIVEN_UP and not interrupted:
-        why = (
-            "the error is not known, three grids are needed"
-            if unsure
-            else f"residual {share(residual)} on unseen points"
-        )
-        result.warnings.append(f"not solved: {why}")
+    told = result.outcome == Outcome.GIVEN_UP or (residual is None and result.outcome == Outcome.DIVERGED)
+    if missed and not (told or interrupted):
+        result.warnings.append(f"not solved: {_cause(solution, residual, unsure)}")
+
+
+def _cause(solution: Solution, residual: float | None, unsure: bool) -> str:
+    result, plan = solution.result, solution.plan
+    if unsure:
+        return result.stop_reason if residual is None else "the error is not known, three grids are needed"
+    by_newton = result.outcome == Outcome.NOT_SOLVED and not plan.trains
+    return cause(solution.problem, solution.field, residual, by_newton) or result.stop_reason
 
 
 def _stopped(solution: Solution, carried: Carried, decided: bool, missed: bool) -> Outcome:
@@ -267,6 +272,8 @@ def estimate(
         return True
     if undecided(problem) and not getattr(solution.field, "weak", False):
         return False  # the doubts have said why
+    if result.residual > SOLVED_BELOW and insoluble(problem):
+        return False  # without a solution there is no error
     clock.found = True
     if clock.over() and not known:
         _late(solution, carried)

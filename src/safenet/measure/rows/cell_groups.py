@@ -208,7 +208,7 @@ class CellGroups:
         return self._of(equation, pieces)
 
     def _scale(self, equation: Relation) -> float:
-        """From residual to error in u: (length/π)^order, as for a mode of the domain's size; duration^order in a slab."""
+        """From residual to error in u: (length/π)^order, for a mode of the domain's size; duration^order in slabs."""
         if equation.scale is not None:
             return equation.scale
         time = None if self.span is None else self.problem.time

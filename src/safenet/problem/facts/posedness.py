@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import sympy as sp
 
 from ...errors import SafeNetError
 from ..data import Measured
+from ..evaluate import evaluate
 from ..problem import Problem
 from ..relation import Condition, Relation
 from .agreement import clashes, corners
@@ -29,6 +31,8 @@ from .beginning import check_beginning
 from .fact import fact
 from .structure import axis_kinds
 from .undecided import undecided
+
+SAMPLES = 4000  # an even number: a coefficient x on [-1, 1] is not sampled where it is zero
 
 
 @fact
@@ -89,15 +93,44 @@ def _too_many(problem: Problem) -> list[str]:
 
 
 def _overdetermined(problem: Problem) -> list[str]:
-    """Ordinary differential equations with more conditions than the sum of the unknowns' orders."""
-    orders = sum(problem.order(0, name) for name in problem.unknowns)
-    count = len(problem.conditions)
-    if len(problem.axes) > 1 or count <= orders:
+    if not (crowd := _crowd(problem)):
         return []
-    return [
-        f"{count} conditions for equations of order {orders} in all. There is a solution only where they agree; "
-        "leave some of them out."
-    ]
+    return [f"{crowd}. There is a solution only where they agree; leave some of them out."]
+
+
+def _crowd(problem: Problem) -> str:
+    """Ordinary differential equations with more conditions than the sum of the unknowns' orders, in words."""
+    orders, count = sum(problem.order(0, name) for name in problem.unknowns), len(problem.conditions)
+    alone = len(problem.axes) == 1
+    return f"{count} conditions for equations of order {orders} in all" if alone and count > orders else ""
+
+
+@fact
+def insoluble(problem: Problem) -> str:
+    """Why ordinary equations have no solution if solvers find none, with what to change; "" if no symbol says so.
+
+    Then a residual that finer levels do not lower is no layer that still finer ones would resolve.
+    """
+    if crowd := _crowd(problem):
+        return f"{crowd} seem to contradict each other; leave some of them out"
+    if len(problem.axes) > 1 or len(problem.equations) > 1 or not problem.linear:
+        return ""
+    (equation,), axis = problem.equations, problem.axes[0]
+    symbol, _ = max(equation.jets.items(), key=lambda one: one[1].orders)
+    x = np.linspace(*axis.bounds, SAMPLES)[1:-1]
+    with np.errstate(all="ignore"):
+        slope = evaluate(problem.value(equation.coefficient(symbol)), {axis.symbol: x}, np)
+    sign = np.sign(np.broadcast_to(slope, x.shape))
+    turns = np.flatnonzero(sign[1:] * sign[:-1] <= 0)
+    if not len(turns) or not sign.any():
+        return ""
+    (low, high), (below, above) = x[turns[0] :][:2], slope[turns[0] :][:2]
+    place = low - below * (high - low) / (above - below) if above != below else low
+    place = 0.0 if abs(place) < 1e-9 * axis.length else place
+    return (
+        f"the coefficient of {symbol} in {equation.text} vanishes near {axis.name} = {place:.3g}, where solutions may "
+        "be infinite; end the domain before"
+    )
 
 
 def _homogeneous(problem: Problem) -> list[str]:
