@@ -71,7 +71,7 @@ def test_an_axis_takes_a_count_or_its_points() -> None:
     ("given", "message"),
     [
         ({"z": 5}, "'z' is not an axis"),
-        ({"x": 1}, "x = 1 is not a number of points"),
+        ({"x": 1}, "x = 1 is too few points"),
         ({"x": 2.5}, "x = 2.5 is not a number of points"),
         ({"x": [0.5, 0.5]}, "the points along x must increase"),
         ({"x": []}, "the points along x must increase"),
@@ -81,6 +81,14 @@ def test_an_axis_takes_a_count_or_its_points() -> None:
 def test_a_grid_that_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(sn.SafeNetError, match=message):
         known("xt").grid(**given)
+
+
+def test_one_place_is_a_list(tmp_path: Path) -> None:
+    with pytest.raises(sn.SafeNetError) as refusal:
+        known("xt").export(tmp_path / "end.csv", x=3, t=0.5)
+    assert "one place is t=[1] (--at on the command line)" in refusal.value.remedy
+    rows = np.loadtxt(known("xt").export(tmp_path / "end.csv", x=3, t=[0.5]), delimiter=",", skiprows=1)
+    np.testing.assert_allclose(rows, [[x, 0.5, field(x, 0.5)] for x in (0, 0.5, 1)])
 
 
 # ---- xarray

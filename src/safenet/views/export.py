@@ -85,6 +85,8 @@ def table(
 def export(solution: Solution, path: str | Path, derivatives: Sequence[str] = (), **counts: Any) -> Path:
     """Write fields and derivatives on the grid, in the format of the file's extension; return the file to open.
 
+    As in `grid`, `x=201` is a number of points, and `t=[0.5]` one place.
+
     .csv   a line for each point of the domain: its coordinates, then the fields
     .npz   the ticks of each axis and every field on their product, by name; nan outside a region
     .nc    the same as netCDF, as `to_xarray` makes it
@@ -123,7 +125,8 @@ def _ticks(name: str, low: float, high: float, points: Any) -> np.ndarray:
         if not isinstance(points, (int, float, np.integer)) or points % 1 != 0 or points < 2:
             said = f"{points:g}" if isinstance(points, float) else points
             what = "too few points" if said in ("1", 1) else "not a number of points"
-            raise SafeNetError(f"{name} = {said} is {what}", f"give at least 2, e.g. {name}=101")
+            place = f"one place is {name}=[{low / 2 + high / 2:g}] (--at on the command line)"
+            raise SafeNetError(f"{name} = {said} is {what}", f"give at least 2, e.g. {name}=101; {place}")
         return np.linspace(low, high, int(points))
     ticks = np.asarray(points, dtype=float)
     if ticks.ndim != 1 or not ticks.size or np.any(np.diff(ticks) <= 0):
