@@ -141,9 +141,9 @@ def estimated(
     data = _missed(problem, field, measured.worst)
     error = error if data is None or data.times < DWARFED else max(error, min(data.missed, 1.0))
     if not np.isfinite(error):
-        missed = measured.worst > SOLVED_BELOW
+        solved = measured.worst <= SOLVED_BELOW
         said = (
-            ("function", "Newton's method cannot go on") if missed else ("solution", "it may not be unique")
+            ("solution", "it may not be unique") if solved else ("function", "Newton's method cannot go on")
         )
         return Estimate(np.nan, 1.0, lost=NO_SLOPE.format(*said), cut=corrected.cut)
     before, after = measured.worst, held_out(problem, better, span=counted).worst

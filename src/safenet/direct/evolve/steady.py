@@ -43,6 +43,7 @@ class Blend:
         return own if s == 1.0 else s * own + (1 - s) * self.slopes
 
 
+@np.errstate(all="ignore")  # values that are not finite are checked for in Newton's method
 def steady(
     assembly: Assembly, guess: np.ndarray | None, show: Callable[[str], None], over: Callable[[], bool]
 ) -> np.ndarray | None:
