@@ -1,5 +1,7 @@
 """Newton's method starts from the conditions, extended into the domain; from zero where that finds no solution."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy
@@ -9,10 +11,9 @@ from safenet.direct.evolve.assembly import Assembly
 from safenet.direct.evolve.evolve import meshed
 from safenet.direct.evolve.steady import steady
 from safenet.measure.rows.cells import CellRows
-from safenet.measure.rows.newton import newton
-from safenet.measure.rows.series import Collocation
+from safenet.measure.rows.newton import Newton, newton
 from safenet.measure.rows.splitting import even_cells
-from safenet.measure.rows.start import extension
+from safenet.measure.rows.start import extension, from_conditions
 
 LINE, SQUARE = {"x": (0, 1)}, {"x": (0, 1), "y": (0, 1)}
 SIDES = ["u(0, y) = {}", "u(1, y) = {}", "u(x, 0) = {}", "u(x, 1) = {}"]
@@ -82,6 +83,20 @@ def test_in_a_slab_the_guess_keeps_the_initial_values():
     points = np.random.default_rng(0).random((20, 2)) * [1, 0.1]
     x, t = points.T
     assert form.jets(points, [(0, 0)])[0, 0][:, 0] == pytest.approx(1 + x + x * t, abs=1e-9)
+
+
+def test_zero_is_tried_where_the_guess_leads_nowhere():
+    problem = sn.Problem("u_xx = u**2", domain=LINE, conditions=["u(0) = 1", "u(1) = 5"])
+    rows_of = partial(CellRows, cells=[((0.0, 1.0),)], degrees=4, oversampling=1.5)
+    tried = []
+
+    def solve(start):
+        tried.append(start)
+        return Newton(start, 1.0, 1, 1, converged=False)
+
+    found = from_conditions(rows_of(problem), rows_of, solve)
+    assert [start.any() for start in tried] == [True, False]
+    assert found.iterations == 2
 
 
 def test_linear_problems_and_zero_conditions_need_no_guess():
