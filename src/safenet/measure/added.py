@@ -34,7 +34,6 @@ from .thresholds import (
     PLANE,
     PLANE_MOST,
     REFINED,
-    ROUGH,
     ROUNDING,
     SHARE,
     STILL,
@@ -112,7 +111,7 @@ def on_a_grid(problem: Problem, field: Any, cells: list[Cell], degree: int, cloc
     shaking = shaken_rows(rows, np.zeros(rows.unknowns))
     step, noise = rows.form(shaking.step), rows.form(shaking.noise)
     found, before = Corrected(Sum(field, step)), held_out(problem, field).worst
-    if base is not field and before > ROUNDING and held_out(problem, found.field).worst > ROUGH * before:
+    if base is not field and before > ROUNDING and held_out(problem, found.field).worst > STILL * before:
         found = _levels(problem, field, base, (rows, step), clock)
     if time_obstacle(problem) is None:
         # Over all times at once, least squares would miss the start a little rather than follow what grows from it.
