@@ -20,7 +20,7 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 # Run from top to bottom here. The others have tests of their own, or programs for a cluster: those are parsed.
 WHOLE = ["index.md", "tutorial.md", "solvers.md", *(page for page in PAGES if page.startswith("howto/"))]
 # Films and trainings take their time; that their programs can be parsed is tested each time.
-LONG = {"howto/pictures.md", "howto/from-deepxde.md"}
+LONG = {"howto/pictures.md", "howto/from-deepxde.md", "howto/compare.md"}
 
 
 def fences(page, *languages):

@@ -67,8 +67,7 @@ class Spectrum:
     @property
     def rank(self) -> float | None:
         """How many eigenvalues are above rounding; None of a quadrature."""
-        above, below = self.mass(self.rounding, np.inf), self.mass(-np.inf, -self.rounding)
-        return self.size * (above + below) if self.exact else None
+        return float(np.sum(np.abs(self._seen) > self.rounding)) if self.exact else None
 
     @property
     def negative(self) -> float:

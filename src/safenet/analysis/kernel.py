@@ -47,10 +47,18 @@ class Kernel:
 
     @property
     def condition(self) -> float:
-        """κ_max/κ_min, where κ_min is replaced by n ε κ_max if it is below rounding."""
+        """κ_max/κ_min; unless κ_min is `resolved`, a lower bound by the rounding n ε κ_max."""
         values = self.eigenvalues
-        floor = len(values) * np.finfo(float).eps * values[0]
-        return float(values[0] / max(values[-1], floor)) if values[0] > 0 else float("inf")
+        return float(values[0] / max(values[-1], self._rounding)) if values[0] > 0 else float("inf")
+
+    @property
+    def resolved(self) -> bool:
+        """Whether all eigenvalues are above rounding."""
+        return bool(self.eigenvalues[-1] > self._rounding)
+
+    @property
+    def _rounding(self) -> float:
+        return float(len(self.eigenvalues) * np.finfo(float).eps * self.eigenvalues[0])
 
     def effective_dimension(self, damping: float = DAMPING) -> float:
         """Σ κ_i/(κ_i + γ), γ = damping · κ_max: the number of directions in which the kernel exceeds γ."""

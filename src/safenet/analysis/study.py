@@ -118,12 +118,13 @@ class Analysis:
             how = "exact" if spectrum.exact else "{} probes of {} steps".format(*spectrum.nodes.shape)
             lines.append(
                 f"  {name:<15} λ from {spectrum.lambda_min:.3e} to {spectrum.lambda_max:.3e}, "
-                f"condition {'' if spectrum.exact else 'at least '}{spectrum.condition_at_least:.1e} "
+                f"condition {'' if spectrum.rank == spectrum.size else 'at least '}{spectrum.condition_at_least:.1e} "
                 f"({spectrum.operator}, {how})"
             )
         for name, kernel in self.kernels.items():
             lines.append(
-                f"  kernel          {name}: κ_max {kernel.eigenvalues[0]:.3e}, condition {kernel.condition:.1e}, "
+                f"  kernel          {name}: κ_max {kernel.eigenvalues[0]:.3e}, "
+                f"condition {'' if kernel.resolved else 'at least '}{kernel.condition:.1e}, "
                 f"effective rank {kernel.effective_dimension():.0f} of {len(kernel.residual)}; gradient descent would "
                 f"leave {kernel.remaining():.0%} of its loss, {kernel.remaining_loss():.1e} of {kernel.loss:.1e}"
             )
