@@ -250,8 +250,7 @@ def _carry_out(
     if resume is not None:
         _only_resume(ctx)
     elif name is None:
-        command = ctx.info_name or "solve"
-        raise SafeNetError("no problem was given", f"e.g. safenet {command} wave, or --resume RUN")
+        raise SafeNetError("no problem was given", f"e.g. safenet {ctx.info_name} wave, or --resume RUN")
     if device is not None:
         use_device(device)
     after_import("jax", _cache_compilations)
@@ -269,8 +268,7 @@ def _carry_out(
             import_module("safenet.solving.door")  # JAX takes seconds
         with nullcontext(out) if out is not None else _free(problem.name, force) as folder:
             told = _Elsewhere(folder, out or Path("runs") / problem.name)
-            watching = told if sink is None else Both(told, sink)
-            solution = _solved(problem, chosen(), folder, force, _clock(budget, began), watching)
+            solution = _solved(problem, chosen(), folder, force, _clock(budget, began), _both(told, sink))
     if sink is not None:
         sink.close(solution.result.to_json())
     if as_json:
@@ -351,21 +349,20 @@ class _Elsewhere(Monitor):
     """Says which folder a run goes to if that is not the usual one, as soon as it begins: not before a mistake."""
 
     def __init__(self, folder: Path, usual: Path) -> None:
-        self.text = f"{usual} exists: this run goes to {folder} (--force overwrites, --out chooses)"
-        self.due = folder != usual
+        text = f"{usual} exists: this run goes to {folder} (--force overwrites, --out chooses)"
+        self.text = text if folder != usual else ""
 
     def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
-        if self.due:
+        if self.text:
             typer.echo(self.text, err=True)
-        self.due = False
+        self.text = ""
 
 
 def _only_resume(ctx: typer.Context) -> None:
     """A plan is fixed when a run starts: options beside --resume would be ignored, so they are refused."""
     for parameter in ctx.command.params:
         source = ctx.get_parameter_source(parameter.name or "")
-        typed = source is not None and source.name == "COMMANDLINE"
-        if not typed or parameter.name in BESIDE_RESUME:
+        if source is None or source.name != "COMMANDLINE" or parameter.name in BESIDE_RESUME:
             continue
         given = "a problem" if parameter.name == "name" else max(parameter.opts, key=len)
         raise SafeNetError(
