@@ -116,7 +116,7 @@ def test_the_lower_of_two_solutions_is_found():
 def test_triangles_and_tetrahedra_start_from_their_sides():
     problem = sn.Problem(
         "u_xx + u_yy + u_zz = 1/u",
-        domain={name: (-1, 1) for name in "xyz"},
+        domain=dict.fromkeys("xyz", (-1, 1)),
         shape=BALL,
         pieces={"rim": "rest"},
         conditions=["u = 2 on rim"],
