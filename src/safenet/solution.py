@@ -189,7 +189,9 @@ class Solution:
     def diff(self, axis: Any, order: int = 1) -> Solution:
         """∂^order/∂axis^order of the solution: callable like it, and differentiable again."""
         if not isinstance(order, Integral) or int(order) < 0:
-            raise SafeNetError(f"{order!r} is not the order of a derivative", "give 1, 2, …")
+            twice = f"differentiate once more by {order}: .diff({str(axis)!r}).diff({str(order)!r})"
+            remedy = twice if str(order) in self.problem.axis_names else "give 1, 2, …"
+            raise SafeNetError(f"{order!r} is not the order of a derivative", remedy)
         orders = list(self.orders or (0,) * len(self.problem.axes))
         orders[self.problem.axis(axis)] += int(order)
         return replace(self, orders=tuple(orders))

@@ -123,6 +123,10 @@ def test_a_network_in_float32_is_that_in_float64_up_to_rounding():
         (lambda s: s.diff("x", -1), "-1 is not the order of a derivative"),
         (lambda s: s.diff("x", 1.0), "1.0 is not the order of a derivative"),
         (lambda s: s.diff("x", "2"), "'2' is not the order of a derivative"),
+        (
+            lambda s: s.diff("x", "t"),
+            "'t' is not the order of a derivative\n  → differentiate once more by t: .diff('x').diff('t')",
+        ),
         (lambda s: s.diff("x").estimate(), "a derivative of a solution cannot be estimated"),
         (lambda s: s(x="left", t=0), "the coordinates are not points"),
     ],

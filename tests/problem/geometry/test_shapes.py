@@ -150,6 +150,7 @@ def test_a_polygon_may_repeat_its_first_vertex_and_run_either_way():
         (lambda: Box(x=(0, 1), y=(3, 3)), ["y=(3, 3)", "positive width"]),
         (lambda: Box(x=(0, np.inf), y=(0, 1)), ["interval of x", "inf", "finite"]),
         (lambda: Box(x=(0, "1"), y=(0, 1)), ["interval of x", "'1'", "finite"]),
+        (lambda: Disc(("5+1e-6", 0), 1), ["center of a disc is '5+1e-6'", "no formulas in text"]),
         (lambda: Box(x=(0, 1)), ["two axes", "got x", "Box("]),
         (lambda: Box(), ["two axes", "none"]),
         (lambda: Box(x=3, y=(0, 1)), ["interval of x is 3", "two numbers"]),

@@ -19,7 +19,8 @@ def a_number(value: Any, what: str) -> float:
     except (TypeError, ValueError):
         number = float("nan")
     if not np.isfinite(number):
-        raise SafeNetError(f"{what} is {value!r}", "give a finite number")
+        text = "; shapes take no formulas in text" if isinstance(value, str) else ""
+        raise SafeNetError(f"{what} is {value!r}", f"give a finite number{text}")
     return number
 
 
