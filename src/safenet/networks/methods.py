@@ -112,7 +112,7 @@ class Method:
             if not isinstance(value, Integral if whole else Real) or value == math.inf:
                 kind = "whole" if whole else "finite"
                 raise SafeNetError(f"{name} = {value!r} is not a {kind} number", f"the least is {least}")
-            if not value >= least:
+            if not float(value) >= least:
                 raise SafeNetError(f"{name} = {value} is too small", f"the least is {least}")
         for name in POSITIVE:
             if not _positive(getattr(self, name)):
