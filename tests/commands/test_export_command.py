@@ -123,7 +123,7 @@ def test_netcdf_and_vtk_have_the_derivatives_too(desk):
         (("-o", "pulse.txt"), "cannot export to pulse.txt", ".csv, .npz, .nc, .vtr, .vtu, .pvd"),
         (("-o", "a.csv", "--grid", "3,4,5"), "3 numbers for 2 axes (x, t)", "--grid 101,101"),
         (("-o", "a.csv", "--grid", "1"), "x = 1 is too few points", "at least 2"),
-            (("-o", "a.csv", "--grid", "1.5"), "x = 1.5 is not a number of points", "at least 2"),
+        (("-o", "a.csv", "--grid", "1.5"), "x = 1.5 is not a number of points", "at least 2"),
         (("-o", "a.csv", "--grid", "many"), "'many' is not known", "give a number"),
         (("-o", "a.csv", "--grid", "z=4"), "'z' is not an axis", "known: t, x"),
         (("-o", "a.csv", "--grid", "t=4", "--at", "t=1"), "t has a number of points and a value", "--at"),

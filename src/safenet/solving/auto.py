@@ -261,7 +261,9 @@ def _steady(problem: Problem) -> Choice | None:
     if Cells().obstacle(problem) is None:
         reasons.append("then, where that is not resolved, in cells" if solvers else "Newton on cells")
         solvers.append(Cells(only_above=FINER_ABOVE if solvers else 0.0))
-    reasons.append("nonlinear and steady: there may be other solutions; Newton's method starts from the conditions")
+    reasons.append(
+        "nonlinear and steady: there may be other solutions; Newton's method starts from the conditions"
+    )
     return (tuple(solvers), tuple(reasons)) if solvers else None
 
 
