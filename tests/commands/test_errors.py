@@ -187,7 +187,7 @@ def test_a_gpu_that_is_not_there_is_said_before_anything_is_written(tmp_path):
     assert done.returncode == 2
     assert done.stderr.strip().splitlines()[-2:] == [
         "safenet: this machine has no gpu that JAX can use",
-        "  → use --device cpu, or install the GPU build: pip install 'safenet[cuda]'",
+        "  → use --device cpu, or install the GPU build: pip install 'safenet-pde[cuda]'",
     ]
     assert not (tmp_path / "run").exists()
 
