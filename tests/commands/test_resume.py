@@ -132,7 +132,7 @@ def test_a_budget_stops_a_resumed_run_again_and_its_plan_stays(undisturbed, tmp_
     with pytest.warns(SafeNetWarning, match="not solved"):
         again = sn.resume(folder, budget=1e-3)
     assert again.result.outcome == "out of time"
-    assert first.result.iterations < again.result.iterations < 400
+    assert first.result.iterations <= again.result.iterations < 400
     sn.resume(folder, budget="10m")
     assert_same_solution(folder, undisturbed("network")[0])
 
@@ -169,7 +169,7 @@ def test_a_training_that_the_user_stops_has_one_too_if_a_moment_is_enough(tmp_pa
     monkeypatch.setattr("safenet.solving.door.JUST_A_MOMENT", 1e-9)
     result = sn.solve(sn.loads(text), solver, monitor=Stop()).result
     assert (result.outcome, result.estimate) == ("interrupted", None)
-    assert "too short to estimate the error: solution.estimate() does, in Python." in result.stop_reason
+    assert "the error could not be estimated within two seconds" in result.stop_reason
 
 
 def test_resuming_a_finished_run_does_no_work_and_changes_nothing(kind, tmp_path):

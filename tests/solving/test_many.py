@@ -267,7 +267,7 @@ def test_residuals_are_those_with_the_parameters_in_place(name):
     ("recipe", "rate", "message"),
     [
         ("levenberg-marquardt", 1e-3, "no rate"),
-        ("paper-2", 1e-3, "rates of its own"),
+        ("paper-2", 1e-3, "already tries several rates"),
         ("paper-1", -1.0, "the rate is -1"),
         ("paper-1", float("nan"), "the rate is nan"),
     ],
@@ -308,7 +308,7 @@ def test_seeds_are_also_those_of_a_training_that_is_only_named(tmp_path):
 
 
 def test_a_direct_solver_has_no_rates():
-    with pytest.raises(SafeNetError, match="no rate"):
+    with pytest.raises(SafeNetError, match="rates apply to trained networks"):
         solve_many(DECAY, "least-squares", rates=[1e-3])
 
 

@@ -209,7 +209,7 @@ def test_fresh_points_are_uniform_in_the_box_and_others_at_every_iteration():
 
 
 def test_fresh_points_are_refused_where_they_have_no_meaning():
-    with pytest.raises(sn.SafeNetError, match="in a box"):
+    with pytest.raises(sn.SafeNetError, match="needs a box"):
         sn.Train("pinn", "paper-4", sampler="fresh").plan(library.problem("backstep"))
-    with pytest.raises(sn.SafeNetError, match="points that stay"):
+    with pytest.raises(sn.SafeNetError, match="needs fixed points"):
         sn.Train("rba-pinn", "paper-4", sampler="fresh").plan(library.problem("wave"))
