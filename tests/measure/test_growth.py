@@ -18,7 +18,7 @@ def integrated(text: str) -> sn.Solution:
     return sn.solve(sn.loads(text), sn.Integrate(), monitor=sn.Monitor())
 
 
-@pytest.mark.parametrize("rate", [2.0, -2.0, -400.0])
+@pytest.mark.parametrize("rate", [2.0, 60.0, -2.0, -400.0])
 def test_the_defect_of_another_problems_solution_grows_to_the_distance(rate: float) -> None:
     other, off = integrated(GROWTH.format(rate=rate * (1 + 1e-5))), 1e-5 * rate
     grown = followed(sn.loads(GROWTH.format(rate=rate)), other.field)

@@ -191,17 +191,18 @@ def _grown(
     pieces, count = y.shape
     powers = np.zeros((pieces, count + 1, count + 1))
     powers[:, :count, :count] = flow
-    powers[:, :count, count] = defect
+    # A defect that is not finite shows in the residual. Beside a huge one, e^{hJ} would be rounded to 1.
+    defect = np.nan_to_num(defect, posinf=0.0, neginf=0.0)
+    unit = np.maximum(np.abs(defect).max(axis=1, keepdims=True), TINY)
+    powers[:, :count, count] = defect / unit
     endless = Grown(np.inf, np.full(len(places) + 1, np.inf))
     steep = flow[~(np.linalg.norm(flow, axis=(1, 2)) <= STEEPEST)]
     if not np.isfinite(flow).all() or (steep.size and np.linalg.eigvals(steep).real.max() > STEEPEST):
         return endless
-    # A defect that is not finite shows in the residual.
-    powers[:, :, count] = np.nan_to_num(powers[:, :, count], posinf=0.0, neginf=0.0)
     # e^{hJ}, and φ(hJ) r in the last column: a defect decays within its own piece, too.
     steps = _exponentials(powers)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=y.shape)
-    added = np.stack([rounding * signs, steps[:, :count, count]], axis=2)
+    added = np.stack([rounding * signs, unit * steps[:, :count, count]], axis=2)
     grown, together = np.zeros((pieces, count, 2)), np.zeros((count, 2))
     for i, (step, own) in enumerate(zip(steps[:, :count, :count], added, strict=True)):
         together = grown[i] = step @ together + own
