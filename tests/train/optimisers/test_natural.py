@@ -73,12 +73,12 @@ def test_with_fewer_rows_than_parameters_the_kernel_of_the_rows_gives_the_same_s
 def test_a_network_is_trained_in_fewer_steps_than_by_lbfgs():
     objective, theta = network()
     starts = [solve(Adam(steps, rate=1e-2), objective, theta).theta for steps in (100, 200, 300, 400, 500)]
-    # Now and then full steps crawl along a valley for longer: it is one of two, as rounding will have it.
+    # From each of them: with one direction, it crawled along a valley from two of five.
     own, others = (
-        np.median([float(solve(phase, objective, start).total) for start in starts])
+        [float(solve(phase, objective, start).total) for start in starts]
         for phase in (NaturalGradient(60), LBFGS(60, tolerance=0.0))
     )
-    assert own < 1e-2 * others
+    assert max(own) < 1e-2 * min(others)
 
 
 def test_splitting_a_run_anywhere_gives_the_same_bits():

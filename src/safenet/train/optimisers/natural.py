@@ -5,7 +5,9 @@ J maps a change of theta to a change of the residuals, so JᵀJ is the metric of
 natural gradients; Müller and Zeinhofer, 2023). Levenberg–Marquardt shortens a step by damping, which turns it towards
 the gradient; here the direction is kept and α shortens the step. The α of 1, ½, ¼, … with the lowest loss is taken.
 
-G is nearly singular, so `damping` μ, relative to its scaled diagonal, replaces the cut-off of the pseudo-inverse.
+G is nearly singular, so `damping` μ, relative to its scaled diagonal, replaces the cut-off of the pseudo-inverse. Far
+from a minimum, parameters that the rows hardly see make that direction long and useless, and α tiny: the direction with
+√μ is tried as well, and the better of the two is taken.
 With fewer rows than parameters the same direction comes from J Jᵀ, the kernel of the rows (`linearised` chooses).
 """
 
@@ -39,8 +41,8 @@ from safenet.train.optimisers.status import (
 class NaturalGradient(Optimiser):
     """Natural gradient (Gauss–Newton in function space): at most `iterations` accepted steps.
 
-    Each step tries `trials` values of its length, α = 1, ½, ¼, …, and takes the best. Stops as GRADIENT when
-    max|Jᵀr| <= tolerance, as NO_STEP when no α lowers the loss.
+    Each step tries `trials` values of its length, α = 1, ½, ¼, …, along both directions, and takes the best. Stops as
+    GRADIENT when max|Jᵀr| <= tolerance, as NO_STEP when no α lowers the loss.
 
     With `resample` > 0 the run draws new points every `resample` steps, preferring those with a large residual.
 
@@ -51,7 +53,7 @@ class NaturalGradient(Optimiser):
     iterations: int
     damping: float = 1e-12
     tolerance: float = 1e-14
-    trials: int = 20
+    trials: int = 10
     resample: int = 0
     name: ClassVar[str] = "natural-gradient"
     double: ClassVar[bool] = True
@@ -85,11 +87,12 @@ def _advance(
     def step(state: State) -> State:
         system = linearised(objective, state.theta)
         gradient_norm = jnp.max(jnp.abs(system.gradient * system.scale))
-        direction = system.step(damping) / system.scale
+        directions = jnp.stack([system.step(mu) / system.scale for mu in (damping, jnp.sqrt(damping))])
         shares = 0.5 ** jnp.arange(trials, dtype=state.theta.dtype)
-        totals, terms = lax.map(lambda share: objective(state.theta + share * direction), shares)
+        steps = (shares[:, None, None] * directions).reshape(-1, state.theta.size)
+        totals, terms = lax.map(lambda step: objective(state.theta + step), steps)
         best = jnp.argmin(jnp.where(jnp.isfinite(totals), totals, jnp.inf))
-        after = moved(state, state.theta + shares[best] * direction, totals[best], terms[best], gradient_norm)
+        after = moved(state, state.theta + steps[best], totals[best], terms[best], gradient_norm)
         lower = totals[best] < state.total
         flat = gradient_norm <= tolerance
         finite = jnp.isfinite(gradient_norm) & jnp.any(jnp.isfinite(totals))
@@ -103,7 +106,7 @@ def _advance(
             total=jnp.where(taken, after.total, state.total),
             terms=jnp.where(taken, after.terms, state.terms),
             iteration=jnp.where(taken, after.iteration, state.iteration),
-            evaluations=state.evaluations + 1 + trials,
+            evaluations=state.evaluations + 1 + steps.shape[0],
             status=jnp.where(taken, code(Status.RUNNING), failure),
         )
 
