@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 import sympy as sp
 
+from safenet.direct import LeastSquares
 from safenet.direct.cells import Cells, first_cells, split
 from safenet.direct.state import Direct
+from safenet.fields.field import values
+from safenet.measure.estimate import estimated
 from safenet.measure.heldout import grid, held_out
 from safenet.measure.rows.cells import CellRows
 from safenet.measure.rows.newton import newton
+from safenet.measure.thresholds import ROUGH
 from safenet.problem import Box, Disc, On, Polygon, Problem, loads
 from safenet.run.budget import Budget
 from safenet.run.progress import Monitor
+from safenet.solving.auto import Auto
 
 x, y, t = sp.symbols("x y t")
 u, v, p = (sp.Function(name) for name in "uvp")
@@ -211,3 +217,48 @@ def test_a_smooth_function_has_no_jumps():
     rows = CellRows(problem, [((0.0, 0.5), (0.0, 1.0)), ((0.5, 1.0), (0.0, 1.0))], 5, 1.5)
     form = rows.form(newton(rows, np.zeros(rows.unknowns), True).coefficients)
     assert held_out(problem, form).jumps < 1e-9
+
+
+def waves(k):
+    """((2 + sin kx) u_x)_x = 1, u(0) = 0, u(1) = 1, and u at 1001 places: ∫ (x + C)/(2 + sin kx) dx."""
+    problem = Problem(
+        f"diff((2 + sin({k}*x))*u_x, x) = 1", domain={"x": (0, 1)}, conditions=["u(0) = 0", "u(1) = 1"]
+    )
+    s, w = np.polynomial.legendre.leggauss(8)
+    at = (np.arange(1000)[:, None] + (s + 1) / 2) / 1000
+    one, more = ((part / (2 + np.sin(k * at)) * w / 2000).sum(axis=1) for part in (1.0, at))
+    each = more + (1 - more.sum()) / one.sum() * one
+    return problem, np.concatenate([[0.0], np.cumsum(each)])
+
+
+def off(form, truth):
+    return np.linalg.norm(values(form, np.linspace(0, 1, 1001)[:, None])[:, 0] - truth) / np.linalg.norm(
+        truth
+    )
+
+
+def test_on_a_line_no_first_cell_is_longer_than_a_half_wave_of_a_coefficient():
+    problem, truth = waves(100)
+    first, *_, state = Cells(tolerance=1e-7).run(problem, Monitor(), Budget())
+    assert len(first.field.cells) == 32
+    assert first.residual < 1e-2
+    assert off(state.field, truth) < 1e-8
+    assert [type(each) for each in Auto().choice(problem)[0]] == [Cells, LeastSquares]
+
+
+def test_cells_too_long_for_a_wave_have_an_estimate_that_does_not_explain_the_residual():
+    """The corrected solution jumped as much as the solution, but its jumps were not measured."""
+    problem, truth = waves(100)
+    ends = np.linspace(0, 1, 11).tolist()
+    rows = CellRows(problem, [((low, high),) for low, high in itertools.pairwise(ends)], 16, 2.0)
+    form = rows.form(newton(rows, np.zeros(rows.unknowns), True).coefficients)
+    found = estimated(problem, form)
+    assert found.error < off(form, truth) / 2
+    assert found.left > ROUGH
+
+
+def test_what_allows_more_coefficients_depends_on_whether_there_is_a_budget():
+    problem = poisson(sp.exp(x) * sp.sin(9 * y))
+    for budget, more in ((Budget(), r"sn\.Cells\(unknowns=…\)"), (Budget(600.0), "a larger budget")):
+        *_, state = Cells(degree=4, unknowns=60).run(problem, Monitor(), budget)
+        assert re.fullmatch(f"stopped at 60 coefficients: {more} allows more", state.reason)

@@ -14,16 +14,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..fields.cells import restricted
+from ..fields.cells import Cell, restricted
 from ..measure.heldout import held_out
 from ..measure.rows.cells import CellRows
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import oversampling
-from ..measure.rows.splitting import first_cells, split
+from ..measure.rows.splitting import first_cells, halves, split
 from ..measure.rows.start import from_conditions
 from ..problem import Problem
 from ..problem.facts.narrow import narrow
 from ..problem.facts.posedness import insoluble
+from ..problem.facts.structure import named_frequencies
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .state import Direct, levels
@@ -38,6 +39,7 @@ from .thresholds import (
     FIRST_STEPS,
     LATER_STEPS,
     LINE_DEGREE,
+    LONGEST_WAVE,
     PLANE_DEGREE,
     POOR,
     RESIDUAL_SHARE,
@@ -84,7 +86,7 @@ class Cells:
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
     ) -> Iterator[Direct]:
-        state = state or Direct(cursor={"cells": first_cells(problem), "poor": 0, "share": math.inf})
+        state = state or Direct(cursor={"cells": self._first(problem), "poor": 0, "share": math.inf})
         return levels(state, budget, partial(self._level, problem, monitor, budget))
 
     def _degree(self, problem: Problem) -> int:
@@ -94,12 +96,22 @@ class Cells:
             return LINE_DEGREE
         return PLANE_DEGREE if problem.linear and len(problem.axes) == 2 else CELL_DEGREE
 
+    def _first(self, problem: Problem) -> list[Cell]:
+        """The first cells; on a line none is longer than a half wave of the data, as far as there is room for that."""
+        cells = first_cells(problem)
+        fastest = max(named_frequencies(problem)[0], default=0.0) if len(problem.axes) == 1 else 0.0
+        room = self.unknowns / len(problem.unknowns) / (self._degree(problem) + 1)
+        while 2 * len(cells) < room and fastest * max(high - low for (low, high), *_ in cells) > LONGEST_WAVE:
+            cells = [half for cell in cells for half in halves(cell, 0)]
+        return cells
+
     def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:
         degree, nothing = self._degree(problem), state.field is None
         cells = [tuple((float(a), float(b)) for a, b in cell) for cell in state.cursor["cells"]]
         size = len(cells) * len(problem.unknowns) * (degree + 1) ** len(problem.axes)
         if size > self.unknowns and not nothing:
-            limit = f"stopped at {self.unknowns:,} coefficients: a larger --budget allows more"
+            more = "sn.Cells(unknowns=…)" if math.isinf(budget.total) else "a larger budget"
+            limit = f"stopped at {self.unknowns:,} coefficients: {more} allows more"
             return replace(state, done=True, reason=limit)
         monitor.phase(self.name, f"{len(cells)} cells, {size} coefficients")
         rows_of = partial(CellRows, cells=cells, degrees=degree, oversampling=oversampling(problem))
@@ -157,10 +169,11 @@ def _poor(problem: Problem, before: Direct, residual: float, squares: float) -> 
     """How many levels in a row have gained nothing.
 
     A thin layer shows no gain before the cells are as thin as it is. A linear problem can afford to get there, unless
-    the residual grows: conditions that contradict each other are missed by more on finer cells.
+    the residual grows: conditions that contradict each other are missed by more on finer cells. On a line, where cells
+    are cheap, it may grow before the cells are shorter than a wave.
     """
     least = min(residual, float(before.cursor.get("least", math.inf)))
-    worse = problem.linear and residual > max(WORSE * least, 1.0)
+    worse = problem.linear and len(problem.axes) > 1 and residual > max(WORSE * least, 1.0)
     unresolved = problem.linear and UNSOLVED < residual < math.inf and not insoluble(problem)
     # What contradicting conditions miss falls with the cells beside them, but the residual does not.
     gained = (

@@ -40,6 +40,7 @@ CELLS_GAIN = 0.9  # a level that does not lower the sum of squares by this facto
 WORSE = 3.0
 CELL_TOLERANCE = 1e-6  # of Newton's method on cells: the next level changes the solution by more
 FIRST_STEPS, LATER_STEPS = 20, 6  # of Newton's method: on the first level, and from the level before
+LONGEST_WAVE = 1.01 * np.pi  # in the phase of the data: the longest first cell on a line, a half wave
 # Degrees: on a line, of linear problems in the plane, and of all others.
 LINE_DEGREE, PLANE_DEGREE, CELL_DEGREE = 16, 10, 6
 

@@ -40,7 +40,7 @@ from .orbits.hidden import hidden
 from .relative import TINY, ratio, relative
 from .rows.grid import Start, TensorRows, beginning, continued
 from .rows.grid_conditions import node_counts, tensor_obstacle
-from .shaking import Sum, chained
+from .shaking import chained
 from .stepped import stepped_over
 from .thresholds import (
     AMPLE,
@@ -315,7 +315,8 @@ def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
     degrees = tuple(degree + RICHER for degree in form.degrees)
     start = np.pad(np.asarray(form.coefficients), [(0, 0), (0, 0), *[(0, RICHER)] * len(degrees)])
     shaking = chained(problem, form.cells, degrees, start, clock)
-    e, d = (CellForm(part, form.cells, degrees) for part in (shaking.step, shaking.noise))
+    # One form, so that its jumps between cells are measured like those of the solution.
+    better, d = (CellForm(part, form.cells, degrees) for part in (start + shaking.step, shaking.noise))
     missed, seen = 0.0 if problem.plane is None else shaking.left, shaking.seen
     if graded := with_layers(problem, form):
         # Cells that fit this solution may be too large for the layers of another.
@@ -330,7 +331,7 @@ def _on_its_cells(problem: Problem, form: CellForm, clock: Budget) -> Corrected:
             return chained(problem, form.cells, higher, np.pad(start, more), clock).seen
 
         seen = seen_still(seen, UNSEEN_ON_SHAPES, SUSPECT_ON_SHAPES, finer)
-    return Corrected(Sum(form, e), noise=d, seen=seen, missed=missed)
+    return Corrected(better, noise=d, seen=seen, missed=missed)
 
 
 def _on_grids(problem: Problem, field: Piecewise) -> bool:

@@ -37,6 +37,7 @@ from .thresholds import (
     EXACT_ABOVE,
     FEW_MODES,
     FINER_ABOVE,
+    HALF_WAVES,
     LINE_TOLERANCE,
     PERIODS,
 )
@@ -177,6 +178,10 @@ def _linear(problem: Problem) -> Choice | None:
             "linear, with an interpolated table of limited smoothness: cells, one time slab after another"
         )
         return (March(), LeastSquares(only_above=SOLVED_BELOW)), (reason,)
+    if (waves := _half_waves(problem)) > HALF_WAVES and Cells().obstacle(problem) is None:
+        reason = f"linear on a line, {waves:.0f} half waves in its formulas: polynomials on cells as short as these"
+        behind = (LeastSquares(only_above=SOLVED_BELOW),) if LeastSquares().obstacle(problem) is None else ()
+        return (Cells(), *behind), (reason,)
     solvers: list[Solver] = []
     reasons = [_structure(problem)]
     # Waves that decouple are cheap enough to resolve a bend at a face; no series over all time resolves it.
@@ -209,6 +214,13 @@ def _linear(problem: Problem) -> Choice | None:
     if not marches and Cells().obstacle(problem) is None:
         solvers.append(Cells(only_above=FINER_ABOVE))
     return (tuple(solvers), tuple(reasons)) if solvers else None
+
+
+def _half_waves(problem: Problem) -> float:
+    """Of the fastest wave in formulas on a line; 0 in more dimensions, and where exact solutions take all of them."""
+    if len(problem.axes) > 1 or Modes().obstacle(problem) is None:
+        return 0.0
+    return max(named_frequencies(problem)[0], default=0.0) * problem.axes[0].length / math.pi
 
 
 def _waves(problem: Problem) -> Choice | None:
