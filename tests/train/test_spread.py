@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-# What every process does, in float64: 50 iterations of Adam and the normal equations, and, where they have a folder,
-# a whole solve. Attention has one weight for each point, divided with the points. 37 and 11 points fill no block.
+# What every process does, in float64: 50 iterations of Adam, 30 of self-scaled Broyden in two parts, with new points
+# between them, and the normal equations; where they have a folder, a whole solve. Attention has one
+# weight for each point, divided with the points. 37 and 11 points fill no block.
 PROGRAM = """
 import json, sys
 import jax
@@ -24,6 +25,7 @@ import safenet as sn
 from safenet.networks import build, method
 from safenet.train import objective
 from safenet.train.optimisers.adam import Adam
+from safenet.train.optimisers.ssbroyden import SSBroyden
 from safenet.measure.points import sample
 from safenet.train.weighting import weighting
 
@@ -34,6 +36,10 @@ points = sample(problem, 37, 11, "uniform", 0)
 loss, theta = objective.physics_loss(problem, network, points, weighting=weighting(chosen))
 phase = Adam(50)
 state, trace = phase.advance(loss, phase.start(loss, theta), 50)
+broyden = SSBroyden(30)
+half, first = broyden.advance(loss, broyden.start(loss, theta), 13)
+other = loss.at(sample(problem, 37, 11, "uniform", 1).interior)
+whole, second = broyden.advance(other, broyden.refresh(other, half), 17)
 normal = eqx.filter_jit(lambda loss, theta: loss.normal_equations(theta))(loss, theta)
 if out:
     options = {"points": 37, "condition_points": 11, "width": 5, "depth": 1, "scale": 2e-4}
@@ -42,6 +48,8 @@ print(json.dumps({
     "devices": jax.device_count(),
     "processes": jax.process_count(),
     "adam": np.asarray(trace.terms)[:50].tolist(),
+    "broyden": np.concatenate([first.terms[:13], second.terms[:17]]).tolist(),
+    "H": np.asarray(whole.H.matrix).tolist(),
     "normal equations": [np.asarray(part).tolist() for part in normal],
 }))
 """
@@ -75,6 +83,8 @@ def alone(tmp_path_factory) -> dict:
 
 def assert_the_same_run(found: dict, alone: dict) -> None:
     np.testing.assert_allclose(found["adam"], alone["adam"], rtol=1e-9)
+    np.testing.assert_allclose(found["broyden"], alone["broyden"], rtol=1e-6)
+    np.testing.assert_allclose(found["H"], alone["H"], rtol=0, atol=1e-6 * np.max(np.abs(alone["H"])))
     for mine, theirs in zip(found["normal equations"], alone["normal equations"], strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
 

@@ -95,7 +95,7 @@ def test_h_stays_symmetric_positive_and_satisfies_the_secant_equation(family):
 
 def test_updates_that_wait_beside_h_give_the_same_products_as_h_written_out():
     random = np.random.default_rng(5)
-    waiting, written = Inverse.identity(7, jnp.float64), np.eye(7)
+    waiting, written = Inverse.identity(7, jnp.float64).divided(), np.eye(7)
     for i, (_, s, y, _) in enumerate(pairs(2 * ROOM + 3)):
         B = y / np.linalg.norm(y) + s  # any pair with s·y > 0 will do
         s = s if s @ B > 0 else -s
@@ -110,6 +110,7 @@ def test_updates_that_wait_beside_h_give_the_same_products_as_h_written_out():
                 product, written @ vector, rtol=1e-9, atol=1e-9 * np.abs(written).max()
             )
         assert int(waiting.waiting) == (i + 1) % ROOM
+    waiting = waiting.undivided()
     dropped = waiting.updated(update, jnp.asarray(False), jnp.asarray(False))
     assert np.array_equal(dropped.matrix, waiting.matrix)
     forgotten = waiting.updated(update, jnp.asarray(True), jnp.asarray(True))

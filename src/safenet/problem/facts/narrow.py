@@ -79,8 +79,8 @@ def narrow(problem: Problem, conditions: bool = True) -> Narrow:
         inside, share = _inside(problem, boxes)
         points.append(inside)
         shares.append(share)
-    places = tuple(map(tuple, map(sorted, cuts)))
-    return Narrow(np.concatenate(points), np.concatenate(shares), places, tuple(unbounded), tuple(spread))
+    together, weights = np.concatenate(points), np.concatenate(shares)
+    return Narrow(together, weights, tuple(map(tuple, map(sorted, cuts))), tuple(unbounded), tuple(spread))
 
 
 def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:

@@ -62,6 +62,7 @@ from safenet.train.optimisers.status import (
     repeat,
     settled,
 )
+from safenet.train.spread import by_rows, divided, undivided
 
 FAMILIES = ("broyden", "bfgs")
 FORGET = 0.25  # weight of the last search in the first trial step of the next
@@ -71,9 +72,12 @@ ROOM = 8  # updates that can wait: a step then takes 1 + 2/8 passes over H; addi
 
 
 class Inverse(eqx.Module):
-    """H = scale·base + unit·I + Σ_k d_k z_k z_kᵀ; z holds `waiting` updates, three rows each."""
+    """H = scale·base + unit·I + Σ_k d_k z_k z_kᵀ; z holds `waiting` updates, three rows each.
 
-    base: Float[Array, "p p"]
+    While it is divided among devices, the base has some rows of zeros more.
+    """
+
+    base: Float[Array, "q p"]
     z: Float[Array, "rows p"]
     d: Float[Array, " rows"]
     scale: Float[Array, ""]
@@ -89,15 +93,22 @@ class Inverse(eqx.Module):
     @property
     def matrix(self) -> Float[Array, "p p"]:
         """H as a dense matrix."""
-        # With √|d| on both sides, entries (i, j) and (j, i) are sums of equal products: H stays symmetric to the bit.
-        root = jnp.sqrt(jnp.abs(self.d))[:, None] * self.z
-        eye = jnp.eye(self.z.shape[1], dtype=self.z.dtype)
-        return self.scale * self.base + self.unit * eye + root.T @ (jnp.sign(self.d)[:, None] * root)
+        return _filled(self.base, 0, self.z, self.d, self.scale, self.unit)
+
+    def divided(self) -> Inverse:
+        """The same H, each device with its own rows of the base: a device that had all of them would read them all."""
+        return replace(self, base=divided(self.base))
+
+    def undivided(self) -> Inverse:
+        return replace(self, base=undivided(self.base, self.z.shape[1]))
 
     def times(self, *vectors: Float[Array, " p"]) -> list[Float[Array, " p"]]:
         """H v of each vector, in one pass over the base."""
-        parts = zip(vectors, _products(self.base, *vectors), strict=True)
-        return [self.scale * Hv + self.unit * v + self.z.T @ (self.d * (self.z @ v)) for v, Hv in parts]
+        products = by_rows(_products, self.base, *vectors, joined=True)
+        return [
+            self.scale * Hv[: v.shape[0]] + self.unit * v + self.z.T @ (self.d * (self.z @ v))
+            for v, Hv in zip(vectors, products, strict=True)
+        ]
 
     def updated(self, by: RankTwo, keep: Bool[Array, ""], forget: Bool[Array, ""]) -> Inverse:
         """H′ if `keep` (the update), I if `forget`, else H; the base is not touched."""
@@ -122,8 +133,9 @@ class Inverse(eqx.Module):
 
     def settled(self) -> Inverse:
         """The same H; if there is no more room, the waiting updates are added to the base."""
+        filled = by_rows(_filled, self.base, self.z, self.d, self.scale, self.unit, joined=False)
         return Inverse(
-            jnp.where(self.full, self.matrix, self.base),
+            jnp.where(self.full, filled, self.base),
             self.z,
             jnp.where(self.full, 0, self.d),
             jnp.where(self.full, 1, self.scale),
@@ -239,8 +251,9 @@ def _advance(
     def step(state: Searching) -> Searching:
         return _turn(family, objective, state, tolerance)
 
+    begun = replace(begun, H=begun.H.divided())
     after, trace = repeat(step, begun, count, iterations, Held(lambda state: state.H.base, _paused, _resumed))
-    return settled(after, SSBroydenState), trace
+    return settled(replace(after, H=after.H.undivided()), SSBroydenState), trace
 
 
 def _paused(state: Searching) -> Bool[Array, ""]:
@@ -253,7 +266,7 @@ def _resumed(state: Searching) -> Searching:
 
 @eqx.filter_jit
 def _times(H: Inverse, vector: Float[Array, " p"]) -> Float[Array, " p"]:
-    return H.times(vector)[0]
+    return H.divided().times(vector)[0]
 
 
 def _searching(state: SSBroydenState) -> Searching:
@@ -319,12 +332,31 @@ def _next_first(state: Searching, search: Search) -> Float[Array, ""]:
     return jnp.clip(state.first ** (1 - FORGET) * minimum**FORGET, 0.4, 1)
 
 
-def _products(H: Float[Array, "p p"], *vectors: Float[Array, " p"]) -> list[Float[Array, " p"]]:
-    """H v of each vector. For a product with two columns, an accelerator would first copy H with padding, and a CPU
-    took three times as long as for one column; the sums below pass over H once for both."""
+def _products(
+    rows: Float[Array, "r p"], first: Any, *vectors: Float[Array, " p"]
+) -> list[Float[Array, " r"]]:
+    """The base times each vector. For a product with two columns, an accelerator would first copy it with padding, and
+    a CPU took three times as long as for one column; the sums below pass over it once for both."""
     if jax.default_backend() == "cpu":
-        return [H @ v for v in vectors]
-    return [jnp.sum(H * v, axis=1) for v in vectors]
+        return [rows @ v for v in vectors]
+    return [jnp.sum(rows * v, axis=1) for v in vectors]
+
+
+def _filled(
+    rows: Float[Array, "r p"],
+    first: Any,
+    z: Float[Array, "rows p"],
+    d: Float[Array, " rows"],
+    scale: Float[Array, ""],
+    unit: Float[Array, ""],
+) -> Float[Array, "r p"]:
+    """Rows of H, from `first` on, of which the base has `rows`."""
+    index = first + jnp.arange(rows.shape[0], dtype=jnp.int32)
+    # With √|d| on both sides, entries (i, j) and (j, i) are sums of equal products: H stays symmetric to the bit.
+    root = jnp.sqrt(jnp.abs(d))[:, None] * z
+    own = jnp.take(root, index, axis=1, mode="fill", fill_value=0)
+    diagonal = jnp.where(index[:, None] == jnp.arange(z.shape[1], dtype=jnp.int32), unit, 0)
+    return scale * rows + diagonal + own.T @ (jnp.sign(d)[:, None] * root)
 
 
 class RankTwo(eqx.Module):
