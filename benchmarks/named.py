@@ -2,6 +2,7 @@
 
 python -m benchmarks.named epgp         a Gaussian process on exact solutions (EPGP) beside our series of these (modes)
 python -m benchmarks.named conserved    mass and energy as terms of the loss: with and without, the same plan
+python -m benchmarks.named pays         schedules and networks that the paper names: with and without, small
 python -m benchmarks.named fno          a Fourier neural operator on Burgers' equation with random initial values
 """
 
@@ -22,7 +23,7 @@ import safenet as sn
 from safenet.backend import device_name
 from safenet.bench.work import commit
 
-from . import conserved, fno
+from . import conserved, fno, pays
 
 RESULTS = Path(__file__).parents[1] / "results" / "named.json"
 VALUES, SIGMA = 200, 1e-8  # data that replace the initial values; their noise, which is rounding
@@ -67,7 +68,7 @@ def _error(problem: sn.Problem, sol: Any) -> np.ndarray:
     return np.asarray(sol(**_grid(problem))) - _exact(problem)
 
 
-STUDIES = {"epgp": epgp, "conserved": conserved.study, "fno": fno.study}
+STUDIES = {"epgp": epgp, "conserved": conserved.study, "pays": pays.study, "fno": fno.study}
 
 
 def main() -> None:
