@@ -118,6 +118,8 @@ def left(task: dict[str, Any], done: set[str], most: int) -> dict[str, Any]:
 
 def train(task: dict[str, Any], runs: Path | None = None, seconds: float = 1e9) -> list[dict[str, Any]]:
     """A row for each seed; none if the time ran out and they were saved in `runs`."""
+    import jax
+
     import safenet as sn
     from safenet.measure.scores import errors
     from safenet.run.budget import ENDING, Budget
@@ -126,6 +128,8 @@ def train(task: dict[str, Any], runs: Path | None = None, seconds: float = 1e9) 
     from safenet.solving import door
     from safenet.train import batch
 
+    if task["study"] != "two-cores" and jax.default_backend() == "cpu":
+        raise RuntimeError("on a CPU the default has other sizes; these rows are of a GPU's")
     problem = sn.library.problem(task["problem"])
     began = time.monotonic()
 
