@@ -58,6 +58,17 @@ def test_a_run_that_nothing_scored_is_scored_and_not_trained_again(scored):
     assert all(row.l2re for rows in groups.values() for row in rows if row.method)
 
 
+def test_direct_solves_come_first_in_the_order_of_the_problems(place):
+    names = ["one", "two", "three", "four", "five", "six"]
+    for name in names:
+        (place / f"{name}.toml").write_text(DECAY.replace("exact", "# exact").replace("decay", name))
+    listed = ", ".join(f'"{name}.toml"' for name in names)
+    (place / "all.toml").write_text(SCORED.replace('"decay.toml"', listed))
+    cases = bench.suite(place / "all.toml").cases("smoke")
+    assert [case.problem.name for case in cases[:6]] == names
+    assert [case.label.split(" · ")[1] for case in cases[:7]] == ["auto"] * 6 + ["pinn"]
+
+
 @pytest.mark.parametrize(
     ("facts", "why"),
     [

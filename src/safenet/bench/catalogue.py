@@ -98,7 +98,8 @@ class Suite:
         cases = sorted(found.values(), key=lambda case: case.plan.seed)
         wanted = _words(only)
         chosen = [case for case in cases if not wanted or wanted <= _words(case.label)]
-        scored_by = {case.reference for case in chosen}
+        own = {case.id for case in chosen}
+        scored_by = dict.fromkeys(c.reference for c in chosen if c.reference and c.reference not in own)
         if not chosen:
             known = {word for case in cases for word in _words(case.label)}
             strange = sorted(wanted - known)
@@ -106,7 +107,7 @@ class Suite:
                 nearest(strange[0], known) if strange else "no case has all of these words: see --dry-run"
             )
             raise SafeNetError(f"no case of {self.name} has {only!r} in its label", remedy)
-        return [*(found[id] for id in scored_by if id and found[id] not in chosen), *chosen]
+        return [*(found[id] for id in scored_by), *chosen]
 
     def _product(
         self, part: Mapping[str, Any], problems: list[Problem], names: Mapping[str, str]
