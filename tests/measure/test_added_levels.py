@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from safenet.measure import added
 from safenet.measure.estimate import estimated
 from safenet.measure.heldout import interior_points
 
@@ -26,3 +27,15 @@ def test_a_grid_that_leaves_a_fifth_of_the_residual_is_refined():
     true = np.linalg.norm(ridge(x, t, np)) / np.linalg.norm(np.sin(np.pi * (x - t)))
     assert found.left < 0.1
     assert found.error == pytest.approx(true, rel=0.01)
+
+
+def test_a_first_grid_that_cannot_be_refined_is_still_believed_for_what_it_explains(monkeypatch):
+    """No level changed anything: `left` is what the grid leaves of the residual, not all of it."""
+    monkeypatch.setattr(added, "PLANE_MOST", 10)
+    carried = sn.Problem(
+        "u_t + u_x = 0",
+        domain={"x": (0, 1), "t": (0, 1)},
+        conditions=["u(0, t) = -sin(pi*t)", "u(x, 0) = sin(pi*x)"],
+    )
+    found = estimated(carried, lambda p: (jnp.sin(jnp.pi * (p[0] - p[1])) + ridge(p[0], p[1], jnp))[None])
+    assert 0.1 < found.left < 0.5

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..fields.cells import Cell, CellForm, restricted
-from ..fields.field import Orders, jets, values
+from ..fields.field import Orders, is_network, jets, values
 from ..problem import Problem
 from ..problem.facts.evolution import time_obstacle
 from ..run.budget import Budget
@@ -84,7 +84,7 @@ class Blocks:
 
 def in_blocks(problem: Problem, field: Any) -> Any:
     """The field in the form in which the rows on cells use it, with the derivatives below those of the problem."""
-    if hasattr(field, "jets"):
+    if not is_network(field):
         return field
     relations = *problem.equations, *problem.conditions
     orders = {(0,) * len(problem.axes)} | {jet.orders for one in relations for jet in one.jets.values()}
@@ -137,7 +137,7 @@ def _levels(
     too little time is left for it: the e found so far is returned and marked as `cut`."""
     (rows, e), points = first, interior_points(problem)
     own, before = values(field, points), held_out(problem, field).worst
-    known, changed, ahead = values(e, points), 1.0, 0.0
+    known, changed, ahead = values(e, points), 0.0, 0.0
     while not (cut := ahead >= clock.room):
         began = time.monotonic()
         cells = split(problem, e, rows.shares(np.asarray(e.coefficients).ravel()), SHARE)
