@@ -7,7 +7,7 @@ import pytest
 import scipy
 
 import safenet as sn
-from safenet.measure.orbits.growth import _exponentials, followed
+from safenet.measure.orbits.growth import _exponentials, _grown, followed
 
 GROWTH = (
     'unknowns = ["u"]\nequations = ["u_t = {rate}*u"]\nconditions = ["u(0) = 1"]\ndomain = {{ t = [0, 3] }}\n'
@@ -49,3 +49,11 @@ def test_exponentials_of_many_matrices_are_those_of_each(size: float) -> None:
     powers[:, -1] = 0.0  # as for a defect, which is in the last column
     each = np.stack([scipy.linalg.expm(one) for one in powers])
     np.testing.assert_allclose(_exponentials(powers), each, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("lost", [np.nan, np.inf])
+def test_a_defect_without_a_value_is_no_small_error(lost: float) -> None:
+    flow, lengths, ones = np.zeros((2, 1, 1)), np.full(2, 0.5), np.ones((2, 1))
+    parts = flow, lengths, ones, 1e-16 * ones
+    assert np.isfinite(_grown(*parts, 1e-3 * ones, (0,)).defect).all()
+    assert np.isinf(_grown(*parts, np.array([[lost], [1e-3]]), (0,)).defect).all()

@@ -191,8 +191,9 @@ def _grown(
     pieces, count = y.shape
     powers = np.zeros((pieces, count + 1, count + 1))
     powers[:, :count, :count] = flow
-    # A defect that is not finite shows in the residual. Beside a huge one, e^{hJ} would be rounded to 1.
+    lost = not np.isfinite(defect).all()
     defect = np.nan_to_num(defect, posinf=0.0, neginf=0.0)
+    # In units of their own: beside a huge defect, e^{hJ} would be rounded to 1.
     unit = np.maximum(np.abs(defect).max(axis=1, keepdims=True), TINY)
     powers[:, :count, count] = defect / unit
     endless = Grown(np.inf, np.full(len(places) + 1, np.inf))
@@ -210,4 +211,5 @@ def _grown(
     fields, weights = list(places), np.sqrt(lengths)[:, None]
     sizes, *parts = (weights * part[:, fields] for part in (y, moved, missed))
     noise = ratio(parts[0], sizes)
-    return Grown(noise if np.isfinite(noise) else np.inf, relative(parts[1], sizes))
+    error = relative(parts[1], sizes)
+    return Grown(noise if np.isfinite(noise) else np.inf, np.full_like(error, np.inf) if lost else error)
