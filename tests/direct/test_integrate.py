@@ -8,11 +8,14 @@ import scipy
 import safenet as sn
 from safenet.direct.steps.integrate import Integrate, System
 from safenet.direct.steps.richardson import Tightening
+from safenet.direct.steps.stiff import Defects
+from safenet.direct.thresholds import STIFF_TIGHTEST, TIGHTEST
 from safenet.fields.saved import field_skeleton
 from safenet.problem.toml import loads
 from safenet.run.budget import Budget
 from safenet.run.checkpoint import fill, leaves
 from safenet.run.result import Outcome
+from scoring import unsolved
 
 LORENZ = """
 unknowns = ["x", "y", "z"]
@@ -279,3 +282,31 @@ def test_the_error_of_the_last_run_follows_the_law_of_uneven_tolerances():
         error = tightening.after(rtol, exact + 100 * rtol**0.7 * wrong)
     true = 100 * 1e-13**0.7 * np.linalg.norm(wrong) / np.linalg.norm(exact)
     assert error[-1] == pytest.approx(true, rel=0.1)
+
+
+@unsolved
+def test_one_run_of_lsoda_is_checked_by_a_second_at_any_tolerance():
+    """With 1e-14 the first run had the smallest tolerance already, and its own word for its error was taken."""
+    problem = sn.loads("""
+unknowns = ["u"]
+equations = ["u_t = -1e5*(u - cos(t)) - sin(t)"]
+conditions = ["u(0) = 1"]
+domain = { t = [0, 3] }
+""")
+    solution = sn.solve(problem, sn.Integrate(tolerance=1e-14), monitor=sn.Monitor())
+    t = np.linspace(0, 3, 500)
+    assert (
+        np.linalg.norm(solution(t=t) - np.cos(t)) / np.linalg.norm(np.cos(t)) < 10 * solution.result.estimate
+    )
+    ran = Defects(problem)
+    ran.error, ran.runs = np.array([1e-13]), 1
+    assert ran.then(STIFF_TIGHTEST, 1e-14, TIGHTEST) == [pytest.approx(0.1 * STIFF_TIGHTEST)]
+    ran.runs = 2
+    assert ran.then(STIFF_TIGHTEST, 1e-14, TIGHTEST) == []
+
+
+def test_where_the_integrator_stops_newtons_method_is_not_named():
+    problem = sn.Problem("u_t = -sqrt(u)", domain={"t": (0, 4)}, conditions=["u(0) = 1"])
+    with pytest.warns(sn.SafeNetWarning, match="no time step succeeds at t = 2"):
+        solution = sn.solve(problem, sn.Integrate(), monitor=sn.Monitor())
+    assert "Newton" not in solution.result.stop_reason

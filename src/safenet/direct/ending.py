@@ -21,14 +21,11 @@ from ..problem.jets import along
 from .thresholds import EARLIER, FASTER, GROWN, GROWS_FROM, INSIDE, NARROW, NEAR, NOTHING
 
 
-def failure(problem: Problem, form: Any, t: float) -> tuple[str, bool]:
-    """Why no slab starting at t succeeds, and whether the solution itself ends there."""
+def failure(problem: Problem, form: Any, t: float, failed: str = "no time step succeeds") -> tuple[str, bool]:
+    """Why nothing from t on succeeds, and whether the solution itself ends there; `failed` says what was tried."""
     if degenerate := edges(problem, t):
         return degenerate, False
-    unclear = (
-        f"Newton's method fails at t = {t:.4g} even on the shortest slab; the solution may not exist beyond "
-        "this time"
-    )
+    unclear = f"{failed} at t = {t:.4g}; the solution may not exist beyond this time"
     axis = problem.axes[-1]
     # A narrow pulse also makes u grow out of nothing.
     if form is None or t <= axis.lo or narrow(problem).cuts[-1]:

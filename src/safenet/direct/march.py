@@ -229,7 +229,7 @@ class SlabMarch(ABC):
         # In the first slab, a jump in the data looks as bad as the end of a solution, but is none.
         hopeless = residual > HOPELESS and (t > axis.lo or not converged)
         if found.late > 1 and (hopeless or not self.insist):
-            reason, over = failure(problem, state.field, t)
+            reason, over = failure(problem, state.field, t, "Newton's method fails even on the shortest slab")
             if not (over or hopeless):
                 reason = f"given up at t = {t:.4g}: no slab is short enough for this accuracy"
             return self._ended(state, reason, over)

@@ -82,7 +82,7 @@ class Defects:
         has a tenth of the error asked for.
         """
         assert self.error is not None  # of the run at rtol
-        error, least = float(self.error.max()), max(least, STIFF_TIGHTEST)
+        error, least = float(self.error.max()), max(least, STIFF_TIGHTEST) if self.runs > 1 else least
         if rtol <= least or (error <= tolerance and self.runs > 1):
             return []
         needed = 0.1 * tolerance / error if tolerance < error < NO_DIGIT else 0.1
