@@ -110,6 +110,22 @@ def test_the_final_loss_has_the_plans_weights_whatever_those_of_the_optimiser():
     assert candidates.final_loss(DECAY, WEIGHTS.candidates[0], run) == 0.1 * 0.5 + 100 * 0.25
 
 
+def test_a_search_that_time_cut_short_decides_nothing_for_other_seeds(tmp_path, monkeypatch):
+    plans = [RATES, RATES.seeded(1)]
+    folders = [prepare(tmp_path / str(plan.seed), DECAY, plan, False) for plan in plans]
+    begun = []
+
+    def cut(runs, *_, **__):
+        begun.extend(run.plan.seed for run in runs)
+        return [dataclasses.replace(trained(1, 0.1), stopped=run is runs[-1]) for run in runs]
+
+    monkeypatch.setattr(candidates, "train_runs", cut)
+    jobs = [door.Job(DECAY, plan, folder) for plan, folder in zip(plans, folders, strict=True)]
+    (first, _), (other, _) = candidates.carried_out(jobs, sn.Monitor())
+    assert (first.stopped, other.stopped, begun) == (True, True, [0, 0])
+    assert not (folders[1] / SEARCH).exists()
+
+
 @unsolved
 def test_interrupted_anywhere_the_same_candidate_wins_with_the_same_bits(tmp_path):
     watch = Watch()

@@ -73,9 +73,12 @@ def carried_out(
         trials.setdefault(host, [_late(jobs[host])])
         told |= dict.fromkeys(members, told_of(jobs[host].problem, jobs[host].plan, trials[host]))
         last = trials[host][-1]
-        if jobs[host].plan.scouts or last.interrupted or last.stopped:
+        cut = last.interrupted or last.stopped
+        if jobs[host].plan.scouts or cut:
             best = trials[host][chosen_index(told[host])]
             ends[host] = replace(best, interrupted=last.interrupted, stopped=last.stopped)
+        if cut:  # a search that has not ended decides nothing for the other seeds
+            ends |= {i: _late(jobs[i]) for i in members if i != host}
     rest = [i for i in range(len(jobs)) if i not in ends]
     settled: list[tuple[int, str | int, Plan]] = []
     for i in rest:
