@@ -44,6 +44,11 @@ class InPieces(Field, Protocol):
         """
 
 
+def is_network(field: Any) -> bool:
+    """Whether it is a map of one point, differentiated by JAX, and not a field that knows its derivatives."""
+    return not hasattr(field, "jets")
+
+
 def jets(field: Any, points: Any, orders: Sequence[Orders]) -> Mapping[Orders, Any]:
     """{α: ∂^α f} at many points, each (points, fields): by the field's own closed form (`.jets`) if it has one, else by
     JAX."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..fields.cells import CellForm
-from ..fields.field import jets, values
+from ..fields.field import is_network, jets, values
 from ..fields.pieces import TimePieces
 from ..fields.series import LinearForm, Piecewise
 from ..problem import Problem
@@ -147,7 +147,7 @@ def estimated(
         )
         return Estimate(np.nan, 1.0, lost=NO_SLOPE.format(*said), cut=corrected.cut)
     before, after = measured.worst, held_out(problem, better, span=counted).worst
-    trained = not hasattr(field, "jets")  # far less exact than a direct solution, which shows a slope of 1e-9
+    trained = is_network(field)  # far less exact than a direct solution, which shows a slope of 1e-9
     if trained and before < SOLVED_BELOW and adrift(problem, better, before):
         return Estimate(np.nan, 1.0, lost=ADRIFT, cut=corrected.cut)
     if before < ROUNDING:

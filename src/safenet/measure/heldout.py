@@ -258,8 +258,8 @@ def relative_residual(
 ) -> float:
     """The relative residual of one relation at the points; for a condition, also relative to `scales` of its jets.
 
-    `weights` are the shares of the domain that the points stand for: in narrow features they are denser than elsewhere,
-    and residuals elsewhere would not count beside the terms there."""
+    `weights` are the shares of the domain that the points stand for. They weigh the terms that a residual is relative
+    to: in narrow features points are denser than elsewhere, and no residual would count beside the terms there."""
     values = jets_at(problem, field, relation, points)
     # A residual that is not finite is a finding, not a warning: np.max keeps the nan that max() would drop.
     with np.errstate(all="ignore"):

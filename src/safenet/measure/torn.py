@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from ..fields.basis import gauss_legendre
-from ..fields.field import Orders, values
+from ..fields.field import Orders, is_network, values
 from ..problem import Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.facts.agreement import clashes
@@ -72,7 +72,7 @@ class Tear:
 
 def torn(problem: Problem, field: Any, residual: float | None = None) -> str:
     """A sentence on the jumps of a network that its equations contain and do not see, or ""."""
-    if hasattr(field, "jets") or getattr(field, "weak", False) or jumping(problem):
+    if not is_network(field) or getattr(field, "weak", False) or jumping(problem):
         return ""
     with np.errstate(all="ignore"):
         tears = [tear for tear in _tears(problem, in_blocks(problem, field)) if tear.share > TORN]
