@@ -71,8 +71,11 @@ def _sensitivities(problem: Problem, field: Any) -> np.ndarray | None:
         factored = rows.factored(jacobian)
         if factored is None:
             return None
-        relations = *problem.equations, *problem.conditions
-        known = {problem.value(relation.residual): relation.residual for relation in relations}
+        known: dict[sp.Expr, sp.Expr] = {}
+        for relation in (*problem.equations, *problem.conditions):
+            residual = relation.residual
+            if known.setdefault(problem.value(residual), residual) != residual:
+                return None  # two that differ coincide at these numbers: a group of rows does not tell which it is
         right = []
         for group in rows.groups:
             slopes = _slopes(problem, known.get(group.formula.residual, sp.S.Zero), group.values)
