@@ -117,6 +117,14 @@ def test_updates_that_wait_beside_h_give_the_same_products_as_h_written_out():
     assert np.array_equal(forgotten.matrix, np.eye(7))
 
 
+def test_an_update_that_overflows_is_left_out():
+    """A direction that is nan would be replaced by steepest descent for the rest of the run."""
+    assert rank_two("broyden", *map(jnp.asarray, (np.ones(3), np.ones(3), np.ones(3), 1.0, True))).finite
+    tiny = jnp.full(3, 1e-200)
+    update = rank_two("broyden", tiny, tiny, tiny, jnp.asarray(1.0), jnp.asarray(True))
+    assert not update.finite
+
+
 def test_without_scaling_the_bfgs_family_is_bfgs():
     for H, s, y, curvature in pairs(35):
         if curvature <= s @ y:  # b <= 1: τ = 1

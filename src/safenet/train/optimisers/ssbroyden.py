@@ -114,7 +114,7 @@ class Inverse(eqx.Module):
         """H′ if `keep` (the update), I if `forget`, else H; the base is not touched."""
         shrink = jnp.where(forget, 0, jnp.where(keep, by.scale, 1))
         at = jnp.minimum(3 * self.waiting, 3 * (ROOM - 1))
-        z = jnp.where(keep, jnp.stack([by.w, by.v, by.s]), lax.dynamic_slice_in_dim(self.z, at, 3))
+        z = jnp.where(keep & ~forget, jnp.stack([by.w, by.v, by.s]), lax.dynamic_slice_in_dim(self.z, at, 3))
         factors = jnp.stack([-by.of_w * by.scale, by.of_v * by.scale, by.of_s])
         d = jnp.where(forget, 0, jnp.where(keep, by.scale, 1) * self.d)
         new = jnp.where(keep & ~forget, factors, lax.dynamic_slice_in_dim(d, at, 3))
@@ -285,8 +285,8 @@ def _turn(family: str, objective: Objective, state: Searching, tolerance: Float[
     w, u = state.H.times(y, there.gradient)
     # Compare the angle, not s·y itself, which has units.
     angle = s @ y > jnp.finfo(s.dtype).eps * jnp.linalg.norm(s) * jnp.linalg.norm(y)
-    keep = ended & search.found & angle
     update = rank_two(family, s, y, w, -search.low.alpha * (s @ state.gradient), state.learnt)
+    keep = ended & search.found & angle & update.finite
     onward = -jnp.where(keep, update.times(there.gradient, u), u)
     # A search that failed because of more rounding than expected is repeated with the observed rounding.
     seen = BLUR * search.gap
@@ -369,6 +369,16 @@ class RankTwo(eqx.Module):
     of_v: Float[Array, ""]
     of_w: Float[Array, ""]
     scale: Float[Array, ""]
+
+    @property
+    def finite(self) -> Bool[Array, ""]:
+        """Whether no factor has overflowed: H would be nan from then on, even where it is multiplied by zero."""
+        return (
+            jnp.isfinite(self.of_s)
+            & jnp.isfinite(self.of_v)
+            & jnp.isfinite(self.of_w)
+            & jnp.isfinite(self.scale)
+        )
 
     def times(self, g: Float[Array, " p"], Hg: Float[Array, " p"]) -> Float[Array, " p"]:
         """H′ g from H g."""
