@@ -190,6 +190,14 @@ def test_a_callback_is_told_of_the_progress_and_can_stop():
     assert "callback" in solution.result.stop_reason
 
 
+@unsolved
+def test_a_callback_stops_runs_that_could_share_a_program_too():
+    training = sn.Train("pinn", [sn.Adam(3000)], callback=lambda _: True, width=4, depth=1, **QUICK)
+    for solution in sn.solve_many(DECAY, training, seeds=[0, 1], together=True, monitor=sn.Monitor()):
+        assert solution.result.iterations < 3000
+        assert "callback" in solution.result.stop_reason
+
+
 def test_a_run_with_code_of_its_own_is_resumed_with_the_same_code(tmp_path):
     class Stop(sn.Monitor):
         calls = 0

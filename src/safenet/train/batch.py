@@ -31,7 +31,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..run.budget import Budget
+from ..run.budget import Budget, SpentError, awaited
 from ..run.progress import Monitor
 from ..run.result import Carried
 from .optimisers.status import CAPACITY, State, Status, Trace
@@ -70,11 +70,14 @@ def train_runs(
 
 
 def alike(runs: Sequence[Run]) -> list[list[Run]]:
-    """Groups of two or more runs that can share one program."""
+    """Groups of two or more runs that can share one program. One with a callback, which may stop it, runs alone."""
     found: dict[Hashable, list[Run]] = {}
     for run in runs:
-        if run.plan.batches:
-            loss, theta = run.loss_and_theta()
+        if run.plan.batches and run.own.callback is None:
+            try:
+                loss, theta = awaited(run.budget, run.loss_and_theta)
+            except SpentError:  # while a start was fitted
+                return []
             leaves, structure = jax.tree.flatten((loss.weighted(None), theta))
             shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
             key = structure, shapes, tuple(map(program, run.plan.phases))
@@ -129,7 +132,7 @@ def _advance(program: Any, numbers: Any, loss: Any, state: Any, counts: Any) -> 
 
 def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     """Carry out the phase that all runs are at, as a batch; then let each run replay its own part."""
-    began = time.monotonic()
+    began, budget = time.monotonic(), runs[0].budget
     phases: list[Any] = [run.phase() for run in runs]
     common = program(phases[0])
     numbers = {
@@ -142,7 +145,10 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     loss = everywhere(stacked(losses))
     monitor.phase(common.name, f"{len(runs)} runs, compiling")
     monitor.expect(runs[0].ahead())
-    first = _start(common, numbers, loss, everywhere(jnp.stack(thetas)))
+    try:
+        first = awaited(budget, _start, common, numbers, loss, everywhere(jnp.stack(thetas)))
+    except SpentError:
+        return
     begins = [
         run.state if run.state is not None else jax.tree.map(itemgetter(i), first)
         for i, run in enumerate(runs)
@@ -153,25 +159,27 @@ def _carry_out(runs: list[Run], monitor: Monitor) -> None:
     for run, phase in zip(runs, phases, strict=True):
         run.monitor.phase(phase.name, "compiling")
 
-    while np.any(np.asarray(state.status) == Status.RUNNING) and not runs[0].budget.over():
+    while np.any(np.asarray(state.status) == Status.RUNNING) and not budget.over():
         if rounds:
             loss, state = _redrawn(runs, phases, losses, loss, state)
         counts = jnp.minimum(CAPACITY, rounds - state.iteration % rounds) if rounds else full
-        state, trace = _advance(common, numbers, loss, state, counts)
-        for i, (length, terms) in enumerate(
-            zip(np.asarray(trace.length), np.asarray(trace.terms), strict=True)
-        ):
-            rows[i].append(terms[:length])
-            if length:
-                watchers = [runs[i].monitor, monitor] if i == 0 else [runs[i].monitor]
-                _tell(watchers, runs[i], phases[i], losses[i], state, i, terms[length - 1])
-        runs[0].budget.found = True
+        try:
+            state, trace = awaited(budget, _advance, common, numbers, loss, state, counts)
+        except SpentError:
+            break
+        lengths, terms = np.asarray(trace.length), np.asarray(trace.terms)
+        new = [own[:length] for own, length in zip(terms, lengths, strict=True)]
+        for i in (i for i, own in enumerate(new) if len(own)):
+            rows[i].append(new[i])
+            watchers = [runs[i].monitor, monitor] if i == 0 else [runs[i].monitor]
+            _tell(watchers, runs[i], phases[i], losses[i], state, i, new[i][-1])
+        budget.found = True
         each = (time.monotonic() - began) / len(runs)
         if runs[0].folder is not None and time.monotonic() - runs[0].saved > SAVE_BATCH_EVERY:
             for run in _kept(runs, state, rows, spent, each):
                 run.save(force=True)
     each = (time.monotonic() - began) / len(runs)
-    if runs[0].budget.spent:  # each run saves itself as it ends
+    if budget.spent:  # each run saves itself as it ends
         _kept(runs, state, rows, spent, each)
         return
     for i, (run, phase, mine) in enumerate(zip(runs, phases, rows, strict=True)):

@@ -137,16 +137,17 @@ class Run:
         return self.records[-1]
 
     def optimise(self, phase: Any) -> None:
-        builds = getattr(phase, "network", None)  # a stage builds its own network
-        if builds is not None and self.theta is not None and self.state is None:
-            self._stage(builds)
-        self.start_resampling()
         record = self.record(phase.name)
         self.monitor.phase(phase.name, "compiling, which may take a minute or more")
         self.monitor.expect(self.ahead())
         # Assume that compiling takes as long as the slowest so far, and do not begin what would not finish in time.
         if not self.budget.over(self.compiling):
             with suppress(SpentError):
+                builds = getattr(phase, "network", None)  # a stage builds its own network
+                if builds is not None and self.theta is not None and self.state is None:
+                    self._stage(builds)
+                awaited(self.budget, self.loss_and_theta)  # it may fit the network to a start
+                self.start_resampling()
                 self._steps(phase, record)
         if self.budget.spent:
             record.stop_reason = sentence(Status.RUNNING)
@@ -165,7 +166,7 @@ class Run:
         while int(state.status) == Status.RUNNING and not self._stop():
             # Decided by the step's number, never by the clock, so an interrupted run draws the same points.
             at = int(state.iteration)
-            if looks and at and at % looks == 0 and self._reached(phase, loss, here(state).best_theta):
+            if looks and at and at % looks == 0 and self._reached(phase, loss, here(state.best_theta)):
                 break
             if rounds and at and at % rounds == 0:
                 self.monitor.phase(phase.name, f"step {at}: drawing new points")
@@ -256,7 +257,8 @@ class Run:
     def _stage(self, builds: Callable[..., Any]) -> None:
         """Build a second network on top of the current one. On resume the network exists; theta is still unset."""
         key = jax.random.fold_in(jax.random.key(self.plan.seed), self.index)
-        network = builds(self.problem, *self.loss_and_theta(), self.plan.network, key)
+        arguments = self.problem, *self.loss_and_theta(), self.plan.network, key
+        network = awaited(self.budget, builds, *arguments)
         self.base, self.theta, self._loss = network, None, None
 
     def loss_and_theta(self) -> tuple[PhysicsLoss, Any]:
