@@ -242,7 +242,7 @@ def test_on_a_line_no_first_cell_is_longer_than_a_half_wave_of_a_coefficient():
     first, *_, state = Cells(tolerance=1e-7).run(problem, Monitor(), Budget())
     assert len(first.field.cells) == 32
     assert first.residual < 1e-2
-    assert off(state.field, truth) < 1e-8
+    assert off(state.field, truth) < 1e-7  # the tolerance
     assert [type(each) for each in Auto().choice(problem)[0]] == [Cells, LeastSquares]
 
 

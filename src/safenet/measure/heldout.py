@@ -83,16 +83,14 @@ def held_out(
         )
         return HeldOut((imbalance(problem, field),), tuple(met))
     points = _interior_points(problem, count).copy()
-    started, (features, shares) = True, _features(problem)
+    started, features = True, _features(problem)
     if span is not None and problem.time is not None:
         axis = problem.axes[problem.time]
         started = span[0] <= axis.lo
         share = (points[:, problem.time] - axis.lo) / axis.length
         points[:, problem.time] = span[0] + (span[1] - span[0]) * share
         times = features[:, problem.time]
-        among = (span[0] <= times) & (times <= span[1])
-        features, shares = features[among], shares[among] * axis.length / (span[1] - span[0])
-    weights = np.concatenate([np.full(len(points), 1 / len(points)), shares])
+        features = features[(span[0] <= times) & (times <= span[1])]
     points = np.concatenate([points, features])
     balanced = getattr(field, "balanced", False)
     seen = _Seen.at(points, field, problem, [*problem.conditions, *(() if balanced else problem.equations)])
@@ -100,16 +98,14 @@ def held_out(
     if balanced:
         equations = box_balances(problem, field)
     else:
-        equations = tuple(
-            relative_residual(problem, seen, one, points, sizes, weights=weights) for one in problem.equations
-        )
+        equations = tuple(relative_residual(problem, seen, one, points, sizes) for one in problem.equations)
     conditions = []
     for condition in problem.conditions:
         if not started and condition.initial:
             continue
         at = on_condition(problem, condition, len(points), scattered) if condition.piece else points
         conditions.append(relative_residual(problem, seen, condition, at, sizes, scales))
-    return HeldOut(equations, tuple(conditions), jumps(problem, field, points, sizes, seen, weights))
+    return HeldOut(equations, tuple(conditions), jumps(problem, field, points, sizes, seen))
 
 
 @dataclass(frozen=True)
@@ -176,16 +172,13 @@ def dwarfed(problem: Problem, field: Any) -> Dwarfed | None:
 
 def interior_points(problem: Problem, count: int = POINTS) -> np.ndarray:
     """At least `count` scattered points of the domain, and some in features too narrow for them; a copy, (n, axes)."""
-    return np.concatenate([_interior_points(problem, count), _features(problem)[0]])
+    return np.concatenate([_interior_points(problem, count), _features(problem)])
 
 
 @fact
-def _features(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Points in the narrow features, far denser than elsewhere, and the share of the domain that each stands for."""
-    found = narrow(problem)
-    inner = problem.contains(found.points)
-    box = np.prod([axis.length for axis in problem.axes])
-    return found.points[inner], found.shares[inner] * box / volume(problem)
+def _features(problem: Problem) -> np.ndarray:
+    points = narrow(problem).points
+    return np.asarray(points[problem.contains(points)])
 
 
 @fact
@@ -216,12 +209,7 @@ def scattered(points: int, columns: int) -> np.ndarray:
 
 
 def jumps(
-    problem: Problem,
-    field: Any,
-    points: np.ndarray,
-    sizes: np.ndarray,
-    seen: _Seen | None = None,
-    weights: np.ndarray | None = None,
+    problem: Problem, field: Any, points: np.ndarray, sizes: np.ndarray, seen: _Seen | None = None
 ) -> float:
     """max over fields, axes and k of ∫ |[∂^k u]| dS / ∫ |∂^(k+1) u| dV, k below the order of u along the axis.
 
@@ -238,7 +226,7 @@ def jumps(
             continue
         for k in range(max(orders)):
             slope = tuple(k + 1 if j == i else 0 for j in range(len(problem.axes)))
-            inside = np.average(np.abs(values(seen or field, points, slope)), axis=0, weights=weights)
+            inside = np.mean(np.abs(values(seen or field, points, slope)), axis=0)
             if isinstance(field, TimePieces) and not any(field.space):  # points may miss where it moves fast
                 inside = np.maximum(inside, field.moved(k) / axis.length)
             expected = SMOOTH * sizes / axis.length ** (k + 1)
@@ -254,12 +242,8 @@ def relative_residual(
     points: np.ndarray,
     fields: np.ndarray,
     scales: dict[Orders, np.ndarray] | None = None,
-    weights: np.ndarray | None = None,
 ) -> float:
-    """The relative residual of one relation at the points; for a condition, also relative to `scales` of its jets.
-
-    `weights` are the shares of the domain that the points stand for. They weigh the terms that a residual is relative
-    to: in narrow features points are denser than elsewhere, and no residual would count beside the terms there."""
+    """The relative residual of one relation at the points; for a condition, also relative to `scales` of its jets."""
     values = jets_at(problem, field, relation, points)
     # A residual that is not finite is a finding, not a warning: np.max keeps the nan that max() would drop.
     with np.errstate(all="ignore"):
@@ -278,7 +262,7 @@ def relative_residual(
             left = np.mean(np.abs(sum(terms))) if getattr(field, "balanced", False) else _rms(sum(terms))
             return float(left) / scale if scale != 0 else 0.0
         least = SMOOTH * _expected(problem, relation, values, fields)
-        return _rms(sum(terms) / np.maximum(local_size(largest(terms), weights), least))
+        return _rms(sum(terms) / np.maximum(local_size(largest(terms)), least))
 
 
 def jets_at(problem: Problem, field: Any, relation: Relation, points: np.ndarray) -> dict[sp.Symbol, Any]:

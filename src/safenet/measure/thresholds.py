@@ -61,9 +61,7 @@ ROWS_BEYOND = 1.3  # the same for three axes and more, and in a slab of time
 CONDITION_WEIGHT = 10.0  # the paper's λ = 100 for conditions against 1 for the equation, as row scales
 DROWNS = 1e4  # size of an equation's coefficients: with its square beside the conditions, JᵀJ keeps half of its digits
 STEEPNESS = 10.0  # a jump of the k-th derivative between cells counts as (h/10)^k of a jump of the value
-# Of an axis: thinner cells make a jump count no less. A jump of the slope is a source of that strength, however thin
-# the cells beside it are: if it counted less, a narrow source would be met by jumps instead of by its equation.
-THINNEST = 0.1
+THINNEST = 1e-3  # of an axis: thinner cells make a jump count no less, or a narrow source would become jumps
 CUT_ENOUGH = 0.7  # of a whole cell's nodes: so many must be inside in a cell that the boundary cuts
 CUT_MORE, CUT_MOST = 1.5, 3.0  # factor of the nodes along an axis until enough are inside, and its limit
 CLOSE = 1e-9  # of a length: two places nearer than this are the same
@@ -101,3 +99,8 @@ NEIGHBOURS = 3  # of every measured point, at which noise would be independent
 MOSTLY = 0.5  # correlation of residuals at neighbouring points above which most of them are not noise
 UNLIKELY = 1e-4  # a χ² that chance exceeds with a smaller probability is not due to chance
 MUCH_LESS = 5.0  # residuals so many times smaller than σ mean that σ is wrong
+ASTRAY = (
+    0.5  # of an equation's terms, and of u: missed by more, a network does not follow it in a part of time
+)
+RESOLVED = 1e-4  # of the largest |u|: by so much a quadrature of u_t may miss the difference of u
+FAINT = 1e-3  # of the largest |u|: where u is smaller, what it misses there may not matter later

@@ -39,12 +39,10 @@ DISTINCT = 1e-9  # of an axis: closer places are the same
 
 @dataclass(frozen=True)
 class Narrow:
-    """`points` (n, axes) in the features, and the share of the box that each stands for; `cuts` around the features
-    along each axis; `unbounded` formulas with boxes that could not be settled; `spread` formulas whose features would
-    need too many cuts."""
+    """`points` (n, axes) in the features, `cuts` around them along each axis, `unbounded` formulas with boxes that
+    could not be settled, `spread` formulas whose features would need too many cuts."""
 
     points: np.ndarray
-    shares: np.ndarray
     cuts: tuple[tuple[float, ...], ...]
     unbounded: tuple[str, ...] = ()
     spread: tuple[str, ...] = ()
@@ -60,7 +58,7 @@ MOST_AXES = 5  # of a formula that is scanned as a whole
 @fact
 def narrow(problem: Problem, conditions: bool = True) -> Narrow:
     """The narrow features of every coefficient, source and (with the conditions) datum."""
-    points, shares, unbounded, spread = [np.empty((0, len(problem.axes)))], [np.empty(0)], [], []
+    points, unbounded, spread = [], [], []
     cuts: list[set[float]] = [set() for _ in problem.axes]
     for part in _parts(problem, conditions):
         found = features(problem, part)
@@ -76,11 +74,9 @@ def narrow(problem: Problem, conditions: bool = True) -> Narrow:
         else:
             for axis, places in around.items():
                 cuts[axis] |= places
-        inside, share = _inside(problem, boxes)
-        points.append(inside)
-        shares.append(share)
-    together, weights = np.concatenate(points), np.concatenate(shares)
-    return Narrow(together, weights, tuple(map(tuple, map(sorted, cuts))), tuple(unbounded), tuple(spread))
+        points.append(_inside(problem, boxes))
+    together = np.concatenate(points) if points else np.empty((0, len(problem.axes)))
+    return Narrow(together, tuple(map(tuple, map(sorted, cuts))), tuple(unbounded), tuple(spread))
 
 
 def _parts(problem: Problem, conditions: bool) -> Iterator[sp.Expr]:
@@ -282,10 +278,8 @@ def _joined(intervals: np.ndarray, length: float) -> list[tuple[float, float]]:
     return spans
 
 
-def _inside(problem: Problem, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points in the features, the same for every run, and the share of the box that each stands for."""
+def _inside(problem: Problem, boxes: np.ndarray) -> np.ndarray:
+    """Points in the features, the same for every run."""
     rng = np.random.default_rng(len(boxes))
     chosen = boxes[rng.integers(len(boxes), size=SAMPLES)]
-    points = chosen[..., 0] + rng.random(chosen.shape[:2]) * (chosen[..., 1] - chosen[..., 0])
-    volumes = np.prod(_widths(problem, chosen, list(range(len(problem.axes)))), axis=1)
-    return points, volumes * len(boxes) / SAMPLES
+    return np.asarray(chosen[..., 0] + rng.random(chosen.shape[:2]) * (chosen[..., 1] - chosen[..., 0]))
