@@ -54,6 +54,15 @@ def test_the_standard_error_is_that_of_the_direct_fit():
     assert found.errors["C"] == pytest.approx(0.01 / np.linalg.norm(cooled(0.1) * np.pi**2 * T), rel=0.2)
 
 
+def test_a_number_far_from_its_start_is_judged_by_its_own_size():
+    """A hundredth of C = 0.1, as large as its start, moves u by less than the residual; all of it does not."""
+    for start in (0.001, 0.1):
+        problem = heat(T, cooled(0.1) + NOISE, C={"start": start})
+        found = determined(problem.found({"C": 0.1}), field(0.1), Found({"C": 0.1}), 0.05)
+        assert not found.free
+        assert not found.warnings
+
+
 def test_numbers_that_only_appear_as_a_product_are_told():
     problem = heat(T, cooled(0.1), "u_t = C*D*u_xx", D={"start": 1, "above": 0})
     numbers = {"C": 0.1, "D": 1.0}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ..measure.relative import TINY
 from ..measure.thresholds import UNLIKELY
 from ..problem import Problem
 from ..problem.numbers import Curve, Number
@@ -30,8 +31,8 @@ class Seen:
     C: np.ndarray
 
 
-def seen_by(J: np.ndarray, nothing: float) -> Seen:
-    """`nothing`: a column of J that is no longer than this shows no dependence."""
+def seen_by(J: np.ndarray, nothing: float | np.ndarray) -> Seen:
+    """`nothing`: a column of J that is no longer than this (or its own) shows no dependence."""
     lengths = np.linalg.norm(J, axis=0)
     blind = lengths <= nothing
     scale = np.where(blind, np.inf, lengths)
@@ -63,10 +64,12 @@ def found_numbers(
     names = tuple(problem.unknown)
     numbers = list(problem.unknown.values())
     values = {name: float(n.at(x, np)) for name, n, x in zip(names, numbers, z, strict=True)}
-    seen = seen_by(J, nothing * size)
+    slopes = [float(abs(n.slope(x))) for n, x in zip(numbers, z, strict=True)]
+    # A step of 1 in z is as large as the start. A number that has become larger is judged by a change of its own size.
+    reach = [max(1.0, abs(v) / max(slope, TINY)) for v, slope in zip(values.values(), slopes, strict=True)]
+    seen = seen_by(J, nothing * size / np.array(reach))
     sd = seen.per_sigma * spread(r, len(r) - len(z), known)
     few = len(r) <= len(z) and not known
-    slopes = [float(abs(n.slope(x))) for n, x in zip(numbers, z, strict=True)]
     errors = {
         name: None if seen.unseen[i] or few else slopes[i] * float(sd[i]) for i, name in enumerate(names)
     }
