@@ -86,6 +86,23 @@ def test_a_sum_gives_its_functions_without_their_factors(start, expected):
     assert same_up_to_factors(domain_expressions(diffusing(start)), expected)
 
 
+@pytest.mark.parametrize(
+    ("equation", "start", "left"),
+    [
+        ("u_t = u_xx", "where(x < 1/2, 1, 0)*sin(x)", 1),
+        ("u_t = u_xx", "min(x, 1 - x)", 0),
+        ("u_t = u_xx", "abs(x + 1)", 1),  # smooth in the domain
+        ("u_t = u_xx", "max(x - 1/2, 0)**3", 1),
+        ("u_t + u_x = 0", "where(x < 1/2, 1, 0)", 0),
+        ("u_t + u_x = 0", "abs(x - 1/2)", 1),  # the equation sees where its slope jumps
+        ("u_t = -u", "where(x < 1/2, 1, 0)", 1),  # no derivative across the jump
+    ],
+)
+def test_what_jumps_or_bends_unseen_by_the_equation_is_no_feature(equation, start, left):
+    problem = Problem(equation, domain={"x": (0, 1), "t": (0, 1)}, conditions=[f"u(x, 0) = {start}"])
+    assert len(domain_expressions(problem)) == left
+
+
 def test_the_exact_solution_is_not_read():
     wave = library.wave()
     blind = Problem(

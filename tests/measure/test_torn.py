@@ -3,6 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import safenet as sn
@@ -80,3 +81,26 @@ def test_a_training_with_relus_is_not_solved():
         trained = sn.solve(LINE, sn.Train("pinn", [sn.Adam(300, rate=1e-2)], **SMALL))
     assert trained.result.outcome == Outcome.NOT_SOLVED
     assert trained.result.estimate is None
+
+
+BOX = sn.Problem(
+    "u_t + u_x = 0",
+    domain={"x": (0, 2), "t": (0, 1)},
+    conditions=["u(0, t) = 0", "u(x, 0) = where(1/4 < x, where(x < 1/2, 1, 0), 0)"],
+)
+
+
+@pytest.mark.parametrize(("speed", "stands"), [(0.0, True), (0.97, True), (1.0, False)])
+def test_a_jump_that_does_not_move_along_the_characteristics_is_told(speed, stands):
+    def box(p):
+        z = p[:1] - speed * p[1:]
+        return jnp.where((z > 0.25) & (z < 0.5), 1.0, 0.0)
+
+    assert bool(torn(BOX, box, 0.0)) == stands
+
+
+def test_a_network_that_keeps_a_jump_of_the_data_in_place_has_no_estimate():
+    """All residuals are zero at all points, and the error is 133 %."""
+    found = estimated(BOX, lambda p: jnp.where((p[:1] > 0.25) & (p[:1] < 0.5), 1.0, 0.0))
+    assert np.isnan(found.error)
+    assert "solve the problem directly" in found.lost

@@ -2,18 +2,27 @@
 
 The paper lists these sets for its problems by hand; here they are derived from the conditions' expressions, up to
 constant factors. Nothing else is read: not the exact solution, not the reference.
+
+A function that jumps across an axis along which an equation has derivatives is left out, and so is one that bends
+across an axis with second derivatives: the equations hold at almost all points, whatever the jump does, and a network
+that has it for an input could keep it where it does not belong.
 """
 
 from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 import sympy as sp
 from jaxtyping import Array, Float
 
 from ..problem import Condition, Problem
-from ..problem.evaluate import evaluate
+from ..problem.evaluate import KINKS, evaluate
 from .base import Features
+
+LINES, COUNTS = 5, (2_000, 16_000)  # on which, and with how many points, a function is looked at
+ROUNDING = 1e-8  # of the largest value: smaller differences, times the count, are rounding
+STAYS = 0.5  # differences of a smooth function fall to an eighth from the one count to the other
 
 
 def domain_expressions(problem: Problem) -> tuple[sp.Expr, ...]:
@@ -23,8 +32,37 @@ def domain_expressions(problem: Problem) -> tuple[sp.Expr, ...]:
         if not condition.linear:
             continue
         for expression in _condition_expressions(problem, condition):
-            found.setdefault(expression)
+            if not _breaks(problem, expression):
+                found.setdefault(expression)
     return tuple(found)
+
+
+def _breaks(problem: Problem, expression: sp.Expr) -> bool:
+    """Whether it jumps across an axis with first derivatives, or its slope does across one with second derivatives."""
+    if not expression.atoms(*KINKS):
+        return False
+    for index, axis in enumerate(problem.axes):
+        least = min(problem.order(index), 2)
+        if axis.symbol in expression.free_symbols and any(
+            _jumps(problem, expression, index, k) for k in range(least)
+        ):
+            return True
+    return False
+
+
+def _jumps(problem: Problem, expression: sp.Expr, index: int, k: int) -> bool:
+    """Whether the k-th differences along an axis do not get smaller between points that are closer."""
+    rng = np.random.default_rng(0)
+    largest = []
+    for count in COUNTS:
+        values = {axis.symbol: axis.lo + axis.length * rng.random((LINES, 1)) for axis in problem.axes}
+        # Never at a round number, where a jump may have a value of its own.
+        share = (np.arange(count) + 1 / np.pi) / count
+        values[problem.axes[index].symbol] = problem.axes[index].lo + problem.axes[index].length * share[None]
+        with np.errstate(all="ignore"):
+            u = np.broadcast_to(evaluate(expression, values, np), (LINES, count))
+        largest.append(float(np.nanmax(np.abs(np.diff(u, n=k + 1, axis=1)))) * count**k)
+    return bool(largest[1] > max(STAYS * largest[0], ROUNDING * np.nanmax(np.abs(u))))
 
 
 def _condition_expressions(problem: Problem, condition: Condition) -> list[sp.Expr]:

@@ -31,6 +31,8 @@ from .thresholds import CANCELLED, LASTS, SMOOTH, TORN
 LINES = {1: (1, 512), 2: (32, 16)}  # axes, two or more → lines along each axis, segments of each
 NODES = 4  # Gauss points of a segment
 MOST, HALVINGS = 128, 30  # segments that are halved, and how often
+# In lengths of the axes: how far along a characteristic a jump is looked for, and how near to it.
+ONWARDS, BESIDE = 5e-3, 1e-4
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class Segments:
         integral = np.einsum("k,knj->nj", w / 2, inside.reshape(NODES, n, -1)) * self.width[:, None]
         return np.asarray(ends[n:] - ends[:n] - integral)
 
+    def halves(self) -> Segments:
+        """The lower halves, then the upper ones."""
+        low, width = np.concatenate([self.low, self.at(0.5)]), np.tile(self.width / 2, 2)
+        return Segments(self.axis, low, width)
+
     def only(self, chosen: np.ndarray) -> Segments:
         return Segments(self.axis, self.low[chosen], self.width[chosen])
 
@@ -80,17 +87,21 @@ def torn(problem: Problem, field: Any, residual: float | None = None) -> str:
     if worst is None or worst.share < (held_out(problem, field).worst if residual is None else residual):
         return ""
     where = ", ".join(f"{axis.name} = {c:.4g}" for axis, c in zip(problem.axes, worst.place, strict=True))
+    remedy = (
+        "Smooth the data, which jump or bend, or solve the problem directly"
+        if _carries_jumps(problem)
+        else "Use an activation with enough derivatives, such as tanh, and smooth features"
+    )
     return (
         f"{worst.text} of the network jumps, at about {where} for example, and {worst.unseen} in the equations does "
-        "not show it: no error is estimated. Use an activation with enough derivatives, such as tanh, and smooth "
-        "features"
+        f"not show it: no error is estimated. {remedy}"
     )
 
 
 def _tears(problem: Problem, field: Any) -> Iterator[Tear]:
     sizes = field_sizes(problem, field, interior_points(problem))
     for axis, equation in product(range(len(problem.axes)), problem.equations):
-        segments = _segments(problem, axis)
+        segments = segments_along(problem, axis)
         known = jets_at(problem, field, equation, segments.at(0.5))
         terms = sp.Add.make_args(sp.expand_mul(problem.value(equation.residual)))
         mean = float(
@@ -98,7 +109,7 @@ def _tears(problem: Problem, field: Any) -> Iterator[Tear]:
         )
         for symbol, jet in equation.jets.items():
             alpha = tuple(k - (i == axis) for i, k in enumerate(jet.orders))
-            if min(alpha) < 0 or not jet.interior or (not any(alpha) and _carries_jumps(problem)):
+            if min(alpha) < 0 or not jet.interior:
                 continue
             j = problem.unknowns.index(jet.field)
             slope = evaluate(problem.value(equation.coefficient(symbol)), known, np)
@@ -118,11 +129,12 @@ def _tears(problem: Problem, field: Any) -> Iterator[Tear]:
 
 
 def _carries_jumps(problem: Problem) -> bool:
-    """Whether u may itself jump, carried along with a jump of its data."""
+    """Whether the data jump or bend."""
     return any(kinks(problem)) or bool(clashes(problem))
 
 
-def _segments(problem: Problem, axis: int) -> Segments:
+def segments_along(problem: Problem, axis: int) -> Segments:
+    """Segments of lines along an axis that cover it, inside the domain."""
     lines, count = LINES[min(len(problem.axes), 2)]
     low = np.array([a.lo for a in problem.axes])
     length = np.array([a.length for a in problem.axes])
@@ -140,8 +152,7 @@ def _followed(field: Any, segments: Segments, alpha: Orders, j: int) -> tuple[Se
     for _ in range(HALVINGS):
         if not np.any(now > LASTS * first):
             break
-        low, width = np.concatenate([segments.low, segments.at(0.5)]), np.tile(segments.width / 2, 2)
-        halves = Segments(segments.axis, low, width)
+        halves = segments.halves()
         both = np.abs(halves.missing(field, alpha)[:, j]).reshape(2, n)
         chosen = np.arange(n) + n * np.argmax(both, axis=0)
         segments, now = halves.only(chosen), both.max(axis=0)
@@ -150,8 +161,10 @@ def _followed(field: Any, segments: Segments, alpha: Orders, j: int) -> tuple[Se
 
 def _cancels(problem: Problem, field: Any, equation: Relation, at: Segments, top: Jet) -> np.ndarray:
     """Whether the delta functions of an equation cancel: for a kink of u across which ∇u jumps by J, if Σ c_ab J_a J_b
-    is zero, as along the characteristics of u_tt = u_xx."""
-    if sum(top.orders) != 2:
+    is zero, as along the characteristics of u_tt = u_xx; for a jump of u, if it moves along those of Σ c_a ∂_a u."""
+    if sum(top.orders) == 1:
+        return _moves_along(problem, field, equation, at)
+    if sum(top.orders) > 2:
         return np.zeros(len(at.low), dtype=bool)
     axes, j = len(problem.axes), problem.unknowns.index(top.field)
     slopes = [[values(field, at.at(end), along(i, axes))[:, j] for i in range(axes)] for end in (0.0, 1.0)]
@@ -162,3 +175,22 @@ def _cancels(problem: Problem, field: Any, equation: Relation, at: Segments, top
             slope = evaluate(problem.value(equation.coefficient(symbol)), known, np)
             parts.append(slope * np.prod(jump ** np.array(jet.orders), axis=1))
     return np.asarray(np.abs(sum(parts)) < CANCELLED * np.sum(np.abs(parts), axis=0))
+
+
+def _moves_along(problem: Problem, field: Any, equation: Relation, at: Segments) -> np.ndarray:
+    """Whether the jumps of u are still there a short way along the characteristics, forwards and backwards."""
+    if len(problem.unknowns) > 1 or any(sum(jet.orders) > 1 for jet in equation.jets.values()):
+        return np.zeros(len(at.low), dtype=bool)
+    place, lengths = at.at(0.5), np.array([axis.length for axis in problem.axes])
+    known, speed = jets_at(problem, field, equation, place), np.zeros((len(at.low), len(lengths)))
+    for symbol, jet in equation.jets.items():
+        if any(jet.orders):
+            speed[:, jet.orders.index(1)] = evaluate(problem.value(equation.coefficient(symbol)), known, np)
+    speed /= np.maximum(np.max(np.abs(speed / lengths), axis=1, keepdims=True), TINY)
+    side = BESIDE * lengths * (np.arange(len(lengths)) == at.axis)
+
+    def jump(points: np.ndarray) -> np.ndarray:
+        return np.asarray(np.abs(values(field, points + side) - values(field, points - side))[:, 0])
+
+    moved = [jump(place + way * ONWARDS * speed) for way in (-1, 1)]
+    return np.asarray(np.min(moved, axis=0) > LASTS * jump(place))

@@ -260,7 +260,7 @@ def build(
         fields = len(problem.unknowns)
         return pirate(features, fields, chosen.depth, chosen.activation, key=layer_key, dtype=dtype)
     carriers = _of_conditions(problem, chosen)
-    carried = carriers if chosen.carriers and carriers.size > 0 else None
+    carried = carriers if chosen.domain and chosen.carriers and carriers.size > 0 else None
     modes = corner_modes(problem) if chosen.corners else None
     fields, kept = len(problem.unknowns), 0 if carried is None else carried.size
     layers = perceptron(
