@@ -34,6 +34,7 @@ from .added import Corrected, first_cells, on_a_grid, on_a_region, seen_still
 from .cut_off import cut_off
 from .ends import with_layers
 from .heldout import Dwarfed, dwarfed, held_out, interior_points, jet_at, jets_at
+from .orbits.astray import astray
 from .orbits.branching import branching
 from .orbits.growth import departed, followed
 from .orbits.hidden import hidden
@@ -119,7 +120,7 @@ def estimated(
     `residual` is the held-out residual, if it has been measured already. Raises SpentError when the `clock` runs out.
     """
     clock = clock or Budget()
-    missed = stepped_over(problem, field) or torn(problem, field, residual)
+    missed = stepped_over(problem, field) or torn(problem, field, residual) or astray(problem, field)
     if missed:
         return Estimate(np.nan, 1.0, lost=missed)
     if (known := _known(problem, field, residual)) is not None:
