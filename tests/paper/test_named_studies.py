@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from benchmarks.named import conserved, fno
 
 import safenet as sn
-from benchmarks import conserved, fno
 from safenet.backend import device_name
 
 

@@ -23,8 +23,9 @@ from losses import (
 )
 
 from safenet.errors import SafeNetError
+from safenet.train.optimisers.inverse import ROOM, Inverse, rank_two
 from safenet.train.optimisers.lbfgs import LBFGS
-from safenet.train.optimisers.ssbroyden import ROOM, Inverse, SSBroyden, rank_two
+from safenet.train.optimisers.ssbroyden import SSBroyden
 from safenet.train.optimisers.status import Status
 
 FAMILIES = ["broyden", "bfgs"]

@@ -23,7 +23,7 @@ import safenet as sn
 NODES, TIMES, WEIGHT = 100, 17, 1.0
 SEEDS, SCALE = (0,), 0.05  # of the default recipe's steps
 Density = Callable[[Any, Any, Any], Any]  # u, u_x, u_t → the density, to be integrated over x
-KDV = Path(__file__).parents[1] / "examples" / "kdv-periodic.toml"
+KDV = Path(__file__).parents[2] / "examples" / "kdv-periodic.toml"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from safenet.bench.work import commit
 
 from . import conserved, fno, pays
 
-RESULTS = Path(__file__).parents[1] / "results" / "named.json"
+RESULTS = Path(__file__).parents[2] / "results" / "named.json"
 VALUES, SIGMA = 200, 1e-8  # data that replace the initial values; their noise, which is rounding
 
 
