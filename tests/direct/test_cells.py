@@ -239,10 +239,10 @@ def off(form, truth):
 
 def test_on_a_line_no_first_cell_is_longer_than_a_half_wave_of_a_coefficient():
     problem, truth = waves(100)
-    first, *_, state = Cells(tolerance=1e-7).run(problem, Monitor(), Budget())
+    first, *_, state = Cells().run(problem, Monitor(), Budget())
     assert len(first.field.cells) == 32
     assert first.residual < 1e-2
-    assert off(state.field, truth) < 1e-7  # the tolerance
+    assert off(state.field, truth) < 1e-8
     assert [type(each) for each in Auto().choice(problem)[0]] == [Cells, LeastSquares]
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import safenet as sn
 from safenet.measure.estimate import estimated
+from safenet.measure.orbits import astray as module
 from safenet.measure.orbits.astray import astray
 
 
@@ -31,6 +32,15 @@ def test_a_network_that_follows_its_equation_is_left_alone():
     # A residual of 2 everywhere, beside terms of 10,000: the error is 1e-4.
     stiff = equation("u_t = 10000*(cos(t) - u)*(1 + u**2) - sin(t)", 10)
     assert not astray(stiff, lambda t: jnp.cos(t) + 1e-4)
-    # Nothing is at stake where u is next to nothing.
-    late = equation("u_t = u - u**2 + 0*u", 20)
-    assert not astray(late, lambda t: 1 / (1 + 1e-9 * jnp.exp(-t)))
+
+
+def test_what_is_missed_where_u_is_next_to_nothing_does_not_matter_later(monkeypatch):
+    """u = tan(t⁵): at first a wave of 5e-5 is larger than u and its rate, and small beside what comes."""
+    late = sn.Problem("u_t = 5*t**4*(1 + u**2)", domain={"t": (0, 1)}, conditions=["u(0) = 0"])
+
+    def network(t):
+        return jnp.tan(t**5) + 5e-5 * jnp.sin(40 * t)
+
+    assert not astray(late, network)
+    monkeypatch.setattr(module, "FAINT", 0.0)
+    assert astray(late, network)

@@ -41,13 +41,12 @@ def _breaks(problem: Problem, expression: sp.Expr) -> bool:
     """Whether it jumps across an axis with first derivatives, or its slope does across one with second derivatives."""
     if not expression.atoms(*KINKS):
         return False
-    for index, axis in enumerate(problem.axes):
-        least = min(problem.order(index), 2)
-        if axis.symbol in expression.free_symbols and any(
-            _jumps(problem, expression, index, k) for k in range(least)
-        ):
-            return True
-    return False
+    return any(
+        _jumps(problem, expression, index, k)
+        for index, axis in enumerate(problem.axes)
+        if axis.symbol in expression.free_symbols
+        for k in range(min(problem.order(index), 2))
+    )
 
 
 def _jumps(problem: Problem, expression: sp.Expr, index: int, k: int) -> bool:
