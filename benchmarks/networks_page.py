@@ -130,7 +130,9 @@ def variants() -> str:
 
 def ablations() -> str:
     found = {
-        name: [row for kind in (options, {**options, "corners": False}) for row in _compared("safe-net", kind)]
+        name: [
+            row for kind in (options, {**options, "corners": False}) for row in _compared("safe-net", kind)
+        ]
         for name, options in ABLATIONS.items()
     }  # on the back-step the network did not know its corner yet
     return "\n".join([*_head("SAFE-NET with", NINE), *_lines(found, NINE)])
