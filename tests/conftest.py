@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import beartype
 import jax
@@ -29,6 +30,19 @@ jaxtyping.install_import_hook(
     ],
     f"{__name__}.typechecked",
 )
+
+
+MAPS = Path("/proc/self/maps")
+MANY = 12_000  # a fifth of the memory maps that Linux grants a process; without one more it is killed, in silence
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_programs() -> Iterator[None]:
+    """JAX keeps every program that it has compiled, in several maps each: with thousands of them they are dropped."""
+    yield
+    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MANY:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)
