@@ -1,5 +1,6 @@
 """Every test runs with the shapes of its signatures checked, no dtype promoted silently, and no window opened."""
 
+import ctypes
 import gc
 import os
 from collections.abc import Iterator
@@ -32,17 +33,20 @@ jaxtyping.install_import_hook(
 )
 
 
-MAPS = Path("/proc/self/maps")
-MANY = 12_000  # a fifth of the memory maps that Linux grants a process; without one more it is killed, in silence
+MAPS, MANY = Path("/proc/self/maps"), 12_000  # maps: a fifth of those that Linux grants a process
+FREED = getattr(ctypes.CDLL(None), "malloc_trim", None) if MAPS.exists() else None
 
 
 @pytest.fixture(autouse=True, scope="module")
 def few_programs() -> Iterator[None]:
-    """JAX keeps every program that it has compiled, in several maps each: with thousands of them they are dropped."""
+    """JAX keeps every program that it has compiled, in several maps each, and glibc most of what was freed: dropped
+    after each file, lest a process that has run thousands of tests is killed for want of either."""
     yield
     if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MANY:
         jax.clear_caches()
         gc.collect()
+    if FREED is not None:
+        FREED(0)
 
 
 @pytest.fixture(autouse=True)
