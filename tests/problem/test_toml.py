@@ -28,6 +28,15 @@ def test_another_speed_is_another_problem() -> None:
     assert loads(WAVE.replace('"u(1, t) = 0"', '"u_x(1, t) = 0"').replace("exact", "#")) != sympy_wave()
 
 
+def test_a_single_unknown_may_have_its_exact_solution_as_a_text() -> None:
+    text = 'unknowns = ["u"]\nequations = ["u_t = -u"]\nconditions = ["u(0) = 1"]\nexact = EXACT\n[domain]\nt = [0, 1]'
+    assert loads(text.replace("EXACT", '"exp(-t)"')) == loads(text.replace("EXACT", '{ u = "exp(-t)" }'))
+    with pytest.raises(SafeNetError, match="exact solution does not satisfy"):
+        loads(text.replace("EXACT", '"exp(t)"'))
+    with pytest.raises(SafeNetError, match="exact is not a table"):
+        loads('exact = "x"\n' + CAVITY)
+
+
 def test_inline_tables_dotted_keys_and_titles() -> None:
     problem = loads(CAVITY)
     assert problem.name == "cavity"

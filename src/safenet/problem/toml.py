@@ -222,10 +222,14 @@ def _problem(
             _formula(end, constants, ("domain", axis), label) for end, label in zip(ends, labels, strict=True)
         )
     known = Names(names.axes, (), names.parameters)
-    exact = {
-        field: _formula(value, known, ("exact", field), f"the exact solution of {field}")
-        for field, value in _table(document, "exact").items()
-    }
+    single = document.get("exact")
+    if isinstance(single, str) and len(unknowns) == 1:
+        exact = {unknowns[0]: _formula(single, known, ("exact",), f"the exact solution of {unknowns[0]}")}
+    else:
+        exact = {
+            field: _formula(value, known, ("exact", field), f"the exact solution of {field}")
+            for field, value in _table(document, "exact").items()
+        }
     equations = [given.statement for given in _relations(document, "equations", names)]
     conditions = _relations(document, "conditions", names)
     for piece, text in pieces.items():

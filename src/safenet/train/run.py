@@ -169,7 +169,7 @@ class Run:
             if looks and at and at % looks == 0 and self._reached(phase, loss, here(state.best_theta)):
                 break
             if rounds and at and at % rounds == 0:
-                self.monitor.phase(phase.name, f"step {at}: drawing new points")
+                self.monitor.phase(phase.name, f"step {at}: drawing new points{self._told()}")
                 points, loss, state = awaited(self.budget, self.resampled, phase, loss, state)
                 spread = everywhere(loss)
             count = min([count, *(each - at % each for each in (rounds, looks) if each)])
@@ -194,6 +194,10 @@ class Run:
             self.save()
         if not self.budget.spent:
             self._ended(record, here(state), loss)
+
+    def _told(self) -> str:
+        """The last loss, for a line about something else."""
+        return f" · loss {self.history[-1][-1, 1]:.2e}" if self.history and len(self.history[-1]) else ""
 
     def _stop(self) -> bool:
         return self.asked_to_stop or self.budget.over()
