@@ -5,6 +5,7 @@ python -m benchmarks.networks estimates OUT.jsonl --runs DIR
 
     default     `sn.Train(seed=n)`, nothing else given: the paper's nine problems by five seeds, five others by one
     methods     every method by the default schedule at a quarter of its steps; SAFE-NET and PINN on five others, too
+    rivals      SAFE-NET and the methods that are ahead of it, or level, by the first seed of `methods`: three seeds
     ablations   SAFE-NET without one of its parts, by the same schedule
     variants    SAFE-NET in other sizes, by the same schedule: the default was chosen from these
     two-cores   `default`, one seed, on two cores of a CPU for each run
@@ -52,6 +53,7 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 # Three layers: the default when most of these were run.
 THREE = {"depth": 3}
+RIVALS = {"reaction": ("rbf-p", "w-pinn"), "burgers": ("fls-pinn", "pinn"), "backstep": ("rff-tuned",)}
 ABLATIONS: dict[str, dict[str, Any]] = {
     "all of it": THREE,
     "no features of the conditions": {**THREE, "domain": False, "carriers": False, "seams": False},
@@ -86,6 +88,12 @@ def tasks(study: str) -> list[dict[str, Any]]:
             for m in METHODS
             for p in (NINE + OTHERS if m in ("safe-net", "pinn") else NINE)
         ]
+    elif study == "rivals":
+        runs = [
+            {"problem": p, "method": m, "options": METHODS[m], "seeds": range(3)}
+            for p, ahead in RIVALS.items()
+            for m in ("safe-net", *ahead)
+        ]
     elif study == "ablations":
         runs = [{"problem": p, "options": options} for options in ABLATIONS.values() for p in NINE]
     elif study == "variants":
@@ -98,7 +106,9 @@ def tasks(study: str) -> list[dict[str, Any]]:
     elif study == "two-cores":
         runs = [{"problem": p, "budget": TWO_CORES_SECONDS} for p in reversed(NINE)]
     else:
-        raise SystemExit(f"there is no study {study!r}: default, methods, ablations, variants, two-cores")
+        raise SystemExit(
+            f"there is no study {study!r}: default, methods, rivals, ablations, variants, two-cores"
+        )
     whole = study in ("default", "two-cores")
     usual = {"study": study, "scale": 1.0} if whole else {"study": COMPARED, "scale": QUARTER}
     return [{"method": "safe-net", "seeds": (0,), "options": {}, **usual, **run} for run in runs]
