@@ -31,6 +31,21 @@ def test_the_same_seed_gives_the_same_bits(seeded):
     ).read_bytes()
 
 
+FREE = """
+unknowns = ["u"]
+equations = ["u_t = u_xx"]
+conditions = ["u(0, t) = 0", "u(x, 0) = sin(pi*x)"]
+domain = { x = [0, 1], t = [0, 1] }
+"""
+
+
+def test_what_is_missing_is_said_before_a_training_and_not_only_after_it(place):
+    (place / "free.toml").write_text(FREE)
+    ran = run("train", "free.toml", *SMALL, *SHORT, cwd=place)
+    assert ran.err.startswith("warning: the face x = 1 has no condition")
+    assert "the face x = 1 has no condition" in ran.out
+
+
 def test_another_seed_gives_another_solution_and_is_recorded(seeded):
     values = [
         run("eval", name, "--at", "t=0.3", "--json", cwd=seeded).json["u"] for name in ("first", "other")

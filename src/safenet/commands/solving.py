@@ -266,9 +266,11 @@ def _carry_out(
         with _saying(f"reading {name}"):
             problem = problem_named(str(name), settings, data).finding(*find or ())
             import_module("safenet.solving.door")  # JAX takes seconds
+            from .beforehand import Beforehand
         with nullcontext(out) if out is not None else _free(problem.name, force) as folder:
-            told = _Elsewhere(folder, out or Path("runs") / problem.name)
-            solution = _solved(problem, chosen(), folder, force, _clock(budget, began), _both(told, sink))
+            usual, trains = out or Path("runs") / problem.name, ctx.info_name == "train"
+            monitor = _both(Beforehand(problem, folder, usual, trains), sink)
+            solution = _solved(problem, chosen(), folder, force, _clock(budget, began), monitor)
     if sink is not None:
         sink.close(solution.result.to_json())
     if as_json:
@@ -343,19 +345,6 @@ def _free(name: str, force: bool) -> Iterator[Path]:
         yield folder
     finally:
         remove_if_empty(folder)
-
-
-class _Elsewhere(Monitor):
-    """Says which folder a run goes to if that is not the usual one, as soon as it begins: not before a mistake."""
-
-    def __init__(self, folder: Path, usual: Path) -> None:
-        text = f"{usual} exists: this run goes to {folder} (--force overwrites, --out chooses)"
-        self.text = text if folder != usual else ""
-
-    def phase(self, name: str, detail: str = "", fraction: float | None = None) -> None:
-        if self.text:
-            typer.echo(self.text, err=True)
-        self.text = ""
 
 
 def _only_resume(ctx: typer.Context) -> None:
