@@ -186,3 +186,39 @@ def test_a_difference_far_below_the_last_at_a_corner_counts_itself():
     found = solution(x=points[:, 0], y=points[:, 1])
     error = np.linalg.norm(found - exact(*points.T)) / np.linalg.norm(found)
     assert error < 10 * solution.result.estimate < 1e-7
+
+
+def helmholtz(squared):
+    """u_xx + u_yy + k² u = f with u = 0 on all sides, and its solution as a sum of sines: f_mn/(k² − π²(m² + n²))."""
+    problem = stated(
+        [f"u_xx + u_yy + {squared}*u = x*(1 - x)*y*(1 - y)*exp(x*y)"],
+        ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 0"],
+    )
+    nodes, weights = np.polynomial.legendre.leggauss(2000)
+    nodes, weights, m = (nodes + 1) / 2, weights / 2, np.arange(1, 801)
+    sines = np.sin(np.pi * np.outer(m, nodes)) * weights
+    own = nodes * (1 - nodes)
+    source = 4 * sines @ (own[:, None] * own * np.exp(np.outer(nodes, nodes))) @ sines.T
+    amplitudes = source / (squared - np.pi**2 * (m[:, None] ** 2 + m**2))
+    return problem, lambda x, y: np.sum(
+        np.sin(np.pi * np.outer(x, m)) @ amplitudes * np.sin(np.pi * np.outer(y, m)), axis=1
+    )
+
+
+# 1745 = 31² + 28² = 41² + 8²: close to an eigenvalue, little of the source is almost all of the solution.
+@pytest.mark.parametrize("squared", [130**2, (1745 + 1e-2) * np.pi**2])
+def test_waves_of_the_equation_are_resolved_before_levels_that_agree_are_believed(squared):
+    """Coarse levels agree on u ≈ f/k² to four digits; the waves are in no residual and in no difference of theirs."""
+    problem, exact = helmholtz(squared)
+    solution = sn.solve(problem, monitor=sn.Monitor())
+    true = at_points(solution, exact)
+    assert solution.result.outcome == "solved"
+    assert true < 1e-8
+    assert true / 10 < solution.result.estimate
+
+
+def test_waves_beyond_what_elements_resolve_are_refused():
+    problem, _ = helmholtz(10.0**10)
+    with pytest.warns(sn.SafeNetWarning, match="the equations carry waves"):
+        solution = sn.solve(problem, Elements(), monitor=sn.Monitor())
+    assert solution.result.outcome == "given up"

@@ -23,6 +23,7 @@ from ..measure.rows.splitting import first_cells, halves, split
 from ..measure.rows.start import from_conditions
 from ..problem import Problem
 from ..problem.facts.narrow import narrow
+from ..problem.facts.own_waves import own_waves
 from ..problem.facts.posedness import insoluble
 from ..problem.facts.structure import named_frequencies
 from ..run.budget import Budget
@@ -97,12 +98,20 @@ class Cells:
         return PLANE_DEGREE if problem.linear and len(problem.axes) == 2 else CELL_DEGREE
 
     def _first(self, problem: Problem) -> list[Cell]:
-        """The first cells; on a line none is longer than a half wave of the data, as far as there is room for that."""
-        cells = first_cells(problem)
-        fastest = max(named_frequencies(problem)[0], default=0.0) if len(problem.axes) == 1 else 0.0
-        room = self.unknowns / len(problem.unknowns) / (self._degree(problem) + 1)
-        while 2 * len(cells) < room and fastest * max(high - low for (low, high), *_ in cells) > LONGEST_WAVE:
-            cells = [half for cell in cells for half in halves(cell, 0)]
+        """The first cells: none is longer than a half wave of the data or the equations on a line, than two waves of
+        the equations elsewhere, as far as there is room for that."""
+        cells, axes = first_cells(problem), range(len(problem.axes))
+        line = len(axes) == 1
+        phases = own_waves(problem)
+        if line:
+            phases = (max((*named_frequencies(problem)[0], *phases)),)
+        longest = LONGEST_WAVE if line else float(self._degree(problem))
+        room = self.unknowns / len(problem.unknowns) / (self._degree(problem) + 1) ** len(axes)
+        while 2 * len(cells) < room:
+            turned = [phases[i] * max(cell[i][1] - cell[i][0] for cell in cells) for i in axes]
+            if max(turned) <= longest:
+                break
+            cells = [half for cell in cells for half in halves(cell, int(np.argmax(turned)))]
         return cells
 
     def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:

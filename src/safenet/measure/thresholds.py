@@ -81,6 +81,8 @@ LEAST_STEP = 1e-3  # if a step must be shortened below this share, there is no d
 REGULARISATION = 1e-14  # ε of the regularised QR, relative to columns of norm one
 WELL_CONDITIONED = 1e-10  # reciprocal condition of JᵀJ above which its Cholesky factor keeps enough digits
 RIDGE = 1e-13  # added to JᵀJ, J with columns of norm one: a cut cell may leave a polynomial undetermined
+# With one factor, at most; ended where one changes the solution by less, or by more than half of what the last did.
+SOLVES, RECOVERED = 30, 1e-12
 RIDGE_MORE, RIDGE_MOST = 100.0, 1e-4  # its factor for as long as a pivot is negative, and its limit
 
 # ---- grids

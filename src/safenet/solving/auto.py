@@ -30,6 +30,7 @@ from ..problem import Problem
 from ..problem.facts.agreement import bends, clashes, corners
 from ..problem.facts.conservation import conservation
 from ..problem.facts.jumping import jumping
+from ..problem.facts.own_waves import own_waves
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..problem.weak_form import weak_form
 from ..run.result import SOLVED_BELOW, checked_tolerance
@@ -179,7 +180,7 @@ def _linear(problem: Problem) -> Choice | None:
         )
         return (March(), LeastSquares(only_above=SOLVED_BELOW)), (reason,)
     if (waves := _half_waves(problem)) > HALF_WAVES and Cells().obstacle(problem) is None:
-        reason = f"linear on a line, {waves:.0f} half waves in its formulas: polynomials on cells as short as these"
+        reason = f"linear on a line, {waves:.0f} half waves: polynomials on cells as short as these"
         behind = (LeastSquares(only_above=SOLVED_BELOW),) if LeastSquares().obstacle(problem) is None else ()
         return (Cells(), *behind), (reason,)
     solvers: list[Solver] = []
@@ -217,10 +218,12 @@ def _linear(problem: Problem) -> Choice | None:
 
 
 def _half_waves(problem: Problem) -> float:
-    """Of the fastest wave in formulas on a line; 0 in more dimensions, and where exact solutions take all of them."""
+    """Of the fastest wave in formulas, or of the equations' own, on a line; 0 in more dimensions, and where exact
+    solutions take all of them."""
     if len(problem.axes) > 1 or Modes().obstacle(problem) is None:
         return 0.0
-    return max(named_frequencies(problem)[0], default=0.0) * problem.axes[0].length / math.pi
+    fastest = max((*named_frequencies(problem)[0], *own_waves(problem)))
+    return fastest * problem.axes[0].length / math.pi
 
 
 def _waves(problem: Problem) -> Choice | None:

@@ -20,6 +20,7 @@ from ...measure.relative import relative
 from ...problem import Problem
 from ...problem.facts.elliptic import elliptic
 from ...problem.facts.jumping import jumping
+from ...problem.facts.own_waves import own_waves
 from ...run.budget import Budget
 from ...run.progress import Monitor
 from ..state import Direct, Parts
@@ -81,7 +82,13 @@ class Elements:
         system, points = elliptic(problem), interior_points(problem)
         layers = dict.fromkeys(corners(system), 0)
         torn = jumping(problem)
-        degree, parts, poor = 1 if torn else ELEMENTS_DEGREES[0], 1, 0
+        half = _half_waves(problem, mesh(problem, system, 1, layers))
+        degree, parts = (1, 1) if torn else _first(half)
+        poor = 0
+        if half**2 > self.unknowns:
+            waves = f"the equations carry waves that elements with {self.unknowns:,} unknowns do not resolve"
+            yield replace(Direct(), done=True, given_up=True, reason=waves)
+            return
         before: np.ndarray | None = None
         gaps: list[np.ndarray] = []
         divided = [1.0]  # the parts along a side of each level, relative to the level before
@@ -109,6 +116,8 @@ class Elements:
             if before is not None:
                 gaps.append(np.maximum(relative(values - before, values), ELEMENTS_ROUNDING))
             before, error = values, _error(gaps, cut, divided)
+            if degree * parts < half:
+                error = None  # unresolved: levels may agree on a solution without the waves
             error = None if error is None else np.maximum(error, ELEMENTS_SLACK * galerkin.noise)
             found = replace(form, error=np.full(values.shape[1] + 1, np.nan) if error is None else error)
             worst = float(error.max()) if error is not None else np.inf
@@ -140,6 +149,27 @@ class Elements:
         return replace(best, done=True, final=solved, reason=reason)
 
 
+def _half_waves(problem: Problem, grid: Mesh) -> float:
+    """Half the phase of the equations' own waves along the longest side: a polynomial of a lower degree misses them."""
+    sides = [float(np.diff(line).max()) for line in grid.lines]
+    return max(wave * side for wave, side in zip(own_waves(problem), sides, strict=True)) / 2
+
+
+def _first(half: float) -> tuple[int, int]:
+    """The degree and the parts of the first level: two levels or so before it resolves the waves."""
+    degree, parts = ELEMENTS_DEGREES[0], 1
+    while 2 * degree * parts < half:
+        degree, parts = _next(degree, parts)
+    return degree, parts
+
+
+def _next(degree: int, parts: int) -> tuple[int, int]:
+    """A higher degree, and after the highest more parts: 2, 3, 4, 6, 8, …"""
+    if degree < ELEMENTS_DEGREES[1]:
+        return degree + 2, parts
+    return degree, max(2, parts * 4 // 3 if parts % 3 == 0 else parts * 3 // 2)
+
+
 def _error(gaps: list[np.ndarray], cut: bool, divided: Sequence[float] = ()) -> np.ndarray | None:
     """d₂ (d₂/d₁)^s, of each unknown and of all: the error of the last level, if it falls as the differences do.
 
@@ -160,8 +190,7 @@ def _error(gaps: list[np.ndarray], cut: bool, divided: Sequence[float] = ()) -> 
 def _finer(
     form: ElementForm, grid: Mesh, layers: dict[Corner, int], degree: int, parts: int
 ) -> tuple[dict[Corner, int], int, int]:
-    """The next level: layers at corners whose highest coefficients are far larger than elsewhere; if there are none, a
-    higher degree, and after the highest more parts: 2, 3, 4, 6, 8, …"""
+    """The next level: layers at corners whose highest coefficients are far larger than elsewhere, or `_next`."""
     coefficients = np.asarray(form.coefficients)
     box = np.array(form.cells)
     high = np.concatenate(
@@ -180,6 +209,4 @@ def _finer(
     if not at_corners.all() and rest < ELEMENTS_NEAR * largest:
         near = ELEMENTS_NEAR * largest
         return {corner: count + 2 * (worst[corner] > near) for corner, count in layers.items()}, degree, parts
-    if degree < ELEMENTS_DEGREES[1]:
-        return layers, degree + 2, parts
-    return layers, degree, max(2, parts * 4 // 3 if parts % 3 == 0 else parts * 3 // 2)
+    return layers, *_next(degree, parts)

@@ -14,7 +14,7 @@ import numpy as np
 from ...fields.basis import AxisBasis
 from ...fields.cells import CellForm
 from ..relative import TINY
-from ..thresholds import INVERSE_STEPS, RIDGE
+from ..thresholds import INVERSE_STEPS, RECOVERED, RIDGE, SOLVES
 from .block_cholesky import BlockCholesky
 from .cell_groups import CellGroups, products
 from .relation import Handover, weigh
@@ -167,10 +167,18 @@ class Factored:
         many = residual.shape[1:]
         step, left = np.zeros((self.rows.unknowns, *many)), residual
         scale = self.scale.reshape(*self.scale.shape, *[1] * len(many))
-        for _ in range(2):  # the second recovers digits that squaring the condition number lost
+        former = math.inf
+        for passes in range(
+            SOLVES
+        ):  # from the second on, they recover digits that squaring the condition number lost
             against = self.rows.transposed(self.jacobian, left)
-            step -= (scale * self.factor.solve(scale * against)).reshape(-1, *many)
+            more = (scale * self.factor.solve(scale * against)).reshape(-1, *many)
+            step -= more
             left = residual + self.rows.applied(self.jacobian, step)
+            size = float(np.linalg.norm(more))
+            if passes and not RECOVERED * float(np.linalg.norm(step)) < size < former / 2:
+                break
+            former = size
         return step, float(np.linalg.norm(left))
 
     def weakest(self) -> tuple[np.ndarray, np.ndarray]:

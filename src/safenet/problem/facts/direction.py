@@ -81,7 +81,7 @@ def _one_sided(problem: Problem, i: int) -> bool:
 def _unbounded(problem: Problem, i: int) -> bool:
     """Whether max Re s rises with the wave number, at some place and in some direction."""
     try:
-        coefficients, symbols, s_sign = _determinant(problem, i)
+        coefficients, symbols, s_sign = determinant(problem, i)
         for place in product(PLACES, repeat=len(problem.axes)):
             for j in range(len(problem.axes)):
                 if j != i and _rises(problem, i, j, place, coefficients, symbols, s_sign):
@@ -93,7 +93,7 @@ def _unbounded(problem: Problem, i: int) -> bool:
     return False
 
 
-def _determinant(problem: Problem, i: int) -> tuple[list[sp.Expr], tuple[sp.Symbol, ...], float]:
+def determinant(problem: Problem, i: int) -> tuple[list[sp.Expr], tuple[sp.Symbol, ...], float]:
     """The coefficients of det M in s, highest first; the exponents; −1 where the conditions are at the upper end."""
     exponents = tuple(sp.Symbol(f"kappa_{axis.name}") for axis in problem.axes)
     rows = []
@@ -183,7 +183,7 @@ def closed_lines(problem: Problem) -> tuple[str, ...]:
     pinned = all(not condition.free or len(condition.places) > 1 for condition in problem.conditions)
     if problem.time is not None or not _readable(problem) or kinds != {"periodic"} or not pinned:
         return ()
-    coefficients, exponents, _ = _determinant(problem, 0)
+    coefficients, exponents, _ = determinant(problem, 0)
     if any(c.free_symbols - set(exponents) for c in coefficients):
         return _winding(problem)
     most = CLOSED.get(len(problem.axes), 2)
