@@ -44,3 +44,8 @@ def test_what_is_missed_where_u_is_next_to_nothing_does_not_matter_later(monkeyp
     assert not astray(late, network)
     monkeypatch.setattr(module, "FAINT", 0.0)
     assert astray(late, network)
+
+
+def test_a_network_that_is_rough_everywhere_is_measured_all_the_same():
+    """Every segment is halved, and none is left behind at first."""
+    assert astray(equation("u_t = u - u**3", 1), lambda t: jnp.sin(20000 * t))

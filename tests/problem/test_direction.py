@@ -39,6 +39,9 @@ ILL_POSED = {
     "Hadamard's": ("u_xx + u_yy = 0", "u(0, y) = 0; u(1, y) = 0; u(x, 1) = x; u_y(x, 1) = 0", SQUARE),
     "with coefficients": ("u_xx + (1 + x)*u_yy = 0", "u(x, 0) = x; u_y(x, 0) = 0", SQUARE),
     "Cauchy and Riemann": ("u_x = v_y; u_y = -v_x", "u(x, 0) = x; v(x, 0) = 0", SQUARE, "uv"),
+    "Burgers backwards": ("u_t = u_xx/2 + u*u_x", "u(0, t) = 0; u(1, t) = 0; u(x, 1) = sin(pi*x)"),
+    "backwards with a sink": ("u_t = -u_xx/10 - u**2", SIDES),
+    "nonlinear Laplace in time": ("u_tt = -u_xx + u**2", f"{SIDES}; u_t(x, 0) = 0"),
     "heat sideways": ("u_t = u_xx", "u(0, t) = 0; u_x(0, t) = t; u(x, 0) = 0"),
 }
 WELL_POSED = {
@@ -55,6 +58,18 @@ WELL_POSED = {
     ),
     "Laplace": ("u_xx + u_yy = 0", "u(0, y) = 0; u(1, y) = 0; u(x, 0) = 0; u(x, 1) = x*(1 - x)", SQUARE),
     "transport": ("u_x + u_y = 0", "u(0, y) = y; u(x, 0) = -x", SQUARE),
+    "Burgers": ("u_t = u_xx/10 + u*u_x", SIDES),
+    "porous, of either sign": ("u_t = diff(u*u_x, x)", SIDES),
+    "shallow water": (
+        "u_t = -v*u_x - u*v_x; v_t = -v*v_x - u_x",
+        "u(0, t) = 1; v(1, t) = 0; u(x, 0) = 1; v(x, 0) = 0",
+        STRIP,
+        "uv",
+    ),
+    "a fourth order that damps": (
+        "u_t = -u_xx - u_xxxx/100 - u*u_x",
+        f"{SIDES}; u_xx(0, t) = 0; u_xx(1, t) = 0",
+    ),
     "a side is free": ("u_xx + u_yy = 0", "u(0, y) = 0; u(1, y) = 0; u(x, 0) = 0", SQUARE),
 }
 

@@ -7,9 +7,9 @@ import pytest
 import sympy as sp
 
 from safenet import library
-from safenet.problem import loads
+from safenet.problem import Problem, loads
 from safenet.problem.facts import structure
-from safenet.problem.facts.structure import axis_kinds, breaks, carried, named_frequencies
+from safenet.problem.facts.structure import axis_kinds, breaks, carried, kinks, named_frequencies
 
 HEAT = "u_t = u_xx"
 START = "u(x, 0) = sin(pi*x)"
@@ -229,3 +229,18 @@ def test_breaks_of_conditions_are_told_apart_and_parameters_have_their_values():
 )
 def test_a_first_derivative_that_an_unknown_multiplies_is_found(equation, term):
     assert carried(stated([equation], [*ZERO, START])) == term
+
+
+def test_a_jump_at_zero_is_a_kink_at_zero():
+    """The angle of (−1, −y) jumps at y = 0, where halving would go on to the smallest of all numbers."""
+    torn = Problem(
+        "u_xx + u_yy = 0",
+        domain={"x": (-1, 1), "y": (-1, 1)},
+        conditions=[
+            "u(-1, y) = 1",
+            "u(1, y) = where(atan2(-y, -1) < 0, 1, 2)",
+            "u(x, -1) = 1",
+            "u(x, 1) = 1",
+        ],
+    )
+    assert kinks(torn) == ((), (0.0,))

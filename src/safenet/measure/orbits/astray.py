@@ -78,7 +78,8 @@ def _leaves(field: Any, segments: Segments, j: int) -> list[Segments]:
     found = []
     for _ in range(HALVINGS):
         rough = np.abs(segments.missing(field, value)[:, j]) > most
-        found.append(segments.only(~rough))
+        if not rough.all():
+            found.append(segments.only(~rough))
         if not rough.any():
             return found
         segments = segments.only(rough).halves()

@@ -32,13 +32,15 @@ CLOSED = {1: 256, 2: 64, 3: 16}  # axes → waves tested along each: a longer li
 ROUNDING = 1e-12  # of the terms of a determinant: less is zero
 RETURNS, TURNS, RETURNED = 128, 32, 1e-8  # lines followed, most turns, how close they must come back
 BESIDE = 1e-9  # of an axis: a place this far from a kink is on one side of it; of a speed: less is no jump
+STATES = -1.0, -0.1, 0.3, 1.0, 3.0  # of unknowns and derivatives, on top of which waves are followed
 MOST_UNKNOWNS = 4  # a determinant of more is not written out
 
 
 @fact
 def runaway(problem: Problem) -> tuple[str, ...]:
-    """One sentence for each axis along which short waves grow without bound."""
-    if not _readable(problem):
+    """One sentence for each axis along which short waves grow without bound; in nonlinear equations those on top of any
+    of some constant states, as long as all of them let waves grow."""
+    if not _readable(problem, nonlinear=True):
         return ()
     found = []
     for i, axis in enumerate(problem.axes):
@@ -59,9 +61,9 @@ def runaway(problem: Problem) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _readable(problem: Problem) -> bool:
+def _readable(problem: Problem, nonlinear: bool = False) -> bool:
     few = len(problem.equations) == len(problem.unknowns) <= MOST_UNKNOWNS
-    linear = all(equation.linear for equation in problem.equations)
+    linear = nonlinear or all(equation.linear for equation in problem.equations)
     return few and linear and len(problem.axes) > 1 and problem.region is None and not problem.data
 
 
@@ -79,9 +81,14 @@ def _one_sided(problem: Problem, i: int) -> bool:
 
 
 def _unbounded(problem: Problem, i: int) -> bool:
-    """Whether max Re s rises with the wave number, at some place and in some direction."""
+    """Whether max Re s rises with the wave number, at some place and in some direction, on top of all states."""
+    linear = all(equation.linear for equation in problem.equations)
+    return all(_unbounded_at(problem, i, state) for state in ((0.0,) if linear else STATES))
+
+
+def _unbounded_at(problem: Problem, i: int, state: float) -> bool:
     try:
-        coefficients, symbols, s_sign = determinant(problem, i)
+        coefficients, symbols, s_sign = determinant(problem, i, state)
         for place in product(PLACES, repeat=len(problem.axes)):
             for j in range(len(problem.axes)):
                 if j != i and _rises(problem, i, j, place, coefficients, symbols, s_sign):
@@ -93,15 +100,22 @@ def _unbounded(problem: Problem, i: int) -> bool:
     return False
 
 
-def determinant(problem: Problem, i: int) -> tuple[list[sp.Expr], tuple[sp.Symbol, ...], float]:
-    """The coefficients of det M in s, highest first; the exponents; −1 where the conditions are at the upper end."""
+def determinant(
+    problem: Problem, i: int, state: float = 0.0
+) -> tuple[list[sp.Expr], tuple[sp.Symbol, ...], float]:
+    """The coefficients of det M in s, highest first; the exponents; −1 where the conditions are at the upper end.
+
+    Nonlinear equations are linearised where the unknowns and all their derivatives have the value `state`.
+    """
     exponents = tuple(sp.Symbol(f"kappa_{axis.name}") for axis in problem.axes)
     rows = []
     for equation in problem.equations:
         row = dict.fromkeys(problem.unknowns, sp.Integer(0))
         for symbol, jet in equation.jets.items():
-            weight = problem.value(equation.coefficient(symbol))
-            row[jet.field] += weight * sp.prod(k**n for k, n in zip(exponents, jet.orders, strict=True))
+            slope = equation.coefficient(symbol).xreplace(dict.fromkeys(equation.jets, sp.Float(state)))
+            row[jet.field] += problem.value(slope) * sp.prod(
+                k**n for k, n in zip(exponents, jet.orders, strict=True)
+            )
         rows.append(list(row.values()))
     determinant = sp.expand(sp.Matrix(rows).det(method="berkowitz"))
     return sp.Poly(determinant, exponents[i]).all_coeffs(), exponents, _above(problem, i)

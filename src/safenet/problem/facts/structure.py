@@ -25,6 +25,7 @@ from .fact import fact
 from .narrow import narrow
 
 CLOSEST = 1e-3  # of an axis: zeros that are closer than this may be overlooked
+NOTHING = 1e-300  # a place closer to zero than this is zero
 Kind = str  # "periodic" | "sine" | "cosine" | "general"
 
 
@@ -228,10 +229,12 @@ def _zeros(expression: sp.Expr, symbol: sp.Symbol, low: float, high: float) -> s
     nodes = np.concatenate([[low], nodes + 1e-3 * np.pi * (nodes[1] - nodes[0]), [high]])
     values = value(nodes)
     turns = np.flatnonzero(values[:-1] * values[1:] < 0)
+    # A jump at zero is approached by halves: far more of them than brentq's limit.
     found = (
-        float(scipy.optimize.brentq(value, nodes[i], nodes[i + 1], xtol=1e-300, rtol=1e-15)) for i in turns
+        float(scipy.optimize.brentq(value, nodes[i], nodes[i + 1], xtol=NOTHING, rtol=1e-15, maxiter=3000))
+        for i in turns
     )
-    return {x for x in found if low < x < high}
+    return {x for x in (0.0 if abs(x) < NOTHING else x for x in found) if low < x < high}
 
 
 @fact
