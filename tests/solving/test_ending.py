@@ -12,6 +12,7 @@ from safenet.problem.facts.posedness import doubts
 from safenet.run import progress
 from safenet.run.budget import Budget
 from safenet.run.result import Outcome
+from safenet.solving import judging
 
 SQUARE = """
 name = "square"
@@ -230,6 +231,32 @@ def test_a_problem_without_one_solution_is_not_solved_also_when_time_runs_out(co
     assert result.outcome is Outcome.NOT_SOLVED
     assert result.stopped
     assert "no time" not in result.stop_reason
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize(("error", "solved"), [(1e-3, True), (0.5, False)])
+@pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")
+def test_an_estimate_or_more_counts_alike_where_the_plan_ended_and_where_its_budget_did(
+    monkeypatch, stopped, error, solved
+):
+    """20 s were "solved"; resumed for 30 s, with a smaller error and a rougher residual, they were "out of time"."""
+
+    def rough(solution, carried, monitor, clock, former):
+        solution.result.estimate, solution.result.estimate_left = error, 0.5
+        return True
+
+    monkeypatch.setattr(judging, "estimate", rough)
+    clock = Budget()
+
+    def enough(progress):
+        clock.spent = stopped and progress.loss < 1e-6
+
+    text = FREE.replace('"u(0) = 0"', '"u(0) = 0", "u(1) = 0"')
+    training = sn.Train("pinn", [sn.LBFGS(2000)], callback=enough, **SIZES)
+    result = sn.solve(sn.loads(text), training, budget=clock).result
+    assert result.stopped is stopped
+    assert result.estimate_at_least
+    assert (result.outcome is Outcome.SOLVED) is solved
 
 
 @pytest.mark.filterwarnings("ignore::safenet.SafeNetWarning")

@@ -37,6 +37,7 @@ from ..solution import Solution
 from .auto import Auto
 from .thresholds import UNEXPLAINED
 
+NOT_ENDED = "the error is estimated only where all parts are done"
 OWN_TERMS = "what the problem leaves free may be fixed by your own terms of the loss, which is not checked"
 
 
@@ -108,8 +109,11 @@ def _complete(solution: Solution, carried: Carried, residual: float) -> bool:
     This can be so for a network, whose error is estimated independently of its training. A direct solver estimates it
     from the difference between its levels, which is reliable only once the solver has made enough of them.
     """
-    result = solution.result
-    if not solution.plan.trains or accepted(solution.problem, solution.field, _told_of(result), residual)[1]:
+    result, problem = solution.result, solution.problem
+    error = pooled(result.estimate)
+    if not solution.plan.trains or error is None or error > SOLVED_BELOW:
+        return False
+    if unfitted(problem, solution.field, residual):
         return False
     above = _above(solution)
     result.warnings += [above] if above else []
@@ -145,7 +149,8 @@ def _spent(solution: Solution, clock: Budget) -> str:
             f"Stopped with {left:.0f} s of the {clock.total:g} s budget left: the next part would take longer"
         )
     late = result.estimate is None and result.outcome == Outcome.OUT_OF_TIME
-    unknown = "; no time was left to estimate the error" if late else ""
+    known = "no time was left to estimate the error" if solution.plan.trains or left < 0 else NOT_ENDED
+    unknown = f"; {known}" if late else ""
     return f"{spent}; the best is kept{unknown}."
 
 
