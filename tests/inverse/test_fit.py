@@ -1,11 +1,13 @@
 """Gauss–Newton around a direct solver: numbers to many digits, with errors that repeated noise confirms."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import safenet as sn
 from safenet.inverse.fit import Fitting
 from safenet.inverse.plan import FitPlan
+from safenet.measure.misfit import complaints
 from safenet.run.budget import Budget
 from safenet.solving.plans import plan_for
 
@@ -277,6 +279,21 @@ def test_a_sigma_far_too_large_is_named():
     decay = sn.Problem("u_t = -u", domain={"t": (0, 1)}, conditions=["u(0) = 1"], data=data)
     (said,) = sn.solve(decay).result.warnings
     assert "only 0.0007 times sigma" in said
+
+
+def test_a_network_that_follows_the_noise_of_its_data_is_named():
+    """Half of sigma at forty values is no chance, and nothing is said of a solver that has no such freedom."""
+    t, rng = np.linspace(0, 1, 40), np.random.default_rng(0)
+    noise = 0.1 * rng.normal(size=t.size)
+    data = sn.Data(t=t, u=np.exp(-t) + noise, sigma=0.1)
+    decay = sn.Problem("u_t = -u", domain={"t": (0, 1)}, conditions=["u(0) = 1"], data=data)
+
+    def follows(point):
+        return jnp.exp(-point) + jnp.interp(point, t, noise) / 2
+
+    assert not complaints(decay, sn.solve(decay, monitor=sn.Monitor()).field, 1e-9)
+    said = complaints(decay, follows, 0.5)
+    assert any("the network follows the noise" in text and '{"data u": 0.01}' in text for text in said)
 
 
 def test_a_fit_that_explains_less_than_the_mean_of_the_data_is_not_solved():

@@ -157,6 +157,7 @@ def test_points_and_weights_are_the_users():
     np.testing.assert_allclose(history[:, 1], 2 * history[:, 2] + 7 * history[:, 3], rtol=1e-12)
     with pytest.raises(SafeNetError, match=r"no term 'u\(1\)'[\s\S]*equation, u\(0\)"):
         sn.Train(weights={"u(1)": 2.0}).plan(DECAY)
+    assert sn.Train(weights={"u( 0 )": 2.0}).plan(DECAY).weights == (("u(0)", 2.0),)
 
 
 @unsolved

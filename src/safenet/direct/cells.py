@@ -22,8 +22,8 @@ from ..measure.rows.relation import oversampling
 from ..measure.rows.splitting import first_cells, halves, split
 from ..measure.rows.start import from_conditions
 from ..problem import Problem
+from ..problem.facts.direction import own_waves
 from ..problem.facts.narrow import narrow
-from ..problem.facts.own_waves import own_waves
 from ..problem.facts.posedness import insoluble
 from ..problem.facts.structure import named_frequencies
 from ..run.budget import Budget

@@ -120,7 +120,9 @@ def estimated(
     `residual` is the held-out residual, if it has been measured already. Raises SpentError when the `clock` runs out.
     """
     clock = clock or Budget()
-    missed = stepped_over(problem, field) or torn(problem, field, residual) or astray(problem, field)
+    missed = stepped_over(problem, field) or torn(problem, field, residual)
+    if residual is None or residual <= SOLVED_BELOW:  # a larger one speaks for itself
+        missed = missed or astray(problem, field)
     if missed:
         return Estimate(np.nan, 1.0, lost=missed)
     if (known := _known(problem, field, residual)) is not None:

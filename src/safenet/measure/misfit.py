@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ..fields.field import is_network
 from ..problem import Problem
 from ..problem.data import VALUE, Measured
 from ..problem.evaluate import evaluate
@@ -68,7 +69,8 @@ def complaints(problem: Problem, field: Any, solved: float) -> list[str]:
         said += (
             []
             if units
-            else _outliers(problem, measured, gap, beyond) + _beyond_chance(problem, measured, gap)
+            else _outliers(problem, measured, gap, beyond)
+            + _beyond_chance(problem, measured, gap, is_network(field))
         )
         said += _contradictions(problem, measured, noise)
     return list(dict.fromkeys(said))
@@ -177,8 +179,9 @@ def _outliers(problem: Problem, measured: Measured, gap: np.ndarray, noise: np.n
     ]
 
 
-def _beyond_chance(problem: Problem, measured: Measured, gap: np.ndarray) -> list[str]:
-    """A complaint if χ² is beyond what chance allows (the model or σ is wrong), or far below it (σ is wrong).
+def _beyond_chance(problem: Problem, measured: Measured, gap: np.ndarray, trained: bool) -> list[str]:
+    """A complaint if χ² is beyond what chance allows (the model or σ is wrong), or far below it (σ is wrong, or a
+    network follows the noise, which only its weights keep it from).
 
     If there are no more values than unknown numbers, they are met exactly, which says nothing about σ.
     """
@@ -186,7 +189,14 @@ def _beyond_chance(problem: Problem, measured: Measured, gap: np.ndarray) -> lis
     if measured.sigma is None or len(gap) <= sought:
         return []
     chi2, count = float(np.sum((gap / measured.sigma) ** 2)), len(gap)
-    if chi2 < count and scipy.stats.chi2.cdf(chi2, count) < UNLIKELY and chi2 < count / MUCH_LESS**2:
+    below = chi2 < count and scipy.stats.chi2.cdf(chi2, count) < UNLIKELY
+    if below and trained:
+        return [
+            f"the residuals of {measured.name} are only {np.sqrt(chi2 / count):.2g} times sigma: sigma is too large, "
+            "or the network follows the noise; then give the data less weight, as in "
+            f'weights={{"data {measured.name}": 0.01}}'
+        ]
+    if below and chi2 < count / MUCH_LESS**2:
         return [
             f"the residuals of {measured.name} are only {np.sqrt(chi2 / count):.1g} times sigma: sigma is too large, "
             "and so are the standard errors"

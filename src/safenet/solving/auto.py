@@ -29,8 +29,8 @@ from ..direct.volumes.conserve import steepens
 from ..problem import Problem
 from ..problem.facts.agreement import bends, clashes, corners
 from ..problem.facts.conservation import conservation
+from ..problem.facts.direction import own_waves
 from ..problem.facts.jumping import jumping
-from ..problem.facts.own_waves import own_waves
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..problem.weak_form import weak_form
 from ..run.result import SOLVED_BELOW, checked_tolerance

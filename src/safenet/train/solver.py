@@ -297,6 +297,8 @@ class Train:
             if name in named:
                 found[key] = float(named.pop(name))
         known = term_names(problem)
+        spaced = {"".join(name.split()): name for name in known}
+        named = {spaced.get("".join(name.split()), name): weight for name, weight in named.items()}
         for name in named:
             if name not in known:
                 raise SafeNetError(

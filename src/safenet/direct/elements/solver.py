@@ -18,9 +18,9 @@ from ...fields.cells import ElementForm
 from ...measure.heldout import interior_points
 from ...measure.relative import relative
 from ...problem import Problem
+from ...problem.facts.direction import own_waves
 from ...problem.facts.elliptic import elliptic
 from ...problem.facts.jumping import jumping
-from ...problem.facts.own_waves import own_waves
 from ...run.budget import Budget
 from ...run.progress import Monitor
 from ..state import Direct, Parts

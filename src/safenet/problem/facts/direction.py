@@ -5,6 +5,7 @@ max Re s grows without bound with |ξ|, and all conditions are at one end of x  
 u_t + b u_x = …  with b > 0 at the lower end, and no condition there          →  what enters is free
                  with b that jumps from below zero to above                   →  what lies between is free
 det M(iκ) = 0 for whole waves κ, all axes periodic                            →  that wave is free
+                                 in steady equations  →  a wave that every space has to resolve
 """
 
 from __future__ import annotations
@@ -264,6 +265,39 @@ def _winding(problem: Problem) -> tuple[str, ...]:
                 f"conditions along a line.",
             )
     return ()
+
+
+@fact
+def own_waves(problem: Problem) -> tuple[float, ...]:
+    """For each axis the largest wave number κ along it, with coefficients frozen at some places; 0 if there is none.
+
+    They are the waves that steady linear equations carry whatever is asked of them, as u_xx + k² u = f does. A space
+    too coarse for them finds u ≈ f/k², which a richer one of its kind confirms: neither residuals nor differences
+    between levels show what is missing. So a space has to resolve them. With |Re s| ≥ |Im s| a wave has decayed by
+    e^(−2π) when it is one wave length long, and is not counted.
+    """
+    none = (0.0,) * len(problem.axes)
+    few = len(problem.equations) == len(problem.unknowns) <= MOST_UNKNOWNS
+    if problem.time is not None or not few or not all(equation.linear for equation in problem.equations):
+        return none
+    return tuple(_fastest(problem, i) for i in range(len(problem.axes)))
+
+
+def _fastest(problem: Problem, i: int) -> float:
+    found = 0.0
+    try:
+        coefficients, exponents, _ = determinant(problem, i)
+        still = dict.fromkeys(exponents, 0.0)
+        for place in product(PLACES, repeat=len(problem.axes)):
+            lines = zip(problem.axes, place, strict=True)
+            at = {axis.symbol: axis.lo + share * axis.length for axis, share in lines}
+            numbers = np.array([complex(evaluate(c, at | still, np)) for c in coefficients])
+            if np.isfinite(numbers).all() and numbers.any():
+                roots = np.roots(numbers / np.abs(numbers).max())
+                found = max(found, *np.abs(roots.imag[np.abs(roots.real) < np.abs(roots.imag)]), 0.0)
+    except (SafeNetError, TypeError, ValueError, np.linalg.LinAlgError):
+        pass  # nothing is known
+    return float(found)
 
 
 def _speeds(problem: Problem) -> Iterator[tuple[int, sp.Expr]]:
