@@ -8,8 +8,8 @@ from sympy.utilities.lambdify import implemented_function
 
 import safenet as sn
 from safenet.errors import SafeNetError
-from safenet.problem.facts.direction import closed_lines, entering, runaway
-from safenet.problem.facts.posedness import left_free
+from safenet.problem.facts.direction import closed_lines, entering, leaving, runaway
+from safenet.problem.facts.posedness import doubts, left_free
 from safenet.problem.facts.undecided import undecided
 
 STRIP, SQUARE = "x = [0, 1], t = [0, 1]", "x = [0, 1], y = [0, 1]"
@@ -153,3 +153,23 @@ def test_a_wave_that_no_equation_restricts_is_named_by_its_periods():
     )
     (reason,) = closed_lines(problem)
     assert "restricts a wave with 1 period along x and 2 periods along y" in reason
+
+
+@pytest.mark.parametrize(
+    ("equation", "conditions", "ends"),
+    [
+        ("u_t + u_x = 0", "u(0, t) = 0; u(1, t) = 0; u(x, 0) = sin(pi*x)", ["x = 1"]),
+        ("u_t - u_x = 0", "u(0, t) = 0; u(1, t) = 0; u(x, 0) = sin(pi*x)", ["x = 0"]),
+        ("u_t + u_x = 0", "u(0, t) = 0; u(x, 0) = sin(pi*x)", []),
+        ("u_t + (x - 1/2)*u_x = 0", "u(1, t) = 0; u(x, 0) = 0", ["x = 1"]),
+        ("u_t + (t - 1/2)*u_x = 0", "u(0, t) = 0; u(1, t) = 0; u(x, 0) = 0", []),
+        ("u_t + u_x = u_xx", "u(0, t) = 0; u(1, t) = 0; u(x, 0) = 0", []),
+        ("u_t + u_x = 0", "u(0, t) = u(1, t); u(x, 0) = sin(2*pi*x)", []),
+    ],
+)
+def test_a_condition_where_what_is_carried_leaves_is_one_too_many(
+    equation: str, conditions: str, ends: list[str]
+) -> None:
+    said = leaving(stated(equation, conditions))
+    assert [text.split(",")[0].split("leaves at ")[1] for text in said] == ends
+    assert set(said) <= set(doubts(stated(equation, conditions)))

@@ -171,6 +171,23 @@ def entering(problem: Problem) -> tuple[str, ...]:
 
 
 @fact
+def leaving(problem: Problem) -> tuple[str, ...]:
+    """One linear equation u_t + b u_x = …: the ends of x at which u leaves and a condition is given all the same."""
+    found, kinds = [], next(iter(axis_kinds(problem).values()))
+    for i, speed in _speeds(problem):
+        axis = problem.axes[i]
+        for end, side in ((axis.lower, -1.0), (axis.upper, 1.0)):
+            given = any(_fixes(problem, c, i, float(problem.value(end))) for c in problem.conditions)
+            out = (side * _at(problem, speed, i, float(problem.value(end))) > 0).all()
+            if given and out and kinds[i] != "periodic":
+                found.append(
+                    f"{problem.unknowns[0]} leaves at {axis.name} = {end}, where it follows from all the rest: the "
+                    "condition there is one too many, and there is a solution only if it agrees. Leave it out."
+                )
+    return tuple(found)
+
+
+@fact
 def parting(problem: Problem) -> tuple[str, ...]:
     """One linear equation u_t + b u_x = … whose b jumps from b₋ ≤ 0 to b₊ ≥ 0: u is free in the gap between."""
     found = []

@@ -5,7 +5,7 @@
         unless the equation degenerates there
     some of u, u_x, … equal at both ends, fewer than the order   →  taken to be periodic
     more equations than unknowns         →  a solution only where they happen to agree
-    more conditions along a line than derivatives    →  likewise
+    more conditions along a line than derivatives, or one where u leaves the domain   →  likewise
     steady, and only zeros given         →  u = 0 is returned
     initial values that differ from those on a face →  u jumps where they meet
     slopes on all sides that do not balance the source →  no solution
@@ -28,6 +28,7 @@ from ..problem import Problem
 from ..relation import Condition, Relation
 from .agreement import clashes, corners
 from .beginning import check_beginning
+from .direction import leaving
 from .fact import fact
 from .structure import axis_kinds
 from .undecided import undecided
@@ -41,6 +42,7 @@ def doubts(problem: Problem) -> tuple[str, ...]:
     found = (
         _too_many(problem),
         _overdetermined(problem),
+        leaving(problem),
         _homogeneous(problem),
         _clashing(problem),
         twice(problem.measured, problem.axis_names),
