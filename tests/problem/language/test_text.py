@@ -168,6 +168,8 @@ def test_a_known_formula_has_axes_and_parameters_but_no_unknowns() -> None:
         ("= u", 1, "the left side is missing", "u_t = u_xx"),
         ("u = ", 4, "the right side is missing", "u_t = u_xx"),
         ("u_z = 0", 1, "u_z is not a derivative of u: 'z'", "the axes are x, t; write e.g. u_x"),
+        ("u = integral(u)", 5, "the function 'integral' is not known", "another unknown w with w_x = u"),
+        ("u = Integral(u, (x, 0, 1))", 19, "a comma outside", "another unknown w with w_x = u"),
         ("u = w", 5, "the name 'w' is not known", "known: c, e, lambda, pi"),
         ("u = lamda", 5, "the name 'lamda' is not known", "did you mean 'lambda'"),
         ("u = oo", 5, "the name 'oo' is not known", "parameters"),

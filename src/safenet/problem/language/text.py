@@ -22,7 +22,7 @@ from ..jets import coordinate
 from . import arithmetic
 from .names import Names
 from .notation import ARGUMENTS, COMPLEX, CONSTANTS, DERIVATIVE, FUNCTIONS, IMAGINARY, PIECES, SPELLINGS
-from .tokens import MAX_DEPTH, Text, Token, rational, tokenise
+from .tokens import INTEGRALS, MAX_DEPTH, NO_INTEGRALS, Text, Token, rational, tokenise
 from .where import compared
 
 __all__ = ["Names", "parse_expression", "parse_relation"]
@@ -309,6 +309,7 @@ class _Reader:
         if call:
             known = nearest(name, {*FUNCTIONS, *names.unknowns}) + f", {PIECES}"
             remedy = _PIECES_REMEDY if name in ("Piecewise", "piecewise", "if", "If") else known
+            remedy = NO_INTEGRALS if name in INTEGRALS else remedy
             self.source.wrong(token.column, f"the function {name!r} is not known", remedy)
         self.source.wrong(token.column, f"the name {name!r} is not known", self._other_names(name))
 

@@ -34,6 +34,8 @@ _TOKEN = re.compile(
     | (?P<mark>\*\*|==|//|[<>]=?|[-+*/^(),=−–×·⋅÷≤≥])""",
     re.VERBOSE,
 )
+INTEGRALS = {"Integral", "integral", "integrate", "Integrate", "int", "quad"}
+NO_INTEGRALS = "for an integral of u over x take another unknown w with w_x = u and w = 0 at one end"
 _SPELLINGS = {
     "^": "**",
     "==": "=",
@@ -172,11 +174,13 @@ def _check_order(source: Text, tokens: list[Token]) -> None:
             _missing(source, previous, token)
         else:
             due = token.kind not in (")", "end")
-        _check_brackets(source, token, call, brackets)
+        _check_brackets(source, token, call, brackets, tokens)
         previous = token
 
 
-def _check_brackets(source: Text, token: Token, call: bool, brackets: list[tuple[Token, bool]]) -> None:
+def _check_brackets(
+    source: Text, token: Token, call: bool, brackets: list[tuple[Token, bool]], tokens: list[Token]
+) -> None:
     """Open or close a bracket; refuse what it may not contain, and brackets still open where a side ends."""
     if token.kind == "(":
         brackets.append((token, call))
@@ -187,7 +191,8 @@ def _check_brackets(source: Text, token: Token, call: bool, brackets: list[tuple
             source.wrong(token.column, "this bracket closes nothing", "remove it, or open one before it")
         brackets.pop()
     elif token.kind == "," and not (brackets and brackets[-1][1]):
-        hint = "a decimal number has a point: 0.5"
+        integral = any(one.text in INTEGRALS for one in tokens)
+        hint = NO_INTEGRALS if integral else "a decimal number has a point: 0.5"
         source.wrong(token.column, "a comma outside a function's arguments", hint)
     elif token.text == "==" and brackets:
         source.wrong(token.column, "'==' within brackets", "compare with <, <=, > or >=")
