@@ -59,7 +59,7 @@ class CellRows(CellGroups):
         return share
 
     def solve(self, jacobian: list[np.ndarray], residual: np.ndarray) -> tuple[np.ndarray, float]:
-        """−(JᵀJ)⁻¹ Jᵀr by a factorisation in blocks, and one refinement with the same factor."""
+        """−(JᵀJ)⁻¹ Jᵀr by a factorisation in blocks, refined with the same factor."""
         with np.errstate(all="ignore"):
             return self._solve(jacobian, residual)
 
@@ -168,9 +168,8 @@ class Factored:
         step, left = np.zeros((self.rows.unknowns, *many)), residual
         scale = self.scale.reshape(*self.scale.shape, *[1] * len(many))
         former = math.inf
-        for passes in range(
-            SOLVES
-        ):  # from the second on, they recover digits that squaring the condition number lost
+        # All but the first recover digits that squaring the condition number lost.
+        for passes in range(SOLVES):
             against = self.rows.transposed(self.jacobian, left)
             more = (scale * self.factor.solve(scale * against)).reshape(-1, *many)
             step -= more
