@@ -22,10 +22,9 @@ from ..measure.rows.relation import oversampling
 from ..measure.rows.splitting import first_cells, halves, split
 from ..measure.rows.start import from_conditions
 from ..problem import Problem
-from ..problem.facts.direction import own_waves
+from ..problem.facts.direction import fastest_wave, own_waves
 from ..problem.facts.narrow import narrow
 from ..problem.facts.posedness import insoluble
-from ..problem.facts.structure import named_frequencies
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .state import Direct, levels
@@ -102,9 +101,7 @@ class Cells:
         the equations elsewhere, as far as there is room for that."""
         cells, axes = first_cells(problem), range(len(problem.axes))
         line = len(axes) == 1
-        phases = own_waves(problem)
-        if line:
-            phases = (max((*named_frequencies(problem)[0], *phases)),)
+        phases = (fastest_wave(problem),) if line else own_waves(problem)
         longest = LONGEST_WAVE if line else float(self._degree(problem))
         room = self.unknowns / len(problem.unknowns) / (self._degree(problem) + 1) ** len(axes)
         while 2 * len(cells) < room:

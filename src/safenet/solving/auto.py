@@ -29,7 +29,7 @@ from ..direct.volumes.conserve import steepens
 from ..problem import Problem
 from ..problem.facts.agreement import bends, clashes, corners
 from ..problem.facts.conservation import conservation
-from ..problem.facts.direction import own_waves
+from ..problem.facts.direction import fastest_wave
 from ..problem.facts.jumping import jumping
 from ..problem.facts.structure import axis_kinds, breaks, middle_parities, named_frequencies
 from ..problem.weak_form import weak_form
@@ -222,8 +222,7 @@ def _half_waves(problem: Problem) -> float:
     solutions take all of them."""
     if len(problem.axes) > 1 or Modes().obstacle(problem) is None:
         return 0.0
-    fastest = max((*named_frequencies(problem)[0], *own_waves(problem)))
-    return fastest * problem.axes[0].length / math.pi
+    return fastest_wave(problem) * problem.axes[0].length / math.pi
 
 
 def _waves(problem: Problem) -> Choice | None:

@@ -83,12 +83,12 @@ class Elements:
         layers = dict.fromkeys(corners(system), 0)
         torn = jumping(problem)
         half = _half_waves(problem, mesh(problem, system, 1, layers))
-        degree, parts = (1, 1) if torn else _first(half)
-        poor = 0
         if half**2 > self.unknowns:
             waves = f"the equations carry waves that elements with {self.unknowns:,} unknowns do not resolve"
-            yield replace(Direct(), done=True, given_up=True, reason=waves)
+            yield Direct(done=True, given_up=True, reason=waves)
             return
+        degree, parts = (1, 1) if torn else _first(half)
+        poor = 0
         before: np.ndarray | None = None
         gaps: list[np.ndarray] = []
         divided = [1.0]  # the parts along a side of each level, relative to the level before

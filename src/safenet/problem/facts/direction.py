@@ -23,7 +23,7 @@ from ..jets import along
 from ..problem import Problem
 from ..relation import Condition
 from .fact import fact
-from .structure import axis_kinds, kinks
+from .structure import axis_kinds, kinks, named_frequencies
 
 PLACES = 0.02, 0.35, 0.65, 0.98  # of an axis: where coefficients are frozen
 WAVES = 1e2, 1e3, 1e4  # half waves along an axis
@@ -63,9 +63,17 @@ def runaway(problem: Problem) -> tuple[str, ...]:
 
 
 def _readable(problem: Problem, nonlinear: bool = False) -> bool:
-    few = len(problem.equations) == len(problem.unknowns) <= MOST_UNKNOWNS
-    linear = nonlinear or all(equation.linear for equation in problem.equations)
-    return few and linear and len(problem.axes) > 1 and problem.region is None and not problem.data
+    linear = nonlinear or _linear(problem)
+    return _few(problem) and linear and len(problem.axes) > 1 and problem.region is None and not problem.data
+
+
+def _few(problem: Problem) -> bool:
+    return len(problem.equations) == len(problem.unknowns) <= MOST_UNKNOWNS
+
+
+def _linear(problem: Problem) -> bool:
+    """Whether the equations are, whatever the conditions."""
+    return all(equation.linear for equation in problem.equations)
 
 
 def _one_sided(problem: Problem, i: int) -> bool:
@@ -83,28 +91,24 @@ def _one_sided(problem: Problem, i: int) -> bool:
 
 def _unbounded(problem: Problem, i: int) -> bool:
     """Whether max Re s rises with the wave number, at some place and in some direction, on top of all states."""
-    linear = all(equation.linear for equation in problem.equations)
-    return all(_unbounded_at(problem, i, state) for state in ((0.0,) if linear else STATES))
+    states = (0.0,) if _linear(problem) else STATES
+    return all(_unbounded_at(problem, i, state) for state in states)
 
 
 def _unbounded_at(problem: Problem, i: int, state: float) -> bool:
     try:
-        coefficients, symbols, s_sign = determinant(problem, i, state)
-        for place in product(PLACES, repeat=len(problem.axes)):
+        (coefficients, symbols), sign = _determinant(problem, i, state), _above(problem, i)
+        for at in _frozen(problem, coefficients):
             for j in range(len(problem.axes)):
-                if j != i and _rises(problem, i, j, place, coefficients, symbols, s_sign):
+                if j != i and _rises(problem, i, j, at, coefficients, symbols, sign):
                     return True
-            if not any(c.free_symbols & {axis.symbol for axis in problem.axes} for c in coefficients):
-                break  # the same everywhere
     except (SafeNetError, TypeError, ValueError, np.linalg.LinAlgError):
         pass  # nothing is proved
     return False
 
 
-def determinant(
-    problem: Problem, i: int, state: float = 0.0
-) -> tuple[list[sp.Expr], tuple[sp.Symbol, ...], float]:
-    """The coefficients of det M in s, highest first; the exponents; −1 where the conditions are at the upper end.
+def _determinant(problem: Problem, i: int, state: float = 0.0) -> tuple[list[sp.Expr], tuple[sp.Symbol, ...]]:
+    """The coefficients of det M in s, highest first, and the exponents.
 
     Nonlinear equations are linearised where the unknowns and all their derivatives have the value `state`.
     """
@@ -119,7 +123,17 @@ def determinant(
             )
         rows.append(list(row.values()))
     determinant = sp.expand(sp.Matrix(rows).det(method="berkowitz"))
-    return sp.Poly(determinant, exponents[i]).all_coeffs(), exponents, _above(problem, i)
+    return sp.Poly(determinant, exponents[i]).all_coeffs(), exponents
+
+
+def _frozen(problem: Problem, coefficients: list[sp.Expr]) -> Iterator[dict[sp.Symbol, float]]:
+    """Places at which coefficients are frozen: one, if they are the same everywhere."""
+    varies = any(c.free_symbols & {axis.symbol for axis in problem.axes} for c in coefficients)
+    for place in product(PLACES, repeat=len(problem.axes)):
+        lines = zip(problem.axes, place, strict=True)
+        yield {axis.symbol: axis.lo + share * axis.length for axis, share in lines}
+        if not varies:
+            return
 
 
 def _above(problem: Problem, i: int) -> float:
@@ -133,12 +147,11 @@ def _rises(
     problem: Problem,
     i: int,
     j: int,
-    place: tuple[float, ...],
+    at: dict[sp.Symbol, float],
     coefficients: list[sp.Expr],
     exponents: tuple[sp.Symbol, ...],
     sign: float,
 ) -> bool:
-    at = {axis.symbol: axis.lo + share * axis.length for axis, share in zip(problem.axes, place, strict=True)}
     growth = []
     for waves in WAVES:
         kappa = dict.fromkeys(exponents, 0.0) | {exponents[j]: 1j * np.pi * waves / problem.axes[j].length}
@@ -155,36 +168,36 @@ def _rises(
 @fact
 def entering(problem: Problem) -> tuple[str, ...]:
     """One linear equation u_t + b u_x = …: the ends of x at which u enters and no condition is given."""
-    found, kinds = [], next(iter(axis_kinds(problem).values()))
-    for i, speed in _speeds(problem):
-        axis = problem.axes[i]
-        if kinds[i] == "periodic":
-            continue
-        for end, side in ((axis.lower, 1.0), (axis.upper, -1.0)):
-            given = any(_fixes(problem, c, i, float(problem.value(end))) for c in problem.conditions)
-            if not given and (side * _at(problem, speed, i, float(problem.value(end))) > 0).any():
-                found.append(
-                    f"{problem.unknowns[0]} enters at {axis.name} = {end}, and no condition says with what value: it "
-                    f"is free there. Add what holds at {axis.name} = {end}."
-                )
-    return tuple(found)
+    return tuple(
+        f"{problem.unknowns[0]} enters at {end}, and no condition says with what value: it is free there. Add what "
+        f"holds at {end}."
+        for end, given, inwards in _ends(problem)
+        if not given and (inwards > 0).any()
+    )
 
 
 @fact
 def leaving(problem: Problem) -> tuple[str, ...]:
     """One linear equation u_t + b u_x = …: the ends of x at which u leaves and a condition is given all the same."""
-    found, kinds = [], next(iter(axis_kinds(problem).values()))
+    return tuple(
+        f"{problem.unknowns[0]} leaves at {end}, where it follows from all the rest: the condition there is one too "
+        "many, and there is a solution only if it agrees. Leave it out."
+        for end, given, inwards in _ends(problem)
+        if given and (inwards < 0).all()
+    )
+
+
+def _ends(problem: Problem) -> Iterator[tuple[str, bool, np.ndarray]]:
+    """(its name, whether a condition holds there, the speeds into the domain) of each end of x, u_t + b u_x = …"""
+    kinds = next(iter(axis_kinds(problem).values()))
     for i, speed in _speeds(problem):
         axis = problem.axes[i]
-        for end, side in ((axis.lower, -1.0), (axis.upper, 1.0)):
-            given = any(_fixes(problem, c, i, float(problem.value(end))) for c in problem.conditions)
-            out = (side * _at(problem, speed, i, float(problem.value(end))) > 0).all()
-            if given and out and kinds[i] != "periodic":
-                found.append(
-                    f"{problem.unknowns[0]} leaves at {axis.name} = {end}, where it follows from all the rest: the "
-                    "condition there is one too many, and there is a solution only if it agrees. Leave it out."
-                )
-    return tuple(found)
+        if kinds[i] == "periodic":
+            continue
+        for end, side in ((axis.lower, 1.0), (axis.upper, -1.0)):
+            place = float(problem.value(end))
+            given = any(_fixes(problem, c, i, place) for c in problem.conditions)
+            yield f"{axis.name} = {end}", given, side * _at(problem, speed, i, place)
 
 
 @fact
@@ -215,7 +228,7 @@ def closed_lines(problem: Problem) -> tuple[str, ...]:
     pinned = all(not condition.free or len(condition.places) > 1 for condition in problem.conditions)
     if problem.time is not None or not _readable(problem) or kinds != {"periodic"} or not pinned:
         return ()
-    coefficients, exponents, _ = determinant(problem, 0)
+    coefficients, exponents = _determinant(problem, 0)
     if any(c.free_symbols - set(exponents) for c in coefficients):
         return _winding(problem)
     most = CLOSED.get(len(problem.axes), 2)
@@ -293,21 +306,22 @@ def own_waves(problem: Problem) -> tuple[float, ...]:
     between levels show what is missing. So a space has to resolve them. With |Re s| ≥ |Im s| a wave has decayed by
     e^(−2π) when it is one wave length long, and is not counted.
     """
-    none = (0.0,) * len(problem.axes)
-    few = len(problem.equations) == len(problem.unknowns) <= MOST_UNKNOWNS
-    if problem.time is not None or not few or not all(equation.linear for equation in problem.equations):
-        return none
+    if problem.time is not None or not _few(problem) or not _linear(problem):
+        return (0.0,) * len(problem.axes)
     return tuple(_fastest(problem, i) for i in range(len(problem.axes)))
+
+
+def fastest_wave(problem: Problem) -> float:
+    """On a line: the largest wave number in the formulas, or of the equation's own waves."""
+    return max((*named_frequencies(problem)[0], *own_waves(problem)))
 
 
 def _fastest(problem: Problem, i: int) -> float:
     found = 0.0
     try:
-        coefficients, exponents, _ = determinant(problem, i)
+        coefficients, exponents = _determinant(problem, i)
         still = dict.fromkeys(exponents, 0.0)
-        for place in product(PLACES, repeat=len(problem.axes)):
-            lines = zip(problem.axes, place, strict=True)
-            at = {axis.symbol: axis.lo + share * axis.length for axis, share in lines}
+        for at in _frozen(problem, coefficients):
             numbers = np.array([complex(evaluate(c, at | still, np)) for c in coefficients])
             if np.isfinite(numbers).all() and numbers.any():
                 roots = np.roots(numbers / np.abs(numbers).max())
