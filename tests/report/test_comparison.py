@@ -29,7 +29,7 @@ def test_the_papers_runs_and_the_defaults_make_no_table_of_ones_own():
     assert own([row("wave", "pinn", "paper-1", 0.1), row("wave", "safe-net", "default", 1e-13)]) is None
 
 
-@pytest.mark.parametrize("name", ["paper-main", "paper-2", "ours-float64", "named", "harder"])
+@pytest.mark.parametrize("name", ["paper-main", "paper-2", "ours-float64", "named", "networks", "harder"])
 @pytest.mark.parametrize("scale", bench.catalogue.SCALES)
 def test_a_suite_of_the_package_is_known_at_both_of_its_scales(name, scale):
     cases = [case for case in bench.suite(name).cases(scale) if case.plan.seed == 0]
