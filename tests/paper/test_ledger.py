@@ -153,6 +153,22 @@ def test_the_printed_errors_reproduce_the_printed_ranks(both):
     assert second.verdict == REPRODUCED
 
 
+def test_a_baseline_ahead_decides_a_place_before_every_method_has_rows(both):
+    def known(errors, by_us=1e-3):
+        ours = [row(problem, OURS, "paper-2", by_us) for problem in PROBLEMS[:4]]
+        return ours + [row(p, "rbf", "paper-1", e) for p, e in zip(PROBLEMS, errors, strict=False)]
+
+    behind = judged(known((1e-4, 1e-4, 1e-4, 1e-4)), "ranks-schedule-2")
+    assert (behind.verdict, behind.ours) == (NOT, "first on 0 of 4 (4 of 8 problems measured)")
+    # Ahead of one baseline of seven on three of four: it may be first there, and nothing is decided on them.
+    ahead = judged(known((1e-4, 1e-2, 1e-2, 1e-2)), "ranks-schedule-2")
+    assert ahead.verdict == TOO_FEW
+    assert ahead.ours.startswith("first on 0 of 1")
+    # Four problems behind, the other four led without all rows: half of the five claimed places are possible.
+    rest = [row(p, m, "paper-2", e) for p in PROBLEMS[4:] for m, e in ((OURS, 1e-3), ("rbf", 1e-2))]
+    assert judged(known((1e-4,) * 4) + rest, "ranks-schedule-2").verdict == PARTLY
+
+
 def test_the_printed_errors_are_as_printed_and_twice_and_a_half_of_them_are_not(both):
     assert judged(both, "errors-paper-main-safe-net").verdict == REPRODUCED
     assert judged(both, "errors-paper-main-baselines").ours == "49 of 49 as printed, 0 better, 0 worse"
