@@ -9,7 +9,7 @@ import safenet as sn
 from safenet.direct import Elements
 from safenet.direct.elements.galerkin import reference
 from safenet.direct.elements.mesh import corners, mesh, on_side
-from safenet.direct.elements.solver import _error
+from safenet.direct.elements.solver import _Part
 from safenet.fields.saved import field_skeleton
 from safenet.problem.facts.elliptic import elliptic
 from safenet.run.checkpoint import fill, leaves
@@ -168,8 +168,44 @@ def test_the_estimate_of_short_waves_is_within_ten_times(tol):
 def test_an_error_falls_by_the_order_that_levels_show():
     """Errors ∝ n^−6 on 2, 3, 4 parts: the differences of three levels give that of the last."""
     errors = [np.array([float(n) ** -6]) for n in (2, 3, 4)]
-    found = _error([errors[0], errors[1]], False, [1.0, 2.0, 1.5, 4 / 3])
-    assert np.isclose(found[0], errors[2][0])
+    part = _Part()
+    for gap, parts in ((errors[0], 1.5), (errors[1], 4 / 3)):
+        part.differs(gap, parts, cut=False)
+    assert np.isclose(part.error[0], errors[2][0])
+
+
+def heated_side(x, y):
+    """u = 1 on the side y = 1 of the unit square, 0 on the others: Σ 4 sin(k x) sinh(k y)/(k sinh k), k = π, 3π, …"""
+    n = np.arange(1, 400, 2) * np.pi
+    grown = np.exp(n * (y[:, None] - 1)) * (1 - np.exp(-2 * n * y[:, None])) / (1 - np.exp(-2 * n))
+    return np.sum(4 / n * np.sin(n * x[:, None]) * grown, axis=1)
+
+
+def test_a_side_at_another_value_than_its_neighbours_is_solved_with_an_honest_estimate():
+    """The solution jumps in two corners: layers there alone would leave 1e-8 of the degree unseen."""
+    square = stated(["u_xx + u_yy = 0"], ["u(0, y) = 0", "u(1, y) = 0", "u(x, 0) = 0", "u(x, 1) = 1"])
+    with pytest.warns(sn.SafeNetWarning, match="values differ where sides meet"):
+        solution = sn.solve(square, monitor=sn.Monitor())
+    x, y = np.random.default_rng(0).uniform(0, 0.95, (2, 500))
+    error = np.linalg.norm(solution(x=x, y=y) - heated_side(x, y)) / np.linalg.norm(heated_side(x, y))
+    assert solution.result.outcome is sn.Outcome.SOLVED
+    assert error < 3 * solution.result.estimate < 1e-9
+
+
+def test_a_re_entrant_corner_is_refined_beside_corners_where_the_solution_jumps():
+    """The tails at a jump never fall: they must not keep layers from the corner of an L-shape."""
+    problem = stated(
+        ["u_xx + u_yy = 0"],
+        ["u = 0 on walls", "u = 1 on top"],
+        more=L_SHAPE.replace("[pieces]", '[pieces]\ntop = "y = 1"'),
+    )
+    rough, fine = (sn.solve(problem, sn.Elements(tolerance=tol), monitor=sn.Monitor()) for tol in (1e-4, 1e-6))
+    assert rough.result.outcome is fine.result.outcome is sn.Outcome.SOLVED
+    x, y = np.random.default_rng(0).uniform(0, 0.95, (2, 500))
+    values = fine(x=x, y=y)
+    apart = np.linalg.norm(rough(x=x, y=y) - values) / np.linalg.norm(values)
+    assert apart < 3 * rough.result.estimate
+    assert fine.result.estimate < 1e-6
 
 
 def test_a_difference_far_below_the_last_at_a_corner_counts_itself():

@@ -135,7 +135,11 @@ WIDEST = 2**14  # points of a grid along one axis
 
 # ---- elements on rectangles
 GRADED = 0.2  # times as thick is each layer at a corner as the one before
-ELEMENTS_DEGREES = 4, 14  # the first, and the highest
+ELEMENTS_DEGREES = (
+    4,
+    14,
+    24,
+)  # the first, the highest, and the highest beside layers, where more parts do not help
 ELEMENTS_NEAR = 0.1  # corners whose tails are within this factor of the largest are refined, too
 ELEMENTS_FALL = 1e-3, 0.1  # no level counts as better by more than this; the second where corners are refined
 ELEMENTS_SLACK = 3.0  # times the effect of rounding in one trial

@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..problem import Problem
+from ..problem.facts.elliptic import torn
 from ..trees import Tree, static
 from .basis import AxisBasis
 from .field import Orders
 from .series import contract
 
 MIDPOINTS = 4  # along every axis of a face, at which the jump between two cells is integrated
+TORN_SHARE = 0.01  # of the domain: cells at jumping corners that are together smaller are not measured
 CLOSE = 1e-9  # relative to a cell: places nearer than this are the same
 Cell = tuple[tuple[float, float], ...]  # lower and upper end along each axis
 
@@ -135,11 +137,14 @@ class CellForm(Tree):
     def jump_integrals(
         self, problem: Problem, axis: int, orders: int, points: np.ndarray
     ) -> np.ndarray | None:
-        """By the midpoint rule, with `MIDPOINTS` points along every axis of a face."""
+        """By the midpoint rule, with `MIDPOINTS` points along every axis of a face, without those of `_torn` cells."""
+        torn = _torn(problem, self.cells)
         totals = np.zeros((orders, len(problem.unknowns)))
         across = [tuple(k if i == axis else 0 for i in range(len(problem.axes))) for k in range(orders)]
         share = (np.arange(MIDPOINTS) + 0.5) / MIDPOINTS
         for a, b, face in shared_faces(self.cells, axis):
+            if torn[a] or torn[b]:
+                continue
             ticks = [
                 low + (high - low) * (share if i != axis else share[:1]) for i, (low, high) in enumerate(face)
             ]
@@ -157,6 +162,18 @@ class CellForm(Tree):
             "degrees": list(self.degrees),
             "cells": [[list(ends) for ends in cell] for cell in self.cells],
         }
+
+
+def _torn(problem: Problem, cells: tuple[Cell, ...]) -> np.ndarray:
+    """Cells at a place where u jumps, whose slopes no polynomial meets, if they are a small share of the domain."""
+    box = np.array(cells)
+    found = np.zeros(len(box), bool)
+    for place in torn(problem):
+        at = [np.any(box[:, i] == x, axis=1) for i, x in enumerate(place) if x is not None]
+        found |= np.logical_and.reduce(at)
+    volumes = np.prod(box[..., 1] - box[..., 0], axis=1)
+    small = volumes[found].sum() <= TORN_SHARE * volumes.sum()
+    return found if small else np.zeros(len(box), bool)
 
 
 @lru_cache(maxsize=8)

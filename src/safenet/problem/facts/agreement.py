@@ -91,7 +91,7 @@ def _missed(problem: Problem, order: int) -> Iterator[Clash]:
             begun = {s: evaluate(starts[s], at_place(problem, jet, at), np) for s, jet in face.jets.items()}
             gap, *sizes = (_largest(part, at | begun) for part in (residual, *sp.Add.make_args(residual)))
             sizes += [_largest(start, at) for start in starts.values()]
-            if _jump(gap, sizes, [_largest(part, along | begun) for part in sp.Add.make_args(residual)]):
+            if jumps_by(gap, sizes, [_largest(part, along | begun) for part in sp.Add.make_args(residual)]):
                 yield Clash(face, gap)
 
 
@@ -138,6 +138,16 @@ def _slope(problem: Problem, g: sp.Expr, orders: tuple[int, ...]) -> sp.Expr:
 @fact
 def corners(problem: Problem) -> tuple[tuple[Condition, Condition, float], ...]:
     """Pairs of conditions on faces that give an unknown different values where they meet, and by how much."""
+    return tuple((first, second, gap) for first, second, gap, _ in _torn(problem))
+
+
+@fact
+def torn_faces(problem: Problem) -> tuple[tuple[float | None, ...], ...]:
+    """The places where they meet: u jumps there. None stands for any value of a coordinate."""
+    return tuple({place: None for *_, place in _torn(problem)})
+
+
+def _torn(problem: Problem) -> list[tuple[Condition, Condition, float, tuple[float | None, ...]]]:
     found = []
     faces = [] if problem.region is not None else list(_values(problem))
     for (first, one, left), (second, other, right) in combinations(faces, 2):
@@ -148,12 +158,14 @@ def corners(problem: Problem) -> tuple[tuple[Condition, Condition, float], ...]:
             along = _some_points(problem, first)
             at = at_place(problem, one, at_place(problem, other, along))
             gap, *sizes = (_largest(side, at) for side in (left - right, left, right))
-            if _jump(gap, sizes, [_largest(side, along) for side in (left, right)]):
-                found.append((first, second, gap))
-    return tuple(found)
+            if jumps_by(gap, sizes, [_largest(side, along) for side in (left, right)]):
+                both = (a if b is None else b for a, b in zip(one.place, other.place, strict=True))
+                place = tuple(None if x is None else float(problem.value(x)) for x in both)
+                found.append((first, second, gap, place))
+    return found
 
 
-def _jump(gap: float, meeting: list[float], along: list[float]) -> bool:
+def jumps_by(gap: float, meeting: list[float], along: list[float]) -> bool:
     """Whether values differ by more than rounding: sin(pi*x) at x = 1 is 1e-16, compared with 1 along the face."""
     return max(JUMP * max(meeting), NOISE * max(along)) < gap < math.inf
 
