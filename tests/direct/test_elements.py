@@ -199,7 +199,9 @@ def test_a_re_entrant_corner_is_refined_beside_corners_where_the_solution_jumps(
         ["u = 0 on walls", "u = 1 on top"],
         more=L_SHAPE.replace("[pieces]", '[pieces]\ntop = "y = 1"'),
     )
-    rough, fine = (sn.solve(problem, sn.Elements(tolerance=tol), monitor=sn.Monitor()) for tol in (1e-4, 1e-6))
+    rough, fine = (
+        sn.solve(problem, sn.Elements(tolerance=tol), monitor=sn.Monitor()) for tol in (1e-4, 1e-6)
+    )
     assert rough.result.outcome is fine.result.outcome is sn.Outcome.SOLVED
     x, y = np.random.default_rng(0).uniform(0, 0.95, (2, 500))
     values = fine(x=x, y=y)
