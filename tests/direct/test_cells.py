@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import warnings
 
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.special import erfcx
 
 import safenet as sn
 from safenet.direct import LeastSquares
@@ -299,3 +301,18 @@ def test_an_equation_next_to_its_eigenvalue_is_not_solved_without_its_wave():
         solution = sn.solve(problem, monitor=Monitor(), budget=4)
     error = np.linalg.norm(solution(x=x) - truth) / np.linalg.norm(truth)
     assert solution.result.outcome != "solved" or error < 10 * solution.result.estimate
+
+
+def test_a_thin_layer_on_a_line_is_left_to_cells_soon():
+    """ε u″ + (1 + x) u′ = 0, ε = 1e-4: u′ ∝ e^{−(x + x²/2)/ε}. No series of a thousand terms resolves it."""
+    layer = sn.Problem(
+        "u_xx/10000 + (1 + x)*u_x = 0", domain={"x": (0, 1)}, conditions=["u(0) = 0", "u(1) = 1"]
+    )
+    solution = sn.solve(layer, monitor=sn.Monitor())
+    series = solution.result.phases[0]
+    assert solution.result.outcome is sn.Outcome.SOLVED
+    assert (series.name, series.iterations) == ("least-squares", 4)
+    at = np.linspace(0, 1e-3, 200)
+    start, here = math.sqrt(5000), (1 + at) * math.sqrt(5000)  # ∫ u′ by scaled error functions
+    truth = 1 - erfcx(here) / erfcx(start) * np.exp(start**2 - here**2)
+    assert np.allclose(solution(x=at), truth, atol=1e-11)

@@ -101,8 +101,9 @@ class LeastSquares:
         residual = held_out(problem, current).worst
         monitor.level(size, residual)
         # While nothing is resolved at all (a thin layer, a high frequency), more modes are the only hope; a linear
-        # problem can afford them, at one solve per level.
+        # problem can afford them, at one solve per level. On a line, cells get there sooner.
         unresolved = problem.linear and UNSOLVED < residual < math.inf and not insoluble(problem)
+        unresolved = unresolved and len(problem.axes) > 1
         hopeful = residual < HALVED * state.residual or unresolved
         modes = [max(count + 1, math.ceil(count * self.growth)) for count in modes]
         state = Direct(
