@@ -26,11 +26,16 @@ def sentences(entries: Sequence[Entry], results: Evidence) -> list[str]:
 
 
 def _kept(entries: Sequence[Entry]) -> str:
-    kept, partly = _with(entries, REPRODUCED), _with(entries, PARTLY)
-    return (
-        f"{PROPOSED} We repeat its experiments at full size. Of its {len(entries)} claims, {len(kept)} "
-        f"{_are(kept)} reproduced{_named(kept, MOST)}, and {len(partly)} in part{_named(partly, 1)}."
+    """How many claims have which verdict."""
+    kept, partly, missed = (len(_with(entries, verdict)) for verdict in (REPRODUCED, PARTLY, NOT))
+    open_, undecidable = len(_with(entries, TOO_FEW, UNMEASURED)), len(_with(entries, UNDECIDABLE))
+    counts = [f"{kept} {'is' if kept == 1 else 'are'} reproduced", f"{partly} in part", f"{missed} not"]
+    counts += (
+        [f"{open_} {'has' if open_ == 1 else 'have'} too few runs for a verdict, or none"] if open_ else []
     )
+    counts += [f"{undecidable} cannot be decided"] if undecidable else []
+    listing = ", ".join(counts[:-1]) + f", and {counts[-1]}"
+    return f"{PROPOSED} We repeated its experiments at full size. Of its {len(entries)} claims, {listing}."
 
 
 def _small(entries: Sequence[Entry], results: Evidence) -> str:
@@ -58,16 +63,22 @@ def _several(number: int, thing: str) -> str:
 
 
 def _missed(entries: Sequence[Entry]) -> str:
-    missed, open_ = _with(entries, NOT), _with(entries, TOO_FEW, UNMEASURED)
-    undecidable = _with(entries, UNDECIDABLE)
-    parts = [f"{len(missed)} {_are(missed)} not reproduced{_named(missed)}."]
-    if open_:
-        have = "has" if len(open_) == 1 else "have"
-        parts.append(f"{len(open_)} {have} too few runs for a verdict yet, or none.")
-    if undecidable:
-        parts.append(f"{len(undecidable)} cannot be decided{_named(undecidable)}.")
-    parts.append("The list of claims says on how many problems and seeds each verdict rests.")
-    return " ".join(parts)
+    """Which they are."""
+    kinds = (
+        ("Reproduced", _with(entries, REPRODUCED), MOST),
+        ("In part", _with(entries, PARTLY), NAMED),
+        ("Not reproduced", _with(entries, NOT), NAMED),
+        ("Cannot be decided", _with(entries, UNDECIDABLE), NAMED),
+    )
+    parts = [
+        f"{verdict}{', for example' * (len(found) > most)}: {'; '.join(entry.short for entry in found[:most])}."
+        for verdict, found, most in kinds
+        if found
+    ]
+    rests = (
+        "The list of claims says on how many problems and seeds each verdict rests; many rest on one seed."
+    )
+    return " ".join([*parts, rests])
 
 
 def _reading(entries: Sequence[Entry]) -> str:
@@ -77,11 +88,10 @@ def _reading(entries: Sequence[Entry]) -> str:
         return ""
     return (
         "The verdicts depend on how the paper is read: its rule for the frequencies at which the sines and cosines "
-        "start is ambiguous. We use multiples of π/L everywhere, where L is the length of the domain (k = L). An error "
-        f"counts as printed if it is within a factor of {SAME:g} of the printed one. SAFE-NET's errors by the main "
-        f"training schedule: {entry.finding.ours or 'not measured'}. With the rule as it is printed (multiples of π "
-        f"where boundary values are not zero, called k = 1 below): {entry.otherwise.ours or 'the same'}. "
-        + " ".join(cautions(("heat2d", "backstep")))
+        "start is ambiguous. We use multiples of π/L everywhere, where L is the length of the domain (k = L); then "
+        f"SAFE-NET's errors by the main training schedule are: {entry.finding.ours or 'not measured'}. As printed "
+        f"means within a factor of {SAME:g}. With multiples of π where boundary values are not zero, as the rule can also be "
+        f"read (k = 1): {entry.otherwise.ours or 'the same'}. " + " ".join(cautions(("heat2d", "backstep")))
     )
 
 
