@@ -90,8 +90,9 @@ def _reading(entries: Sequence[Entry]) -> str:
         "The verdicts depend on how the paper is read: its rule for the frequencies at which the sines and cosines "
         "start is ambiguous. We use multiples of π/L everywhere, where L is the length of the domain (k = L); then "
         f"SAFE-NET's errors by the main training schedule are: {entry.finding.ours or 'not measured'}. As printed "
-        f"means within a factor of {SAME:g}. With multiples of π where boundary values are not zero, as the rule can also be "
-        f"read (k = 1): {entry.otherwise.ours or 'the same'}. " + " ".join(cautions(("heat2d", "backstep")))
+        f"means within a factor of {SAME:g}. With multiples of π where boundary values are not zero, as the rule can "
+        f"also be read (k = 1): {entry.otherwise.ours or 'the same'}. "
+        + " ".join(cautions(("heat2d", "backstep")))
     )
 
 
