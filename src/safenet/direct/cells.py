@@ -27,6 +27,7 @@ from ..problem.facts.narrow import narrow
 from ..problem.facts.posedness import insoluble
 from ..run.budget import Budget
 from ..run.progress import Monitor
+from .one_pass import OnePass
 from .state import Direct, levels
 from .thresholds import (
     CELL_DEGREE,
@@ -49,7 +50,7 @@ from .thresholds import (
 
 
 @dataclass(frozen=True)
-class Cells:
+class Cells(OnePass):
     """Polynomials of `degree` on cells, with at most `unknowns` coefficients in all.
 
     Each level splits the cells that hold `share` of the squared residual, and at least a sixth of all cells. By default
@@ -60,7 +61,6 @@ class Cells:
     """
 
     name: ClassVar[str] = "cells"
-    marches: ClassVar[bool] = False
     degree: int | None = None
     unknowns: int = 40_000
     share: float = 0.3

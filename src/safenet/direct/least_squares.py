@@ -20,6 +20,7 @@ from ..problem.facts.posedness import insoluble
 from ..run.budget import Budget
 from ..run.progress import Monitor
 from .bases import axis_bases, first_modes, unknowns_of
+from .one_pass import OnePass
 from .state import Direct, levels
 from .thresholds import (
     FIRST_LEVEL,
@@ -34,7 +35,7 @@ from .thresholds import (
 
 
 @dataclass(frozen=True)
-class LeastSquares:
+class LeastSquares(OnePass):
     """Least squares for the coefficients of one series on the whole box, with more and more modes.
 
     Stops when the held-out residual is below `tolerance`, no longer improves, or the next level would have more
@@ -47,7 +48,6 @@ class LeastSquares:
     """
 
     name: ClassVar[str] = "least-squares"
-    marches: ClassVar[bool] = False
     tolerance: float = 1e-11
     unknowns: int = 2600
     least: int = 6

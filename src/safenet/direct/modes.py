@@ -25,12 +25,13 @@ from ..run.progress import Monitor
 from .bases import first_modes
 from .least_squares import ended
 from .modal_rows import all_together, coefficients_of, decoupled, wave_by_wave
+from .one_pass import OnePass
 from .state import Direct, levels
 from .thresholds import HALVED, MODES_COST, MODES_SHARE, MODES_SIZES, RESIDUAL_SHARE, RESOLVED
 
 
 @dataclass(frozen=True)
-class Modes:
+class Modes(OnePass):
     """A sum of exact solutions (waves); each level adds more along the axes whose data are not resolved yet.
 
     Stops when the held-out residual is below `tolerance`, no longer improves, or the next level would have more than
@@ -42,7 +43,6 @@ class Modes:
     """
 
     name: ClassVar[str] = "modes"
-    marches: ClassVar[bool] = False
     tolerance: float = 1e-12
     modes: int = 5000
     unknowns: int = 1500
@@ -65,9 +65,6 @@ class Modes:
 
     def aimed(self, tol: float) -> Modes:
         return replace(self, tolerance=max(self.tolerance, RESIDUAL_SHARE * tol))
-
-    def passes(self, problem: Problem) -> tuple[Modes, ...]:
-        return (self,)
 
     def within(self, work: float) -> Modes:
         size = (MODES_SHARE * work / MODES_COST) ** (1 / 3)

@@ -34,6 +34,7 @@ from ...run.budget import Budget
 from ...run.progress import Monitor
 from ...run.result import SOLVED_BELOW
 from ..ending import failure
+from ..one_pass import OnePass
 from ..state import Direct, levels
 from ..thresholds import (
     EVOLVE_ACROSS,
@@ -52,7 +53,7 @@ from .steady import steady
 
 
 @dataclass(frozen=True)
-class Evolve:
+class Evolve(OnePass):
     """Quadratic finite elements and Rosenbrock steps, for diffusion and flows in the plane and in space.
 
     Levels of finer triangles or tetrahedra until the estimated error is below `tolerance`, with at most `unknowns`
@@ -64,7 +65,6 @@ class Evolve:
     """
 
     name: ClassVar[str] = "evolve"
-    marches: ClassVar[bool] = False
     tolerance: float = 1e-3
     unknowns: int = 150_000
     only_above: float = 0.0
@@ -89,12 +89,6 @@ class Evolve:
 
     def aimed(self, tol: float) -> Evolve:
         return replace(self, tolerance=tol)
-
-    def passes(self, problem: Problem) -> tuple[Evolve, ...]:
-        return (self,)
-
-    def within(self, work: float) -> Evolve:
-        return self
 
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None

@@ -26,6 +26,7 @@ from ...problem.evaluate import evaluate
 from ...problem.facts.structure import breaks
 from ...run.budget import Budget
 from ...run.progress import Monitor
+from ..one_pass import OnePass
 from ..state import Direct, levels
 from ..thresholds import (
     RESIDUAL_SHARE,
@@ -40,7 +41,7 @@ AXES = 4  # with fewer axes, series and cells can include all products
 
 
 @dataclass(frozen=True)
-class Sparse:
+class Sparse(OnePass):
     """Least squares on a growing list of products of polynomials, for linear problems with four axes or more.
 
     The list grows until the held-out residual is below `tolerance`, with at most `unknowns` coefficients.
@@ -51,7 +52,6 @@ class Sparse:
     """
 
     name: ClassVar[str] = "sparse"
-    marches: ClassVar[bool] = False
     tolerance: float = 1e-9
     unknowns: int = 4000
     only_above: float = 0.0
@@ -69,12 +69,6 @@ class Sparse:
 
     def aimed(self, tol: float) -> Sparse:
         return replace(self, tolerance=max(self.tolerance, RESIDUAL_SHARE * tol))
-
-    def passes(self, problem: Problem) -> tuple[Sparse, ...]:
-        return (self,)
-
-    def within(self, work: float) -> Sparse:
-        return self
 
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None

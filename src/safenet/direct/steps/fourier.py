@@ -25,6 +25,7 @@ from ...run.budget import Budget
 from ...run.progress import Monitor
 from ..bases import first_modes
 from ..ending import failure
+from ..one_pass import OnePass
 from ..state import Direct
 from ..thresholds import (
     ASKED_FOR,
@@ -59,7 +60,7 @@ ORDER = 5  # of the global error, at least: the corrector's is 6
 
 
 @dataclass(frozen=True)
-class Fourier:
+class Fourier(OnePass):
     """Exponential time steps on a Fourier grid of at most `points`.
 
     Steps are shortened until the estimated error of every unknown is below `tolerance`. Gives up if it would cost more
@@ -72,7 +73,6 @@ class Fourier:
     """
 
     name: ClassVar[str] = "fourier"
-    marches: ClassVar[bool] = False
     tolerance: float = 1e-8
     points: int = 2**21
     work: float = 8e9
@@ -97,12 +97,6 @@ class Fourier:
 
     def aimed(self, tol: float) -> Fourier:
         return replace(self, tolerance=tol, work=ASKED_FOR * self.work, rough=False)
-
-    def passes(self, problem: Problem) -> tuple[Fourier, ...]:
-        return (self,)
-
-    def within(self, work: float) -> Fourier:
-        return self
 
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None

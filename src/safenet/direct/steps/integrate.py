@@ -28,6 +28,7 @@ from ...problem.facts.structure import breaks
 from ...run.budget import Budget
 from ...run.progress import Monitor
 from ..ending import failure
+from ..one_pass import OnePass
 from ..state import Direct
 from ..thresholds import (
     ATOL_QUANTILE,
@@ -56,7 +57,7 @@ A_FEW_ROUNDINGS = 16 * EPS
 
 
 @dataclass(frozen=True)
-class Integrate:
+class Integrate(OnePass):
     """SciPy's DOP853 or LSODA for systems without space.
 
     It is run with smaller and smaller relative tolerances, down to far below `tolerance`, and once more if the
@@ -69,7 +70,6 @@ class Integrate:
     """
 
     name: ClassVar[str] = "integrate"
-    marches: ClassVar[bool] = False
     tolerance: float = 1e-8
     steps: int = 200_000
     only_above: float = 0.0
@@ -86,12 +86,6 @@ class Integrate:
 
     def aimed(self, tol: float) -> Integrate:
         return replace(self, tolerance=tol)
-
-    def passes(self, problem: Problem) -> tuple[Integrate, ...]:
-        return (self,)
-
-    def within(self, work: float) -> Integrate:
-        return self
 
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None

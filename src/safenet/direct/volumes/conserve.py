@@ -26,6 +26,7 @@ from ...problem.facts.conservation import conservation
 from ...problem.facts.fact import fact
 from ...run.budget import Budget
 from ...run.progress import Monitor
+from ..one_pass import OnePass
 from ..state import Direct, levels
 from ..thresholds import (
     JUMPS_STAY,
@@ -40,7 +41,7 @@ from .scheme import Scheme, sides_given
 
 
 @dataclass(frozen=True)
-class Conserve:
+class Conserve(OnePass):
     """Finite volumes for conservation laws with jumps.
 
     The cells along each axis are doubled until the estimated error is below `tolerance`, up to `cells` in all. `work`
@@ -52,7 +53,6 @@ class Conserve:
     """
 
     name: ClassVar[str] = "conserve"
-    marches: ClassVar[bool] = False
     tolerance: float = 5e-3
     cells: int = 2**19
     work: float = 3e9
@@ -69,12 +69,6 @@ class Conserve:
 
     def aimed(self, tol: float) -> Conserve:
         return replace(self, tolerance=tol)
-
-    def passes(self, problem: Problem) -> tuple[Conserve, ...]:
-        return (self,)
-
-    def within(self, work: float) -> Conserve:
-        return self
 
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
