@@ -16,6 +16,7 @@ import sympy as sp
 
 from ..fields.basis import AxisBasis
 from ..fields.modes import ModalForm, Waves, polynomial, waves
+from ..measure.points import moved
 from ..measure.rows.newton import least_squares
 from ..problem import Condition, Problem
 from ..problem.evaluate import evaluate
@@ -128,15 +129,6 @@ def nodes(
     return np.stack([mesh.ravel() for mesh in np.meshgrid(*ticks, indexing="ij")], axis=1), weights
 
 
-def _at(problem: Problem, points: np.ndarray, place: Sequence[sp.Expr | None]) -> np.ndarray:
-    """The points, with the values of a place along the axes that it fixes."""
-    columns = [
-        points[:, i] if value is None else np.full(len(points), float(problem.value(value)))
-        for i, value in enumerate(place)
-    ]
-    return np.stack(columns, axis=1)
-
-
 def missing(
     problem: Problem,
     relation: Relation,
@@ -147,7 +139,7 @@ def missing(
     """A relation's data minus what the `known` part of the solution contributes; `more` are values of other symbols."""
     values = {axis.symbol: points[:, i] for i, axis in enumerate(problem.axes)} | dict(more or {})
     for symbol, jet in relation.jets.items():
-        at = _at(problem, points, jet.place)
+        at = moved(problem, points, jet.place)
         jets = None if known is None else known.jets(at, [jet.orders])[jet.orders]
         values[symbol] = np.zeros(len(at)) if jets is None else jets[:, problem.unknowns.index(jet.field)]
     return -np.broadcast_to(evaluate(problem.value(relation.residual), values, np), len(points)).astype(float)
@@ -259,7 +251,7 @@ def table_of(problem: Problem, relation: Relation, family: Family, points: np.nd
     for symbol, jet in relation.jets.items():
         coefficient = evaluate(problem.value(relation.coefficient(symbol)), values, np)
         jets = modes.derivative(jet.orders).table(
-            _at(problem, points, jet.place), problem.unknowns.index(jet.field)
+            moved(problem, points, jet.place), problem.unknowns.index(jet.field)
         )
         table += np.reshape(coefficient, (-1, 1)) * jets
     return np.hstack([table.real, -table[:, ~family.real[kept]].imag])

@@ -16,6 +16,7 @@ import sympy as sp
 
 from ..fields.cells import Cell, CellForm
 from ..measure.heldout import jets_at
+from ..measure.points import moved
 from ..measure.rows.cells import CellRows
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import Values, oversampling
@@ -94,12 +95,9 @@ def _measured(problem: Problem, field: CellForm, moves: CellForm, columns: Colum
         total = columns.slopes(problem.value(measured.residual), values, len(measured.values))
         for symbol, jet in measured.jets.items():
             slope = evaluate(problem.value(measured.coefficient(symbol)), values, np)
-            at = measured.points.copy()
-            for i, place in enumerate(jet.place):
-                if place is not None:
-                    at[:, i] = float(problem.value(place))
-            moved = np.asarray(moves.jets(at, [jet.orders])[jet.orders])
-            own = moved.reshape(len(at), -1, len(problem.unknowns))[..., problem.unknowns.index(jet.field)]
+            at = moved(problem, measured.points, jet.place)
+            steps = np.asarray(moves.jets(at, [jet.orders])[jet.orders])
+            own = steps.reshape(len(at), -1, len(problem.unknowns))[..., problem.unknowns.index(jet.field)]
             total = total + np.broadcast_to(slope, len(at))[:, None] * own
         found.append(total)
     return np.concatenate(found)

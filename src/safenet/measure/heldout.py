@@ -21,10 +21,10 @@ from ..problem.evaluate import evaluate
 from ..problem.facts.fact import fact
 from ..problem.facts.jumping import jumping
 from ..problem.facts.narrow import narrow
-from ..problem.jets import Jet, Place
+from ..problem.jets import Jet
 from .boxes import box_balances
 from .fluxes import imbalance
-from .points import coordinates, inside, on_condition
+from .points import coordinates, inside, moved, on_condition
 from .relative import TINY
 from .thresholds import ALIKE, CLOSE, POINTS, SMOOTH, TRIVIAL
 from .weak import balances
@@ -270,7 +270,7 @@ def jets_at(problem: Problem, field: Any, relation: Relation, points: np.ndarray
     values = coordinates(problem, points)
     for place in dict.fromkeys(jet.place for jet in relation.jets.values()):
         here = {symbol: jet for symbol, jet in relation.jets.items() if jet.place == place}
-        found = jets(field, _moved(problem, points, place), list({jet.orders for jet in here.values()}))
+        found = jets(field, moved(problem, points, place), list({jet.orders for jet in here.values()}))
         for symbol, jet in here.items():
             values[symbol] = np.asarray(found[jet.orders])[:, problem.unknowns.index(jet.field)]
     return values
@@ -278,18 +278,8 @@ def jets_at(problem: Problem, field: Any, relation: Relation, points: np.ndarray
 
 def jet_at(problem: Problem, field: Any, jet: Jet, points: np.ndarray) -> np.ndarray:
     """A jet at points, moved to its place."""
-    found = jets(field, _moved(problem, points, jet.place), [jet.orders])[jet.orders]
+    found = jets(field, moved(problem, points, jet.place), [jet.orders])[jet.orders]
     return np.asarray(found)[:, problem.unknowns.index(jet.field)]
-
-
-def _moved(problem: Problem, points: np.ndarray, place: Place) -> np.ndarray:
-    if all(fixed is None for fixed in place):
-        return points if points.shape[1] == len(place) else points[:, : len(place)]
-    at = points[:, : len(problem.axes)].copy()
-    for i, fixed in enumerate(place):
-        if fixed is not None:
-            at[:, i] = float(problem.value(fixed))
-    return at
 
 
 def _expected(

@@ -13,7 +13,7 @@ import sympy as sp
 from ..errors import SafeNetError, nearest
 from ..problem import Condition, Problem
 from ..problem.geometry.body import points_inside, points_on
-from ..problem.jets import coordinate
+from ..problem.jets import Place, coordinate
 from .thresholds import CLOSE
 
 # (count, dimensions, generator) -> points of the unit cube
@@ -96,6 +96,17 @@ def coordinates(problem: Problem, points: np.ndarray) -> dict[sp.Symbol, Any]:
     """{symbol: column of the points}, for the axes and, on a named piece, for its normals."""
     names = [*(axis.symbol for axis in problem.axes), *map(coordinate, problem.normals)]
     return dict(zip(names, points.T, strict=False))
+
+
+def moved(problem: Problem, points: np.ndarray, place: Place) -> np.ndarray:
+    """The points without normals, with the values of a place along the axes that it fixes."""
+    if all(fixed is None for fixed in place):
+        return points if points.shape[1] == len(place) else points[:, : len(place)]
+    at = points[:, : len(place)].copy()
+    for i, fixed in enumerate(place):
+        if fixed is not None:
+            at[:, i] = float(problem.value(fixed))
+    return at
 
 
 def inside(problem: Problem, free: Sequence[int], count: int, draw: Draw) -> np.ndarray:

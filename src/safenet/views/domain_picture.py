@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SafeNetError
-from ..measure.points import sample
+from ..measure.points import moved, sample
 from ..problem import Condition, Problem
 from .look import COLOURS, INK, Picture, math
 from .maps import aspect, outline
@@ -113,11 +113,4 @@ def _shown_points(problem: Problem, place: Condition, at: np.ndarray) -> np.ndar
     """The points of a condition with its fixed axes in place (a periodic one is shown on both faces)."""
     if place.piece:
         return at
-    copies = []
-    for where in place.places:
-        copy = at.copy()
-        for i, value in enumerate(where):
-            if value is not None:
-                copy[:, i] = float(problem.value(value))
-        copies.append(copy)
-    return np.concatenate(copies)
+    return np.concatenate([moved(problem, at, where) for where in place.places])

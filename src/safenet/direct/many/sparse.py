@@ -17,7 +17,7 @@ import numpy as np
 from ...fields.field import values
 from ...fields.sparse import BLOCK, SparseSeries
 from ...measure.heldout import held_out, interior_points
-from ...measure.points import coordinates, inside, on_condition
+from ...measure.points import coordinates, inside, moved, on_condition
 from ...measure.relative import relative
 from ...measure.rows.newton import least_squares
 from ...measure.thresholds import CONDITION_WEIGHT
@@ -188,10 +188,7 @@ class Rows:
         values = coordinates(problem, points)
         block = np.zeros((len(points), width * len(problem.unknowns)))
         for symbol, jet in relation.jets.items():
-            at = points.copy()
-            for i, place in enumerate(jet.place):
-                if place is not None:
-                    at[:, i] = float(problem.value(place))
+            at = moved(problem, points, jet.place)
             slope = evaluate(problem.value(relation.coefficient(symbol)), values, np)
             start = width * problem.unknowns.index(jet.field)
             block[:, start : start + width] += np.broadcast_to(slope, len(points))[:, None] * form.table(
