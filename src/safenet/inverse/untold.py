@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..measure.heldout import interior_points, jets_at, scattered
-from ..measure.points import on_condition
-from ..problem import Condition, Problem, Relation
+from ..measure.heldout import interior_points, jets_at, points_of
+from ..problem import Problem, Relation
 from ..problem.evaluate import evaluate
 from ..problem.numbers import Curve
 from .statistics import combination, seen_by
@@ -36,9 +35,7 @@ def untold(problem: Problem, field: Any) -> list[str]:
 def _slopes(problem: Problem, field: Any, relation: Relation, names: tuple[str, ...]) -> np.ndarray:
     """c ∂F/∂c at scattered points, a column for each number: the effect of a relative change."""
     symbols = {symbol.name: symbol for symbol in relation.residual.free_symbols}
-    points = interior_points(problem, PLACES)
-    if isinstance(relation, Condition) and relation.piece:
-        points = on_condition(problem, relation, PLACES, scattered)
+    points = points_of(problem, relation, interior_points(problem, PLACES), PLACES)
     at = jets_at(problem, field, relation, points)
     columns = np.zeros((len(points), len(names)))
     for i, name in enumerate(names):

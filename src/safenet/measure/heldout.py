@@ -103,7 +103,7 @@ def held_out(
     for condition in problem.conditions:
         if not started and condition.initial:
             continue
-        at = on_condition(problem, condition, len(points), scattered) if condition.piece else points
+        at = points_of(problem, condition, points, len(points))
         conditions.append(relative_residual(problem, seen, condition, at, sizes, scales))
     return HeldOut(equations, tuple(conditions), jumps(problem, field, points, sizes, seen))
 
@@ -157,9 +157,7 @@ def dwarfed(problem: Problem, field: Any) -> Dwarfed | None:
     points = interior_points(problem)
     fields, found = field_sizes(problem, field, points), []
     for relation in (*problem.equations, *problem.conditions):
-        at = points
-        if isinstance(relation, Condition) and relation.piece:
-            at = on_condition(problem, relation, POINTS, scattered)
+        at = points_of(problem, relation, points)
         values = coordinates(problem, at)
         with np.errstate(all="ignore"):
             data = _rms(evaluate(problem.value(relation.source), values, np))
@@ -173,6 +171,13 @@ def dwarfed(problem: Problem, field: Any) -> Dwarfed | None:
 def interior_points(problem: Problem, count: int = POINTS) -> np.ndarray:
     """At least `count` scattered points of the domain, and some in features too narrow for them; a copy, (n, axes)."""
     return np.concatenate([_interior_points(problem, count), _features(problem)])
+
+
+def points_of(problem: Problem, relation: Relation, inner: np.ndarray, count: int = POINTS) -> np.ndarray:
+    """Where a relation is measured: `inner` points of the domain, or for a named piece `count` points on it."""
+    if isinstance(relation, Condition) and relation.piece:
+        return on_condition(problem, relation, count, scattered)
+    return inner
 
 
 @fact

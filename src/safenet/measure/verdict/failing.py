@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...problem import Condition, Problem
+from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.facts.posedness import insoluble
-from ..heldout import interior_points, jets_at, scattered
-from ..points import on_condition
-from ..thresholds import POINTS
+from ..heldout import interior_points, jets_at, points_of
 from .accepting import share
 
 
@@ -36,9 +34,7 @@ def cause(problem: Problem, field: Any, residual: float | None, by_newton: bool)
 def _without_value(problem: Problem, field: Any) -> str | None:
     """u_xx = 1/u where u = 0."""
     for relation in (*problem.equations, *problem.conditions):
-        at = interior_points(problem)
-        if isinstance(relation, Condition) and relation.piece:
-            at = on_condition(problem, relation, POINTS, scattered)
+        at = points_of(problem, relation, interior_points(problem))
         known = jets_at(problem, field, relation, at)
         with np.errstate(all="ignore"):
             left = np.broadcast_to(evaluate(problem.value(relation.residual), known, np), len(at))
