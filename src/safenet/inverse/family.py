@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from ..errors import SafeNetError, SafeNetWarning
-from ..measure.misfit import complaints, misfit, scales
+from ..measure.misfit import complaints, misfit, noise_known, scales, sigmas
 from ..problem import Problem
 from ..problem.data import Data, measured_of
 from ..problem.facts.posedness import twice
@@ -47,11 +47,7 @@ class _Reading:
         measured = measured_of(problem, [one.at(**middle) for one in listed])[1]
         self.twin = copy(problem)
         self.twin.measured = measured
-        self.known = all(m.sigma is not None for m in measured)
-        self.sigma = [
-            np.full(m.values.shape, size) if m.sigma is None else m.sigma
-            for m, size in zip(measured, scales(self.twin), strict=True)
-        ]
+        self.known, self.sigma = noise_known(self.twin), sigmas(self.twin)
 
     def numbers(self) -> tuple[dict[str, FoundNumber], list[str]]:
         share, r, J = self._fit()

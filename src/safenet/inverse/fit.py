@@ -20,7 +20,7 @@ from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError
 from ..fields.unknown import Unknown
-from ..measure.misfit import misfit, scales, unfitted
+from ..measure.misfit import misfit, noise_known, scales, sigmas, unfitted
 from ..measure.thresholds import FAR, UNLIKELY
 from ..problem import Problem
 from ..problem.numbers import Curve
@@ -92,10 +92,7 @@ class Fitting:
             name: slice(*span) for name, span in zip(self.names, itertools.pairwise(ends), strict=True)
         }
         self.count = int(ends[-1])
-        self.sigma: list[Any] = [
-            size if m.sigma is None else m.sigma
-            for m, size in zip(problem.measured, scales(problem), strict=True)
-        ]
+        self.sigma = sigmas(problem)
         self.record = PhaseRecord("Gauss–Newton")
         self.rough = len(inner.passes) > 1
         self.best: Modelled | None = None
@@ -378,9 +375,10 @@ class Fitting:
             return Found({})
         weights, r = self.weights, self.residuals(self.best)
         model = np.concatenate([m.values for m in self.problem.measured]) + np.concatenate(self.best.gaps)
-        known = all(m.sigma is not None for m in self.problem.measured)
         size = float(np.linalg.norm(weights * model))
-        found = found_numbers(self.problem, self.best.z, weights[:, None] * self.J, r, size, known)
+        found = found_numbers(
+            self.problem, self.best.z, weights[:, None] * self.J, r, size, noise_known(self.problem)
+        )
         if not self._indifferent(r, weights[:, None] * self.J):
             return found
         said = "the start, though far from the result, fits almost as well: the data hardly determine the unknowns"

@@ -23,7 +23,7 @@ from ..fields.field import values
 from ..fields.gaussian import GaussianForm
 from ..fields.modes import ModalForm, polynomial, waves
 from ..measure.heldout import interior_points
-from ..measure.misfit import fitted, scales
+from ..measure.misfit import fitted, noise_known, scales, sigmas
 from ..measure.relative import relative
 from ..problem import Problem
 from ..problem.data import VALUE
@@ -62,11 +62,8 @@ class Inference:
         left = [c for c in problem.conditions if not by_symmetry(problem, c)]
         self.conditions = Rows.of(*condition_rows(problem, left, self.families, self.known, counts))
         self.rows, self.values = self._measured()
-        self.sigma: list[Any] = [
-            size if m.sigma is None else m.sigma
-            for m, size in zip(problem.measured, scales(problem), strict=True)
-        ]
-        self.stated = all(m.sigma is not None for m in problem.measured)
+        self.sigma = sigmas(problem)
+        self.stated = noise_known(problem)
         self.trials: dict[Prior, Trial] = {}
         self.complete = False
 

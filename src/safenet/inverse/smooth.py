@@ -24,7 +24,7 @@ from scipy.linalg import cho_factor, cho_solve, qr, svdvals
 
 from ..fields.cells import Cell
 from ..measure.heldout import held_out
-from ..measure.misfit import misfit
+from ..measure.misfit import misfit, noise_known
 from ..problem.evaluate import evaluate
 from ..problem.facts.agreement import meetings
 from ..problem.numbers import Curve
@@ -270,7 +270,7 @@ class SmoothFitting(Fitting):
         # A direction that nothing determines has a huge error, not none.
         inverse = V / np.maximum(w, ROUNDED * w[-1]) @ V.T
         determined = np.einsum("ij,ji->i", inverse, A)
-        known = all(m.sigma is not None for m in self.problem.measured)
+        known = noise_known(self.problem)
         s2 = float(r @ r) / max(len(r) - float(determined.sum()), 1.0)
         covariance = (max(s2, 1.0) if known else s2) * inverse
         singular = {name: svdvals(J[:, place]) for name, place in self.places.items()}

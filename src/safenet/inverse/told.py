@@ -16,7 +16,7 @@ import sympy as sp
 from ..fields.cells import CellForm
 from ..measure.added import first_cells, in_blocks
 from ..measure.heldout import jets_at
-from ..measure.misfit import misfit, scales
+from ..measure.misfit import misfit, noise_known, sigmas
 from ..measure.rows.cells import CellRows
 from ..measure.rows.relation import oversampling
 from ..problem import Problem
@@ -44,14 +44,11 @@ def determined(problem: Problem, field: Any, found: Found, residual: float) -> F
         said = tuple(untold(problem, field))
         return replace(found, warnings=(*found.warnings, *said), free=found.free or bool(said))
     sigma = np.concatenate(
-        [
-            np.broadcast_to(size if m.sigma is None else m.sigma, m.values.shape)
-            for m, size in zip(problem.measured, scales(problem), strict=True)
-        ]
+        [np.broadcast_to(s, m.values.shape) for m, s in zip(problem.measured, sigmas(problem), strict=True)]
     )
     gaps = np.concatenate(misfit(problem, field))
     model = np.concatenate([m.values for m in problem.measured]) + gaps
-    known = all(m.sigma is not None for m in problem.measured)
+    known = noise_known(problem)
     z = np.array([float(number.z) for number in problem.unknown.values()])
     size = float(np.linalg.norm(model / sigma))
     return found_numbers(problem, z, J / sigma[:, None], gaps / sigma, size, known, max(residual, NOTHING))

@@ -35,6 +35,16 @@ def scales(problem: Problem) -> list[float]:
     return [float(np.sqrt(np.mean(m.values**2))) or 1.0 for m in problem.measured]
 
 
+def sigmas(problem: Problem) -> list[Any]:
+    """σ of each measured expression; where it is not known, the root mean square of its values."""
+    pairs = zip(problem.measured, scales(problem), strict=True)
+    return [size if measured.sigma is None else measured.sigma for measured, size in pairs]
+
+
+def noise_known(problem: Problem) -> bool:
+    return all(measured.sigma is not None for measured in problem.measured)
+
+
 @dataclass(frozen=True)
 class Fitted:
     """The fit of one measured expression: `rms` of model − value, and `chi`, the root mean square of (model − value)/σ,
