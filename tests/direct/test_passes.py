@@ -269,9 +269,9 @@ domain = { x = [0, 1] }
 
 def test_the_end_of_a_run_is_its_winners_or_that_of_whoever_ended_it():
     first, last = PhaseRecord("a", stop_reason="done"), PhaseRecord("b", outcome="given up", stop_reason="no")
-    assert Carried(None, 1.0, np.empty((0, 2)), [first, last], winner=0).stop_reason == "done"
+    assert Carried(None, 1.0, [first, last], winner=0).stop_reason == "done"
     last.final = True
-    carried = Carried(None, 1.0, np.empty((0, 2)), [first, last], winner=0)
+    carried = Carried(None, 1.0, [first, last], winner=0)
     assert (carried.ending, carried.stop_reason) == (Ending.GIVEN_UP, "no")
 
 

@@ -77,7 +77,7 @@ def test_the_reference_is_not_read_before_the_choice_is_made(chosen, measure, mo
 
 def trained(loss, residual, outcome="finished"):
     history = np.array([[1.0, loss, loss, 0.0]])
-    return Carried(None, residual, history, [PhaseRecord("adam", outcome=outcome)])
+    return Carried(None, residual, [PhaseRecord("adam", outcome=outcome)], history=history)
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_the_lowest_wins_and_what_diverged_or_is_not_finite_loses(trials, by_los
 
 def test_one_that_was_stopped_while_it_compiled_loses_to_all_others():
     """It has no network; one that diverged has the best that it passed."""
-    nothing = Carried(Unknown(1), np.inf, np.empty((0, 2)), [PhaseRecord("adam")], stopped=True)
+    nothing = Carried(Unknown(1), np.inf, [PhaseRecord("adam")], stopped=True)
     assert candidates.best_of(DECAY, RATES, [nothing, trained(3, 0.3, "diverged")]) == 1
     assert candidates.best_of(DECAY, WEIGHTS, [nothing, trained(3, 0.3, "diverged")]) == 1
 
 
 def test_the_final_loss_has_the_plans_weights_whatever_those_of_the_optimiser():
     # Columns: iteration, total under adapted weights, equation, condition.
-    run = Carried(None, 1.0, np.array([[1.0, 7.0, 7.0, 7.0], [2.0, 999.0, 0.5, 0.25]]))
+    run = Carried(None, 1.0, history=np.array([[1.0, 7.0, 7.0, 7.0], [2.0, 999.0, 0.5, 0.25]]))
     assert candidates.final_loss(DECAY, RATES, run) == 0.5 + 100 * 0.25
     assert candidates.final_loss(DECAY, WEIGHTS.candidates[0], run) == 0.1 * 0.5 + 100 * 0.25
 

@@ -95,11 +95,9 @@ class Passes:
             points = interior_points(self.problem, LEVEL_POINTS)
             own = values(field, points)
             apart = relative(own - values(self.coarser, points), own)
-        history = np.empty((0, 2))  # no losses: nothing was trained
         return Carried(
             field,
             self.residual,
-            history,
             self.records,
             interrupted,
             self.stopped,

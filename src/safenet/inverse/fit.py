@@ -171,16 +171,14 @@ class Fitting:
             ended = StoppedError(True)
         self.record.seconds = time.monotonic() - began
         stopped = not complete and not ended.interrupted
-        history = np.empty((0, 2))
         if self.best is None:
             field: Any = Unknown(len(self.problem.unknowns))
-            return Carried(field, math.inf, history, [self.record], ended.interrupted, stopped)
+            return Carried(field, math.inf, [self.record], ended.interrupted, stopped)
         field, residual = self.best.carried.field, self.best.carried.residual
         self.record.residual = residual
         return Carried(
             field,
             residual,
-            history,
             records=[self.record, *(replace(r, phase=1) for r in self.best.carried.records)],
             interrupted=ended.interrupted,
             stopped=stopped,

@@ -12,8 +12,6 @@ import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ..direct.modes import Modes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError
@@ -110,5 +108,4 @@ def carry_out(problem: Problem, plan: PosteriorPlan, monitor: Monitor, budget: B
     record.seconds = time.monotonic() - began
     record.stop_reason = best.said() if best else ""
     stopped = budget.over() and not (best and best.complete)
-    history = np.empty((0, 2))
-    return Carried(field, record.residual, history, [record], interrupted, stopped, found=search.found())
+    return Carried(field, record.residual, [record], interrupted, stopped, found=search.found())

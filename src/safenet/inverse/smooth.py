@@ -102,7 +102,7 @@ class SmoothFitting(Fitting):
         residual = held_out(problem, field).worst if self.best is None else self.best.carried.residual
         if not residual < SOLVED_BELOW or not all(np.isfinite(gap).all() for gap in gaps):
             return None
-        return Modelled(z, Carried(field, residual, np.empty((0, 2))), gaps)
+        return Modelled(z, Carried(field, residual), gaps)
 
     def _begun(self) -> Modelled | None:
         return self.solve(np.zeros(self.count), False)

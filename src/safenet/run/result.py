@@ -200,7 +200,6 @@ class Carried:
 
     field: Any
     residual: float
-    history: np.ndarray
     records: list[PhaseRecord] = field(default_factory=list)
     interrupted: bool = False
     stopped: bool = False  # by the clock
@@ -211,6 +210,7 @@ class Carried:
         None  # of a run out of time: ‖u − v‖/‖u‖ of each unknown, then of all; v is the level before the last
     )
     estimate: Any = None  # of the field's error, if it ended the run
+    history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))  # empty: nothing was trained
 
     @property
     def ending(self) -> Ending:

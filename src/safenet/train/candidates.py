@@ -95,7 +95,7 @@ def carried_out(
 
 def _late(job: Job) -> Carried:
     """Of a run for which no time was left."""
-    return Carried(Unknown(len(job.problem.unknowns)), math.inf, np.empty((0, 2)), stopped=True)
+    return Carried(Unknown(len(job.problem.unknowns)), math.inf, stopped=True)
 
 
 def searches(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[list[int]]:

@@ -102,7 +102,6 @@ class Run:
         return Carried(
             self.best,
             self.residual,
-            history,
             self.records,
             interrupted,
             self.budget.spent,
@@ -110,6 +109,7 @@ class Run:
             Found(self.found) if self.found else None,
             self.measured,
             estimate=self.goal.met,
+            history=history,
         )
 
     def phase(self) -> Phase:
