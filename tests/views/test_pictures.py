@@ -14,8 +14,11 @@ import safenet as sn
 from running import run
 from safenet.direct.plan import DirectPlan
 from safenet.errors import SafeNetError
+from safenet.fields.sparse import SparseSeries
 from safenet.fields.unknown import Unknown
+from safenet.measure.scores import protocol_points
 from safenet.solution import Solution
+from safenet.views.compare import difference
 from safenet.views.cuts import Cut, cuts
 from safenet.views.domain_picture import plot_domain
 from safenet.views.explore import Explorer
@@ -263,6 +266,23 @@ def test_two_solutions_are_compared_on_one_grid(heat):
     assert compared.difference["u"] == pytest.approx(1, rel=1e-9)
     assert len(drawn(compared.figure)) == 3
     assert heat.compare(heat).difference["u"] == 0
+
+
+def test_solutions_over_ten_axes_are_compared_at_few_points():
+    names = "abcdefghij"
+    problem = sn.Problem(
+        " + ".join(f"u_{x}{x}" for x in names) + " = 0",
+        domain=dict.fromkeys(names, (0, 1)),
+        conditions=[f"u({', '.join('0' if y == x else y for y in names)}) = 1" for x in names],
+    )
+    assert len(protocol_points(problem)[0]) < 10_000  # a grid of 9 points along each axis would have 3e9
+    ends = (0.0,) * 10, (1.0,) * 10
+    one, two = (
+        SparseSeries(np.full((1, 1), size), np.zeros((1, 10), int), np.full(2, np.nan), *ends)
+        for size in (1.0, 2.0)
+    )
+    plan = DirectPlan("sparse", ())
+    assert difference(Solution(problem, two, plan), Solution(problem, one, plan)) == {"u": 1.0}
 
 
 def test_the_command_says_the_same_difference(heat, tmp_path):

@@ -81,12 +81,17 @@ def errors(problem: Problem, network: Any, orders: Orders = (), measured: HeldOu
     return Errors(pooled, largest, fields, 0.0 if any(orders) else problem.reference_accuracy, measured)
 
 
+def protocol_points(problem: Problem) -> list[np.ndarray]:
+    """The points at which errors are evaluated, one array per axis: a grid or, over many axes, scattered points."""
+    axes = len(problem.axes)
+    if axes > MOST_GRIDDED:  # a grid would have too many
+        return list(interior_points(problem, SCATTERED).T)
+    return grid(problem, PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (ALONG,) * axes)
+
+
 def reference_values(problem: Problem, orders: Orders = ()) -> tuple[np.ndarray, np.ndarray]:
     """The points of the protocol's grid and ∂^orders of the reference there, (n, fields), where it has a value."""
-    axes = len(problem.axes)
-    shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (ALONG,) * axes
-    # A grid over many axes would have too many points: scattered points are used instead.
-    points = grid(problem, shape) if axes <= MOST_GRIDDED else list(interior_points(problem, SCATTERED).T)
+    points = protocol_points(problem)
     coordinates = dict(zip(problem.axis_names, points, strict=True))
     found = exact_values(problem, coordinates, orders) if any(orders) else problem.reference(**coordinates)
     exact = found if isinstance(found, dict) else {problem.unknowns[0]: found}

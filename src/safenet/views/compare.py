@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SafeNetError
-from ..measure.heldout import grid
-from ..measure.scores import GRIDS, PLANE, evaluate_network, relative_error
+from ..measure.scores import evaluate_network, protocol_points, relative_error
 from ..problem.language.latex import latex_name
 from ..solution import Solution
 from .cuts import Cut, cuts, sampled
@@ -46,7 +45,7 @@ def compare(first: Solution, second: Solution, style: str = "light", **at: Any) 
 
 
 def difference(first: Solution, second: Solution) -> dict[str, float]:
-    """‖u − v‖/‖v‖ of each common field, on the grid on which errors are evaluated, where both have values."""
+    """‖u − v‖/‖v‖ of each common field, at the points at which errors are evaluated, where both have values."""
     problem, other = first.problem, second.problem
     ends = [[(axis.name, axis.lo, axis.hi) for axis in p.axes] for p in (problem, other)]
     if ends[0] != ends[1]:
@@ -58,10 +57,8 @@ def difference(first: Solution, second: Solution) -> dict[str, float]:
     names = [name for name in problem.unknowns if name in other.unknowns]
     if not names:
         raise SafeNetError("the solutions have no field in common", "compare solutions of the same unknowns")
-    axes = len(problem.axes)
-    shape = PLANE if axes == 2 and problem.time is None else GRIDS.get(axes) or (9,) * axes
-    points = np.stack(grid(problem, shape), axis=1)
-    orders = first.orders or (0,) * axes
+    points = np.stack(protocol_points(problem), axis=1)
+    orders = first.orders or (0,) * len(problem.axes)
     a, b = (evaluate_network(one.field, points, orders) for one in (first, second))
     found = {}
     for name in names:
