@@ -12,36 +12,16 @@ from ..fields.saved import field_skeleton
 from ..problem import Problem
 from ..run.budget import multiplications_per_second
 from ..run.plans import changed
-from .cells import Cells
-from .elements.solver import Elements
-from .evolve.evolve import Evolve
-from .least_squares import LeastSquares
-from .many.sparse import Sparse
 from .march_on_cells import MarchOnCells
 from .march_on_grid import MarchOnGrid
 from .march_on_series import MarchOnSeries
-from .modes import Modes
-from .solver import Pass, Solver
-from .steps.fourier import Fourier
-from .steps.integrate import Integrate
-from .volumes.conserve import Conserve
+from .marches import March
+from .solver import SOLVERS, Pass, Solver
 
+# A march is carried out on cells, on a grid or on series; every other solver is its own pass.
 PASSES: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        Modes,
-        LeastSquares,
-        Cells,
-        Elements,
-        MarchOnCells,
-        MarchOnGrid,
-        MarchOnSeries,
-        Integrate,
-        Fourier,
-        Conserve,
-        Evolve,
-        Sparse,
-    )
+    **{kind.__name__: kind for kind in SOLVERS.values() if kind is not March},
+    **{kind.__name__: kind for kind in (MarchOnCells, MarchOnGrid, MarchOnSeries)},
 }
 
 
