@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         views,
     )
     from .analysis import spectrum
-    from .direct.solver import (
+    from .direct import (
         Cells,
         Conserve,
         Elements,
@@ -105,7 +105,7 @@ _NAMES = {
     "run.result": ("Outcome", "Result"),
     "inverse.plan": ("Fit",),
     "inverse.posterior": ("Posterior",),
-    "direct.solver": (
+    "direct": (
         "Cells",
         "Conserve",
         "Elements",

@@ -3,8 +3,8 @@
 import pytest
 
 from safenet import library
+from safenet.direct import Cells, Elements, Fourier, LeastSquares, March, Modes
 from safenet.direct.march_on_cells import MarchOnCells
-from safenet.direct.solver import Cells, Elements, Fourier, LeastSquares, March, Modes
 from safenet.errors import SafeNetError
 from safenet.problem import Problem, loads
 from safenet.solving.auto import Auto

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .. import library
-from ..direct.solver import LeastSquares
+from ..direct.least_squares import LeastSquares
 from ..errors import SafeNetError, nearest
 from ..fields.series import LinearForm
 from ..measure.heldout import held_out

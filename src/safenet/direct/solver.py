@@ -21,23 +21,6 @@ from .steps.fourier import Fourier
 from .steps.integrate import Integrate
 from .volumes.conserve import Conserve
 
-__all__ = [
-    "DESCRIPTIONS",
-    "SOLVERS",
-    "Cells",
-    "Conserve",
-    "Elements",
-    "Evolve",
-    "Fourier",
-    "Integrate",
-    "LeastSquares",
-    "March",
-    "Modes",
-    "Pass",
-    "Solver",
-    "Sparse",
-]
-
 
 @runtime_checkable
 class Pass(Protocol):
