@@ -8,13 +8,13 @@ import jax
 import numpy as np
 import pytest
 
-from safenet import library
+from safenet import library, listed
 from safenet.direct import SOLVERS, Cells, DirectPlan, LeastSquares, March, Modes, carry_out, passes, plan_of
 from safenet.direct.march_on_cells import MarchOnCells
 from safenet.direct.march_on_grid import MarchOnGrid
 from safenet.direct.march_on_series import MarchOnSeries
 from safenet.direct.marches import CELL_MARCHES, GRID_MARCHES, SERIES_MARCHES
-from safenet.direct.solver import DESCRIPTIONS, Pass, Solver
+from safenet.direct.solver import Pass, Solver
 from safenet.errors import SafeNetError
 from safenet.fields.saved import field_skeleton
 from safenet.fields.series import Piecewise
@@ -291,7 +291,7 @@ def test_solvers_have_names_descriptions_and_the_protocol():
         "evolve",
         "sparse",
     }
-    assert set(SOLVERS) == set(DESCRIPTIONS) == names
+    assert set(SOLVERS) == set(listed.SOLVERS) == names
     for name, kind in SOLVERS.items():
         assert isinstance(kind(), Solver)
         assert kind.name == name

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from safenet import library
+from safenet import library, listed
 from safenet.errors import SafeNetError
 from safenet.features.fourier import AMPLITUDES, FREQUENCIES
 from safenet.fields.saved import field_skeleton
 from safenet.networks import METHODS, AxisBasis, LinearForm, Method, Piecewise, build, method
-from safenet.networks.methods import DESCRIPTIONS, settled
+from safenet.networks.methods import settled
 from safenet.networks.perceptron import trainable
 from safenet.networks.saved import network_spec, skeleton
 from safenet.run.checkpoint import fill, leaves
@@ -58,7 +58,7 @@ def test_the_papers_networks_have_the_papers_number_of_parameters(name, paramete
 
 
 def test_every_method_is_described_and_none_is_a_rename_of_another():
-    assert list(DESCRIPTIONS) == list(METHODS)
+    assert list(listed.METHODS) == list(METHODS)
     assert len(set(METHODS.values())) == len(METHODS)
 
 

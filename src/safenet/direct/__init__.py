@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .modes import Modes
     from .passes import carry_out
     from .plan import DirectPlan, plan_of
-    from .solver import DESCRIPTIONS, SOLVERS
+    from .solver import SOLVERS
     from .steps.fourier import Fourier
     from .steps.integrate import Integrate
     from .volumes.conserve import Conserve
@@ -35,11 +35,9 @@ _HOMES = {
     "carry_out": "passes",
     "DirectPlan": "plan",
     "plan_of": "plan",
-    "DESCRIPTIONS": "solver",
     "SOLVERS": "solver",
 }
 __all__ = [
-    "DESCRIPTIONS",
     "SOLVERS",
     "Cells",
     "Conserve",

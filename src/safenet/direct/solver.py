@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
-from .. import listed
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.progress import Monitor
@@ -76,4 +75,3 @@ SOLVERS: dict[str, type[Solver]] = {
     Evolve.name: Evolve,
     Sparse.name: Sparse,
 }
-DESCRIPTIONS = listed.SOLVERS

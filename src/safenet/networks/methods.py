@@ -13,10 +13,7 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array
 
-from .. import (
-    backend,  # noqa: F401  (float64)
-    listed,
-)
+from .. import backend  # noqa: F401  (float64)
 from ..errors import SafeNetError, nearest
 from ..features import (
     Coordinates,
@@ -226,7 +223,6 @@ TRAINED_DENSELY: dict[str, Any] = {
     **{"features": 64, "width": 32, "depth": 4, "degree": 1},
     **{"skip": True, "carriers": True, "seams": True, "corners": True},
 }
-DESCRIPTIONS = listed.METHODS
 
 
 def method(name: str, **options: Any) -> Method:

@@ -16,7 +16,6 @@ from typing import Any
 
 import jax
 
-from .. import listed
 from ..errors import SafeNetError, nearest
 from ..networks.methods import TRAINED_DENSELY
 from ..problem import Problem
@@ -112,7 +111,6 @@ SMALL = replace(
 )
 SMALL_FOR_FRONTS = replace(SMALL, network={**SMALL.network, "depth": 3}, interior=4_000)
 FRONTS = "{} is multiplied by an unknown, so fronts may form: three layers and 4,000 points instead of two and 2,000"
-DESCRIPTIONS = listed.RECIPES
 
 
 def recipe(name: str, problem: Problem | None = None) -> Recipe:
