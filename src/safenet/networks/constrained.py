@@ -21,16 +21,16 @@ import jax.numpy as jnp
 import sympy as sp
 from jaxtyping import Array, Float
 
-from ..features import Features
 from ..features.base import Frozen
 from ..fields.derivatives import Jets, Orders, PointFunction, added, product, propagated
 from ..problem import Condition, Problem
 from ..problem.evaluate import KINKS, evaluate
+from .around import Around
 from .modulated import Modulated
 from .perceptron import Perceptron
 
 
-class Constrained(eqx.Module):
+class Constrained(Around):
     """share · g + d N, field by field; the share is 1, or 0 for a network that is added to one that has g already."""
 
     inner: Perceptron | Modulated
@@ -63,32 +63,9 @@ class Constrained(eqx.Module):
 
         return compute
 
-    # The rest of a perceptron's interface.
-
-    @property
-    def features(self) -> Features:
-        return self.inner.features
-
-    @property
-    def weights(self) -> tuple[Float[Array, ...], ...]:
-        return self.inner.weights
-
-    @property
-    def biases(self) -> tuple[Float[Array, ...], ...]:
-        return self.inner.biases
-
-    @property
-    def perceptron(self) -> Perceptron | Modulated:
-        """The part whose parameters are trained."""
-        return self.inner.perceptron
-
     def without_data(self) -> Constrained:
         """d N alone, to be added to a network that has g already."""
         return replace(self, share=Frozen(jnp.zeros_like(self.share.array)))
-
-    @property
-    def parameters(self) -> int:
-        return self.inner.parameters
 
 
 def constrained(problem: Problem, network: Perceptron | Modulated) -> Perceptron | Modulated | Constrained:

@@ -17,10 +17,11 @@ from jaxtyping import Array, Float
 from ..features import Features
 from ..features.base import table
 from ..fields.derivatives import Jets, Orders, added, product, propagated
+from .around import Around
 from .perceptron import Perceptron
 
 
-class Modulated(eqx.Module):
+class Modulated(Around):
     """`inner` has 1 + M outputs for each field, for the M functions ψ of `carriers`, then K for the modes of `corners`.
 
     The functions of `corners` are Ψ_11, …, Ψ_1F, Ψ_21, …: all fields of a mode, then those of the next.
@@ -66,30 +67,8 @@ class Modulated(eqx.Module):
             for alpha in fields[0]
         }
 
-    # The rest of a perceptron's interface.
-
-    @property
-    def features(self) -> Features:
-        return self.inner.features
-
-    @property
-    def weights(self) -> tuple[Float[Array, ...], ...]:
-        return self.inner.weights
-
-    @property
-    def biases(self) -> tuple[Float[Array, ...], ...]:
-        return self.inner.biases
-
-    @property
-    def perceptron(self) -> Perceptron:
-        return self.inner
-
     def without_data(self) -> Modulated:
         return self
-
-    @property
-    def parameters(self) -> int:
-        return self.inner.parameters
 
 
 def _rows(jets: Jets, rows: slice) -> Jets:
