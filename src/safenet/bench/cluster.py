@@ -7,7 +7,6 @@ never open the store. Dask gives up a task that killed several workers; its row 
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future
-from pathlib import Path
 from typing import Any
 
 from ..errors import SafeNetError
@@ -18,7 +17,7 @@ PATIENCE = "30s"  # how long a scheduler may take to answer
 class Cluster:
     """An engine over the workers of the scheduler at `address`; `resources`, such as {"GPU": 1}, are passed to Dask."""
 
-    def __init__(self, folder: Path, address: str | None, resources: dict[str, float] | None = None) -> None:
+    def __init__(self, address: str | None, resources: dict[str, float] | None = None) -> None:
         try:
             from distributed import Client
         except ImportError:

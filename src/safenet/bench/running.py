@@ -138,7 +138,7 @@ def start(
     if name == "dask":
         from .cluster import Cluster
 
-        return Cluster(folder, address, resources)
+        return Cluster(address, resources)
     raise SafeNetError(f"there is no engine {name!r}", nearest(name, ENGINES))
 
 

@@ -55,7 +55,7 @@ class Inference:
         self.families = families(problem, counts, along)
         source = forced(problem, along[-1])
         self.known = None if source is None else ModalForm((waves(source),))
-        self.k = np.vstack([_wave_numbers(problem, family) for family in self.families])
+        self.k = np.vstack([_wave_numbers(family) for family in self.families])
         self.sizes = np.concatenate([_sizes(problem, family) for family in self.families])
         self.family = np.repeat(np.arange(len(self.families)), list(map(coefficients_of, self.families)))
         # Conditions that every mode meets by symmetry add no rows.
@@ -201,7 +201,7 @@ def wave_count(problem: Problem, most: int) -> int:
     return found
 
 
-def _wave_numbers(problem: Problem, family: Family) -> np.ndarray:
+def _wave_numbers(family: Family) -> np.ndarray:
     """|Im κ| along every axis but that of the family, in the order of `table_of`."""
     kept = distinct(family)
     k = np.abs(family.exponents[kept].imag)

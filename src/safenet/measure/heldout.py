@@ -76,7 +76,7 @@ def held_out(
         return HeldOut(*balances(problem, field))
     if jumping(problem):
         inner = interior_points(problem, count)
-        sizes, scales = field_sizes(problem, field, inner), _scales(problem, field, inner)
+        sizes, scales = field_sizes(field, inner), _scales(problem, field, inner)
         met = (
             relative_residual(problem, field, condition, inner, sizes, scales)
             for condition in problem.conditions
@@ -94,7 +94,7 @@ def held_out(
     points = np.concatenate([points, features])
     balanced = getattr(field, "balanced", False)
     seen = _Seen.at(points, field, problem, [*problem.conditions, *(() if balanced else problem.equations)])
-    sizes, scales = field_sizes(problem, seen, points), _scales(problem, seen, points)
+    sizes, scales = field_sizes(seen, points), _scales(problem, seen, points)
     if balanced:
         equations = box_balances(problem, field)
     else:
@@ -127,7 +127,7 @@ class _Seen:
         return jets(self.field, points, orders)
 
 
-def field_sizes(problem: Problem, field: Any, points: np.ndarray) -> np.ndarray:
+def field_sizes(field: Any, points: np.ndarray) -> np.ndarray:
     """The root mean square of each field, the scale of equations, conditions and jumps."""
     return np.asarray(np.sqrt(np.mean(np.square(values(field, points)), axis=0)))
 
@@ -155,7 +155,7 @@ def dwarfed(problem: Problem, field: Any) -> Dwarfed | None:
     them; one that is large because no solution exists (an eigenvalue is hit, time runs backwards) does not.
     """
     points = interior_points(problem)
-    fields, found = field_sizes(problem, field, points), []
+    fields, found = field_sizes(field, points), []
     for relation in (*problem.equations, *problem.conditions):
         at = points_of(problem, relation, points)
         values = coordinates(problem, at)

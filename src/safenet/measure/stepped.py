@@ -40,7 +40,7 @@ def stepped_over(problem: Problem, field: Any) -> str:
     if problem.linear or len(problem.axes) == 1 == problem.time:
         return ""
     points = interior_points(problem)
-    sizes = field_sizes(problem, field, points)
+    sizes = field_sizes(field, points)
     for equation in problem.equations:
         if equation.linear:
             continue

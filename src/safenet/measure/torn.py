@@ -99,7 +99,7 @@ def torn(problem: Problem, field: Any, residual: float | None = None) -> str:
 
 
 def _tears(problem: Problem, field: Any) -> Iterator[Tear]:
-    sizes = field_sizes(problem, field, interior_points(problem))
+    sizes = field_sizes(field, interior_points(problem))
     for axis, equation in product(range(len(problem.axes)), problem.equations):
         segments = segments_along(problem, axis)
         known = jets_at(problem, field, equation, segments.at(0.5))

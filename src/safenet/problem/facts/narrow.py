@@ -74,7 +74,7 @@ def narrow(problem: Problem, conditions: bool = True) -> Narrow:
         else:
             for axis, places in around.items():
                 cuts[axis] |= places
-        points.append(_inside(problem, boxes))
+        points.append(_inside(boxes))
     together = np.concatenate(points) if points else np.empty((0, len(problem.axes)))
     return Narrow(together, tuple(map(tuple, map(sorted, cuts))), tuple(unbounded), tuple(spread))
 
@@ -278,7 +278,7 @@ def _joined(intervals: np.ndarray, length: float) -> list[tuple[float, float]]:
     return spans
 
 
-def _inside(problem: Problem, boxes: np.ndarray) -> np.ndarray:
+def _inside(boxes: np.ndarray) -> np.ndarray:
     """Points in the features, the same for every run."""
     rng = np.random.default_rng(len(boxes))
     chosen = boxes[rng.integers(len(boxes), size=SAMPLES)]
