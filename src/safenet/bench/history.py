@@ -13,12 +13,12 @@ from ..run.checkpoint import unpacked as arrays_of
 POINTS = 200
 
 
-def thinned(history: np.ndarray, points: int = POINTS) -> np.ndarray:
-    """At most `points` rows, with the first and the last: half evenly spaced, half geometrically from the start."""
+def thinned(history: np.ndarray) -> np.ndarray:
+    """At most POINTS rows, with the first and the last: half evenly spaced, half geometrically from the start."""
     n = len(history)
-    if n <= points:
+    if n <= POINTS:
         return history
-    half = points // 2
+    half = POINTS // 2
     places = np.concatenate([np.linspace(0, n - 1, half), np.geomspace(1, n, half) - 1])
     kept: np.ndarray = history[np.unique(places.round().astype(int))]
     return kept

@@ -102,9 +102,9 @@ def _stepped_over(residual: float) -> Estimate:
     return Estimate(np.nan, 1.0, lost=text)
 
 
-def estimated_error(problem: Problem, field: Any, monitor: Monitor | None = None) -> float | None:
+def estimated_error(problem: Problem, field: Any) -> float | None:
     """‖e‖/‖u‖ over the domain, all unknowns together; None if it cannot be estimated."""
-    found = estimated(problem, field, monitor)
+    found = estimated(problem, field)
     return None if found is None or found.lost else found.error
 
 

@@ -131,10 +131,10 @@ def _parameters(claim: Claim, view: View) -> Finding:
     return NOTHING
 
 
-def crossing(view: View, problem: str, recipe: str = "paper-1") -> tuple[float, float] | None:
-    """(share of the iterations, error) where SAFE-NET first reaches the median baseline's final error; ∞ if never."""
-    curves = {method: view.curve(problem, method, recipe) for method in METHODS}
-    found = medians(view, problem, (recipe,))
+def crossing(view: View, problem: str) -> tuple[float, float] | None:
+    """(share of schedule 1, error) where SAFE-NET first reaches the median baseline's final error; ∞ if never."""
+    curves = {method: view.curve(problem, method, "paper-1") for method in METHODS}
+    found = medians(view, problem, ("paper-1",))
     if found is None or any(len(curve) == 0 for curve in curves.values()):
         return None
     target = statistics.median(found[method] for method in BASELINES)

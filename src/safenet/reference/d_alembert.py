@@ -7,13 +7,9 @@ u_xx, u_xt and u_tt along the characteristics that start there; the formula hold
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from safenet.reference.reference import Array, Reference
-
-Profile = Callable[[Array], Array]
 
 
 def lopsided(x: Array) -> Array:
@@ -21,15 +17,15 @@ def lopsided(x: Array) -> Array:
     return x * (1 - x) * np.exp(np.sin(3 * x))
 
 
-def continued(profile: Profile, y: Array) -> Array:
+def continued(y: Array) -> Array:
     """ũ₀(y) = sign(s) u₀(|s|),  s = y − 2⌊y/2 + ½⌋ in [−1, 1]: odd, of period 2."""
     s = y - 2 * np.round(y / 2)
-    return np.sign(s) * profile(np.abs(s))
+    return np.sign(s) * lopsided(np.abs(s))
 
 
-def d_alembert(x: Array, t: Array, c: float, profile: Profile = lopsided) -> Array:
+def d_alembert(x: Array, t: Array, c: float) -> Array:
     """u(x, t), any real x and t."""
-    return (continued(profile, x + c * t) + continued(profile, x - c * t)) / 2
+    return (continued(x + c * t) + continued(x - c * t)) / 2
 
 
 def wave_hard(c: float) -> Reference:

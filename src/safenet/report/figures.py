@@ -14,6 +14,7 @@ SERIES = ("#3b74e0", "#dd8630", "#5f9e52", "#cc6292", "#3f9d9b", "#7c5cf0", "#ad
 # A bar's text: at its end, upright, not clipped.
 OUTSIDE = {"textposition": "outside", "textangle": 0, "cliponaxis": False, "textfont": {"size": 9}}
 ERROR, ITERATION = "relative L² error", "iteration"
+POINTS = 120  # of a curve in a small panel
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,9 @@ def axes(x: str = "", y: str = "", log_x: bool = False, log_y: bool = False, **m
     }
 
 
-def thinned(curve: np.ndarray, points: int = 120) -> np.ndarray:
-    """Enough of a curve for a small panel."""
-    if len(curve) <= points:
+def thinned(curve: np.ndarray) -> np.ndarray:
+    """At most POINTS rows of a curve."""
+    if len(curve) <= POINTS:
         return curve
-    kept: np.ndarray = curve[np.unique(np.linspace(0, len(curve) - 1, points).round().astype(int))]
+    kept: np.ndarray = curve[np.unique(np.linspace(0, len(curve) - 1, POINTS).round().astype(int))]
     return kept

@@ -26,11 +26,11 @@ ERROR_EVERY = 4.0  # seconds between evaluations of the error, which is only for
 class ConsoleMonitor(Lines):
     """Shows a run on standard error, so that standard output is free for results; in plain lines without a terminal."""
 
-    def __init__(self, problem: Problem, quiet: bool = False) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__()
         self.problem = problem
-        self.console = Console(stderr=True, quiet=quiet)
-        self.live = self.console.is_terminal and not quiet
+        self.console = Console(stderr=True)
+        self.live = self.console.is_terminal
         self.progress = Progress(
             SpinnerColumn(),
             TextColumn("[bold]{task.description}"),

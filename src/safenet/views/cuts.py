@@ -34,8 +34,8 @@ def reached(solution: Solution, index: int) -> float:
     return float(min(axis.hi, last)) if axis.is_time else axis.hi
 
 
-def cuts(solution: Solution, at: Mapping[str, Any], drawn: int = 2) -> list[Cut]:
-    """Cuts that draw at most `drawn` axes. Axes in `at` are held there. If more remain, the last ones are held: time at
+def cuts(solution: Solution, at: Mapping[str, Any]) -> list[Cut]:
+    """Cuts that draw at most two axes. Axes in `at` are held there. If more remain, the last ones are held: time at
     several values, the third axis of a steady field in space in three layers, any other axis in its middle."""
     problem = solution.problem
     values: dict[int, list[float]] = {}
@@ -50,9 +50,9 @@ def cuts(solution: Solution, at: Mapping[str, Any], drawn: int = 2) -> list[Cut]
             "every axis is held, which leaves a single point and no picture",
             "call the solution: sol(x=…, t=…)",
         )
-    for index in free[drawn:]:
+    for index in free[2:]:
         values[index] = _usual(solution, index)
-    free = free[:drawn]
+    free = free[:2]
     found = [
         Cut(tuple(free), dict(zip(values, combination, strict=True)))
         for combination in product(*values.values())

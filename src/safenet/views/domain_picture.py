@@ -15,16 +15,16 @@ from .look import COLOURS, INK, Picture, math
 from .maps import aspect, outline
 
 LEGEND = 100  # characters of a line in the legend
-SURFACE = 512  # points of a condition on a surface
+INSIDE, LINE, SURFACE = 600, 60, 512  # points of the domain, and of a condition on a line and on a surface
 
 
-def plot_domain(problem: Problem, interior: int = 600, condition: int = 60) -> Picture:
+def plot_domain(problem: Problem) -> Picture:
     """The domain along its first two axes (three for a shape in space): points inside, and each condition's points and
     normals in its own colour."""
     if len(problem.axes) < 2:
         raise SafeNetError("a domain of one axis is a line", "there is nothing to draw")
     solid = problem.region is not None and problem.plane is None
-    points = sample(problem, interior, SURFACE if solid else condition, "sobol", 0)
+    points = sample(problem, INSIDE, SURFACE if solid else LINE, "sobol", 0)
     groups: dict[str, list[Any]] = {}
     for place, at in zip(problem.conditions, points.conditions, strict=True):
         groups.setdefault(place.piece or _place_text(problem, place), []).append((place, at))
