@@ -19,10 +19,11 @@ from numpy.polynomial.legendre import Legendre, leggauss, legvander
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from safenet.reference.flow import VISCOSITY, Flow, Grid, lagrange, lobatto, values
+from safenet.reference.flow import Flow, Grid, lagrange, lobatto, values
 from safenet.reference.reference import Array
 
 Indices = NDArray[np.intp]
+VISCOSITY = 1 / 100
 # Newton's steps shrink quadratically, so that the one after a step this small would be lost in rounding.
 LAST_STEP = 1e-8
 MOST_STEPS = 25

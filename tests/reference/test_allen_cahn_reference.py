@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
-from allen_cahn_solver import refinement_study, solve, values
+from allen_cahn_solver import decay_rates, initial_coefficients, refinement_study, solve, values
 from etdrk4 import etdrk4
 from scipy.integrate import quad, solve_ivp
 
 from safenet.reference import allen_cahn
-from safenet.reference.allen_cahn_series import decay_rates, heat_flow, initial_coefficients
+from safenet.reference.allen_cahn_series import heat_flow
 
 # Distances to the seam from 1e-7 to 1, and the seam.
 TOWARDS_THE_SEAM = np.append(1 - np.logspace(-7, 0, 150), 1.0)

@@ -9,6 +9,7 @@ from jaxtyping import Array
 
 from safenet import library
 from safenet.measure.points import Points, sample
+from safenet.measure.residuals import together
 from safenet.networks import build, method
 from safenet.problem import loads
 from safenet.train import objective
@@ -133,7 +134,8 @@ def test_conditions_are_evaluated_where_their_arguments_say():
         u(product[:, 0], 0) * v(product[:, 0], 1) - product[:, 0],
         v(start[:, 0], 0) - 0.3,
     ]
-    found = eqx.filter_jit(lambda terms, field: [term.residuals(field) for term in terms])(loss.terms, field)
+    residuals, places = [term.residual for term in loss.terms], [term.points for term in loss.terms]
+    found = eqx.filter_jit(together)(field, residuals, places)
     for residual, by_hand in zip(found, expected, strict=True):
         np.testing.assert_allclose(residual, by_hand, rtol=1e-12, atol=1e-13)
 

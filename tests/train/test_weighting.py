@@ -10,6 +10,7 @@ import pytest
 
 from safenet import library
 from safenet.measure.points import sample
+from safenet.measure.residuals import together
 from safenet.networks import METHODS, build, method
 from safenet.problem import loads
 from safenet.train.objective import physics_loss
@@ -58,7 +59,8 @@ def test_ntk_weights_are_the_traces_of_the_whole_kernel(count):
     weights = eqx.filter_jit(lambda loss, theta: loss.adapt(theta, None, ZERO))(loss, theta)
 
     def residuals(theta):
-        return [term.residuals(loss.field(theta))[:count] for term in loss.terms]
+        residuals, places = [term.residual for term in loss.terms], [term.points for term in loss.terms]
+        return [each[:count] for each in together(loss.field(theta), residuals, places)]
 
     traces = []
     for J in jax.jit(jax.jacrev(residuals))(theta):

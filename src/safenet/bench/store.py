@@ -241,10 +241,6 @@ class Store:
     def attempts(self, id: str) -> int:
         return int(self._database.execute("SELECT count(*) FROM results WHERE id = ?", (id,)).fetchone()[0])
 
-    def intact(self) -> bool:
-        """SQLite's own check of the whole file."""
-        return bool(self._database.execute("PRAGMA integrity_check").fetchone()[0] == "ok")
-
     # ---- leases
 
     def claim(self, groups: Iterable[Sequence[str]], retry: bool = False) -> dict[str, int]:

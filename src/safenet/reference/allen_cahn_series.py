@@ -33,31 +33,6 @@ def initial_condition(x: Array) -> Array:
     return x**2 * np.cos(np.pi * x)
 
 
-def initial_coefficients(modes: int) -> Array:
-    """c_k = ½(a_{k−1} + a_{k+1}) in x² cos πx = Σ c_k cos kπx, where x² = Σ a_k cos kπx.
-
-    Exact, since samples on a grid would alias the slow tail onto every mode.
-    """
-    k = np.arange(1, modes + 1)
-    a = np.concatenate([[1 / 3], 4 * (-1.0) ** k / (k * np.pi) ** 2])
-    c = np.empty(modes)
-    c[0] = a[1] / 2
-    c[1] = a[0] + a[2] / 2
-    c[2:] = (a[1:-2] + a[3:]) / 2
-    return c
-
-
-def decay_rates(modes: int) -> Array:
-    """λ_k = 10⁻⁴ (kπ)²."""
-    k = np.arange(modes, dtype=np.float64)
-    return DIFFUSIVITY * (np.pi * k) ** 2
-
-
-def seam_coefficients(t: Array, modes: int) -> Array:
-    """c_k e^{−(λ_k + 10)t}, the cosine coefficients of e^{−10t} H, one row per time."""
-    return initial_coefficients(modes) * np.exp(-np.multiply.outer(t, decay_rates(modes) + SEAM_DECAY))
-
-
 def heat_flow(x: Array, t: Array) -> Array:
     """H = e^{τ∂²}(x² cos πx) + ∫₀^∞ 4s cos(πs) e^{−(s+d)²/4τ}/√(4πτ) ds,   τ = 10⁻⁴ t > 0,  d = 1 − |x|.
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from safenet.reference.reference import Array, Reference
 
 DATA = Path(__file__).with_name("data")
-VISCOSITY = 1 / 100
 # κ at the outlet in the public data of the back-step.
 BACKFLOW = 1.5
 # Coordinates computed in double precision miss the boundary by less than this; the smallest cells are 1e-6.

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..measure.residuals import PointResidual, together
+from ..measure.residuals import PointResidual
 from ..problem import Condition, Problem
 
 
@@ -29,9 +29,6 @@ class Term(eqx.Module):
 
     def mean(self, values: Float[Array, " points"]) -> Float[Array, ""]:
         return jnp.mean(values if self.shares is None else self.shares * values)
-
-    def residuals(self, field: Any) -> Float[Array, " points"]:
-        return together(field, [self.residual], [self.points])[0]
 
     def loss(self, residuals: Float[Array, " points"], weight: Float[Array, ...]) -> Float[Array, ""]:
         """1/(2n) Σ w_i r_i², with one w for all points or one for each."""
