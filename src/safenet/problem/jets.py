@@ -49,6 +49,10 @@ class Jet:
         )
         return f"{name}({', '.join(arguments)})"
 
+    def symbol(self, axes: Sequence[str]) -> sp.Symbol:
+        """What stands for it in an expression."""
+        return sp.Symbol(self.text(axes), real=True)
+
 
 def along(axis: int | None, axes: int) -> Orders:
     """e_i, the orders of the first derivative along one axis; zeros, for the value itself, if it is None."""
@@ -93,7 +97,7 @@ class JetTable:
         self.jets: dict[sp.Symbol, Jet] = {}
 
     def symbol(self, jet: Jet) -> sp.Symbol:
-        symbol = sp.Symbol(jet.text(self.names), real=True)
+        symbol = jet.symbol(self.names)
         if self.jets.setdefault(symbol, jet) != jet:
             raise SafeNetError(f"{symbol} can be read as two derivatives", "rename the axes, e.g. x, y, t")
         return symbol

@@ -79,9 +79,8 @@ def weak_equations(problem: Problem) -> WeakEquations:
     if len(problem.equations) != len(problem.unknowns):
         raise SafeNetError("it does not have one equation for each unknown")
     jets: dict[Key, sp.Symbol] = {
-        (name, order): sp.Symbol(
-            Jet(name, (*order, 0)[: len(problem.axes)], (None,) * len(problem.axes)).text(problem.axis_names),
-            real=True,
+        (name, order): Jet(name, (*order, 0)[: len(problem.axes)], (None,) * len(problem.axes)).symbol(
+            problem.axis_names
         )
         for name in problem.unknowns
         for order in (along(axis, space) for axis in (None, *range(space)))

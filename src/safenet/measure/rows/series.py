@@ -134,7 +134,7 @@ class Collocation:
             for k in range(self.problem.time_order(name)):
                 orders = tuple(k if i == time else 0 for i in range(len(self.problem.axes)))
                 jet = Jet(name, orders, (None,) * len(orders))
-                symbol = sp.Symbol(jet.text(self.problem.axis_names), real=True)
+                symbol = jet.symbol(self.problem.axis_names)
                 blocks.append(
                     Block(
                         formula=Formula.sum({symbol: 1}),

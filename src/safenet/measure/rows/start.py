@@ -55,7 +55,7 @@ def _extended(condition: Condition, evolving: set[str]) -> bool:
 def _still(problem: Problem, field: str, orders: Orders, length: float) -> Relation:
     """∂^orders u = 0, so lightly weighted that it does not compete with the conditions."""
     jet = Jet(field, orders, (None,) * len(orders))
-    symbol = sp.Symbol(jet.text(problem.axis_names), real=True)
+    symbol = jet.symbol(problem.axis_names)
     statement = sp.Eq(symbol, 0, evaluate=False)
     return Relation(f"{symbol} = 0", statement, symbol, {symbol: jet}, scale=EXTENDED * length)
 

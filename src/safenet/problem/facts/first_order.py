@@ -74,7 +74,7 @@ def first_order(problem: Problem) -> FirstOrder:
             raise SafeNetError(f"{name} has no time derivative")
 
     def symbol(name: str, k: int) -> sp.Symbol:
-        return sp.Symbol(Jet(name, (k,), (None,)).text(problem.axis_names), real=True)
+        return Jet(name, (k,), (None,)).symbol(problem.axis_names)
 
     state = tuple(symbol(name, k) for name, order in orders.items() for k in range(order))
     places = tuple(np.cumsum([0, *list(orders.values())[:-1]]).tolist())

@@ -118,7 +118,7 @@ def _mirrored(
     mirror: dict[sp.Basic, sp.Expr] = {axis.symbol: 2 * at - axis.symbol}
     for symbol, jet in relation.jets.items():
         place = tuple(2 * at - v if i == index and v is not None else v for i, v in enumerate(jet.place))
-        image = sp.Symbol(replace(jet, place=place).text(problem.axis_names), real=True)
+        image = replace(jet, place=place).symbol(problem.axis_names)
         mirror[symbol] = parity[jet.field] * (-1) ** jet.orders[index] * image
     return problem.value(relation.residual.xreplace(mirror))
 
