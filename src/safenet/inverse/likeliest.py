@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import combinations
 
 import numpy as np
 import scipy
@@ -19,7 +18,7 @@ from ..run.budget import Budget
 from ..run.found import Found
 from ..run.progress import Monitor
 from .inference import Inference
-from .statistics import combination
+from .statistics import combination, correlations
 from .thresholds import CLOSE_BY, CURVED, FIRST_STEP, FLAT, LOOSE, MOST_PRIORS, MOST_TRIED, RISE
 
 Vector = np.ndarray
@@ -95,12 +94,9 @@ class Likeliest:
             f"the data hardly determine {name}: its standard error is as large as itself" for name in loose
         ]
         errors = {name: None if unseen[i] else float(abs(slopes[i]) * sd[i]) for i, name in enumerate(names)}
-        correlations = {
-            f"{names[i]}, {names[j]}": float(C[i, j] / (sd[i] * sd[j]))
-            for i, j in combinations(range(len(names)), 2)
-            if not (unseen[i] or unseen[j])
-        }
-        return Found(values, errors, correlations, tuple(said), bool(open_ones or loose))
+        return Found(
+            values, errors, correlations(names, C, sd, unseen), tuple(said), bool(open_ones or loose)
+        )
 
 
 def _least(f: Callable[[Vector], float], z: Vector) -> Vector:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -100,12 +100,17 @@ def found_numbers(
             f"{len(r)} values for {len(z)} unknown numbers: no standard errors; give sigma, or more data"
         )
     scale = np.sqrt(np.maximum(np.diag(seen.C), 1e-300))
-    correlations = {
-        f"{names[i]}, {names[j]}": float(seen.C[i, j] / (scale[i] * scale[j]))
+    related = correlations(names, seen.C, scale, seen.unseen)
+    return Found(values, errors, related, tuple(said), bool(seen.unseen.any() or bounded), shifts=shifts)
+
+
+def correlations(names: Sequence[str], C: np.ndarray, sd: np.ndarray, unseen: np.ndarray) -> dict[str, float]:
+    """C_ij/(σ_i σ_j) of each pair of numbers on which the data depend."""
+    return {
+        f"{names[i]}, {names[j]}": float(C[i, j] / (sd[i] * sd[j]))
         for i, j in combinations(range(len(names)), 2)
-        if not (seen.unseen[i] or seen.unseen[j])
+        if not (unseen[i] or unseen[j])
     }
-    return Found(values, errors, correlations, tuple(said), bool(seen.unseen.any() or bounded), shifts=shifts)
 
 
 def _at_bound(number: Number, value: float) -> str:
