@@ -21,9 +21,9 @@ from ..direct import passes
 from ..direct.plan import DirectPlan
 from ..errors import SafeNetError, SafeNetWarning
 from ..inverse import fit, posterior
+from ..inverse.identifiability import determined
 from ..inverse.plan import FitPlan
 from ..inverse.posterior import PosteriorPlan
-from ..inverse.told import determined
 from ..measure.finite import check_finite
 from ..measure.misfit import complaints, fit_json, fitted
 from ..measure.scores import errors, errors_json

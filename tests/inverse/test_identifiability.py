@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import safenet as sn
-from safenet.inverse.told import determined
+from safenet.inverse.identifiability import determined
 from safenet.run.found import Found
 from safenet.run.result import Outcome
 

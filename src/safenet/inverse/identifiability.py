@@ -1,7 +1,10 @@
 """J δu = −F_c δc: how the measured values depend on numbers c that a training has found.
 
-The training itself does not show it: it may leave a number that no value depends on wherever it happens to be. The
-equations linearised at the network are solved on the cells of the error estimate; one factorisation serves all numbers.
+Training does not reveal that the data do not determine a parameter; it just stops at an arbitrary value. The equations
+linearised at the network are solved on the cells of the error estimate; one factorisation serves all numbers.
+
+Without cells, only ∂F/∂c of every equation and condition F is known. If ∂F/∂a and ∂F/∂b are parallel everywhere, then
+only a combination of a and b is identifiable, whatever the data.
 """
 
 from __future__ import annotations
@@ -15,11 +18,11 @@ import sympy as sp
 
 from ..fields.cells import CellForm
 from ..measure.added import first_cells, in_blocks
-from ..measure.heldout import jets_at
+from ..measure.heldout import interior_points, jets_at, points_of
 from ..measure.misfit import misfit, noise_known, sigmas
 from ..measure.rows.cells import CellRows
 from ..measure.rows.relation import oversampling
-from ..problem import Problem
+from ..problem import Problem, Relation
 from ..problem.data import VALUE, Measured
 from ..problem.evaluate import evaluate
 from ..problem.facts.posedness import left_open
@@ -28,9 +31,10 @@ from ..problem.jets import coordinate
 from ..problem.numbers import Curve
 from ..run.found import Found
 from ..run.result import SOLVED_BELOW
-from .statistics import found_numbers
+from .statistics import combination, found_numbers, seen_by
 from .thresholds import NOTHING
-from .untold import untold
+
+PLACES = 256  # at which ∂F/∂c is compared
 
 
 def determined(problem: Problem, field: Any, found: Found, residual: float) -> Found:
@@ -104,3 +108,29 @@ def _slopes(problem: Problem, residual: sp.Expr, known: Mapping[sp.Symbol, Any])
         * float(number.slope(number.z))
         for name, number in problem.unknown.items()
     ]
+
+
+def untold(problem: Problem, field: Any) -> list[str]:
+    """A sentence for each combination of unknown numbers on which no equation and no condition depends."""
+    names = tuple(name for name, number in problem.unknown.items() if not isinstance(number, Curve))
+    if len(names) < 2:
+        return []
+    relations = [*problem.equations, *problem.conditions]
+    J = np.concatenate([_effects(problem, field, relation, names) for relation in relations])
+    if not np.isfinite(J).all():
+        return []
+    return [combination(names, direction) for direction in seen_by(J, 0.0).open_ones]
+
+
+def _effects(problem: Problem, field: Any, relation: Relation, names: tuple[str, ...]) -> np.ndarray:
+    """c ∂F/∂c at scattered points, a column for each number: the effect of a relative change."""
+    symbols = {symbol.name: symbol for symbol in relation.residual.free_symbols}
+    points = points_of(problem, relation, interior_points(problem, PLACES), PLACES)
+    at = jets_at(problem, field, relation, points)
+    columns = np.zeros((len(points), len(names)))
+    for i, name in enumerate(names):
+        if name in symbols:
+            slope = problem.value(symbols[name] * sp.diff(relation.residual, symbols[name]))
+            with np.errstate(all="ignore"):
+                columns[:, i] = np.broadcast_to(evaluate(slope, at, np), len(points))
+    return columns
