@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import safenet as sn
-from safenet.direct.many.sparse import first_indices, grown
+from safenet.direct.sparse import first_indices, grown
 from safenet.solving.auto import Auto
 
 AXES = "abcd"

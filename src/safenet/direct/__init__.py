@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from .elements.solver import Elements
     from .evolve.evolve import Evolve
     from .least_squares import LeastSquares
-    from .many.sparse import Sparse
     from .marches import March
     from .modes import Modes
     from .passes import carry_out
     from .plan import DirectPlan, plan_of
     from .solver import SOLVERS
+    from .sparse import Sparse
     from .steps.fourier import Fourier
     from .steps.integrate import Integrate
     from .volumes.conserve import Conserve
@@ -26,7 +26,7 @@ _HOMES = {
     "Conserve": "volumes.conserve",
     "Elements": "elements.solver",
     "Evolve": "evolve.evolve",
-    "Sparse": "many.sparse",
+    "Sparse": "sparse",
     "Fourier": "steps.fourier",
     "Integrate": "steps.integrate",
     "LeastSquares": "least_squares",

@@ -12,9 +12,9 @@ from .cells import Cells
 from .elements.solver import Elements
 from .evolve.evolve import Evolve
 from .least_squares import LeastSquares
-from .many.sparse import Sparse
 from .marches import March
 from .modes import Modes
+from .sparse import Sparse
 from .state import Direct
 from .steps.fourier import Fourier
 from .steps.integrate import Integrate

@@ -14,21 +14,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...fields.field import values
-from ...fields.sparse import BLOCK, SparseSeries
-from ...measure.heldout import held_out, interior_points
-from ...measure.points import coordinates, inside, moved, on_condition
-from ...measure.relative import relative
-from ...measure.rows.newton import least_squares
-from ...measure.thresholds import CONDITION_WEIGHT
-from ...problem import Condition, Problem, Relation
-from ...problem.evaluate import evaluate
-from ...problem.facts.structure import breaks
-from ...run.budget import Budget
-from ...run.progress import Monitor
-from ..one_pass import OnePass
-from ..state import Direct, levels
-from ..thresholds import (
+from ..fields.field import values
+from ..fields.sparse import BLOCK, SparseSeries
+from ..measure.heldout import held_out, interior_points
+from ..measure.points import coordinates, inside, moved, on_condition
+from ..measure.relative import relative
+from ..measure.rows.newton import least_squares
+from ..measure.thresholds import CONDITION_WEIGHT
+from ..problem import Condition, Problem, Relation
+from ..problem.evaluate import evaluate
+from ..problem.facts.structure import breaks
+from ..run.budget import Budget
+from ..run.progress import Monitor
+from .one_pass import OnePass
+from .state import Direct, levels
+from .thresholds import (
     RESIDUAL_SHARE,
     SPARSE_EXPLAINED,
     SPARSE_GROWTH,
