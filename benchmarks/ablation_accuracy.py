@@ -23,7 +23,8 @@ import jax
 
 import safenet as sn
 from safenet.run.checkpoint import write_atomically
-from safenet.solving.door import Job, carry_out
+from safenet.run.plans import Job
+from safenet.solving.door import carry_out
 from safenet.solving.plans import plan_for
 from safenet.train.phases import Phase
 from safenet.train.staging import Stage

@@ -14,6 +14,7 @@ from safenet.direct import DirectPlan
 from safenet.errors import SafeNetError, SafeNetWarning
 from safenet.run import budget
 from safenet.run.budget import Budget, SpentError, awaited, left_behind, multiplications_per_second, seconds
+from safenet.run.plans import Job
 from safenet.run.result import Outcome
 from safenet.solving import door, judging
 from safenet.views.describe import result_text
@@ -89,7 +90,7 @@ def test_a_spent_budget_interrupts_the_plan_which_can_be_resumed_to_the_bit(
     assert (tmp_path / "plan.json").read_text() == plan
     assert resumed.result.outcome is Outcome.SOLVED
     assert resumed.result.wall_seconds > result["wall_seconds"]
-    (whole,) = door.carry_out([door.Job(problem, DirectPlan.from_json(plan))])
+    (whole,) = door.carry_out([Job(problem, DirectPlan.from_json(plan))])
     np.testing.assert_array_equal(resumed.field.coefficients, whole.field.coefficients)
     assert resumed.result.residual == whole.result.residual < result["residual"]
     assert resumed.result.estimate == whole.result.estimate

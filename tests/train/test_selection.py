@@ -12,6 +12,7 @@ import safenet as sn
 from safenet.fields.unknown import Unknown
 from safenet.networks import METHODS
 from safenet.run.folder import SEARCH, prepare
+from safenet.run.plans import Job
 from safenet.run.result import Carried, PhaseRecord
 from safenet.solving import door
 from safenet.train import candidates, tolerance
@@ -34,11 +35,11 @@ RATES, WEIGHTS = plan(), plan("w-pinn-grid", "paper-1")
 
 
 def carry_out(problem, plan, monitor=None, folder=None):
-    return door.carry_out([door.Job(problem, plan, folder)], monitor)[0]
+    return door.carry_out([Job(problem, plan, folder)], monitor)[0]
 
 
 def carry_out_many(problem, plans, folders=(None,) * 9):
-    return door.carry_out([door.Job(problem, *each) for each in zip(plans, folders, strict=False)])
+    return door.carry_out([Job(problem, *each) for each in zip(plans, folders, strict=False)])
 
 
 def without_times(result):
@@ -120,7 +121,7 @@ def test_a_search_that_time_cut_short_decides_nothing_for_other_seeds(tmp_path, 
         return [dataclasses.replace(trained(1, 0.1), stopped=run is runs[-1]) for run in runs]
 
     monkeypatch.setattr(candidates, "train_runs", cut)
-    jobs = [door.Job(DECAY, plan, folder) for plan, folder in zip(plans, folders, strict=True)]
+    jobs = [Job(DECAY, plan, folder) for plan, folder in zip(plans, folders, strict=True)]
     (first, _), (other, _) = candidates.carried_out(jobs, sn.Monitor())
     assert (first.stopped, other.stopped, begun) == (True, True, [0, 0])
     assert not (folders[1] / SEARCH).exists()

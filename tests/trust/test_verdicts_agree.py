@@ -177,7 +177,8 @@ NETWORK = sn.Train("pinn", [sn.LevenbergMarquardt(30)], width=8, depth=1, points
 
 def unestimated(problem: sn.Problem, solver: str | sn.Train) -> sn.Solution:
     """A solve to many digits, of which nobody is asked how wrong it is."""
-    from safenet.solving.door import Job, carry_out
+    from safenet.run.plans import Job
+    from safenet.solving.door import carry_out
     from safenet.solving.plans import plan_for
 
     return carry_out([Job(problem, plan_for(problem, solver, None))], estimate=False)[0]

@@ -8,7 +8,8 @@ import pytest
 
 import safenet as sn
 from running import DECAY, SHORT, SMALL, run
-from safenet.views.tracking import Both, Tracker, tracker
+from safenet.run.progress import Both
+from safenet.views.tracking import Tracker, tracker
 
 
 class Mine(Tracker):

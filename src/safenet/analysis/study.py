@@ -26,8 +26,9 @@ from ..measure.points import Points, sample
 from ..networks.methods import build
 from ..problem import Problem
 from ..problem.facts.structure import named_frequencies
+from ..run.plans import Job
 from ..solution import Solution
-from ..solving.door import Job, carry_out
+from ..solving.door import carry_out
 from ..train.objective import PhysicsLoss, physics_loss
 from ..train.plan import Plan
 from ..train.solver import Train

@@ -27,6 +27,7 @@ from ..backend import cores, device_name
 from ..errors import SafeNetError, SafeNetWarning
 from ..measure.scores import POOLED, errors_json
 from ..reference import Reference
+from ..run import plans
 from ..run.checkpoint import unpack
 from ..run.folder import SEARCH, check_checkpoints, prepare
 from ..run.result import Outcome, finite_or_none, pooled
@@ -190,7 +191,7 @@ def _solved(job: Job) -> Solution:
 
 def _carry_out(jobs: list[Job], together: bool = False) -> list[Solution]:
     """A direct solve also estimates its error; a training is scored by the reference, so that would only take time."""
-    runs = [door.Job(job.case.problem, job.case.plan, job.folder, watcher=job.watch) for job in jobs]
+    runs = [plans.Job(job.case.problem, job.case.plan, job.folder, watcher=job.watch) for job in jobs]
     return door.carry_out(runs, together=together, estimate=not jobs[0].case.plan.trains)
 
 

@@ -1,9 +1,24 @@
-"""What all plans share: they are data, and their default values can be left out."""
+"""What all plans share: they are data, their default values can be left out, and each is carried out for a problem."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 from typing import Any
+
+from ..problem import Problem
+from .progress import Monitor
+
+
+@dataclass(frozen=True)
+class Job:
+    """A plan to carry out for a problem, with the user's own code; with a folder, it continues from what is there."""
+
+    problem: Problem
+    plan: Any
+    folder: Path | None = None
+    own: Any = None  # train.solver.Own
+    watcher: Monitor | None = None  # of this run alone
 
 
 def changed(declared: Any) -> dict[str, Any]:

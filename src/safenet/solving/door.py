@@ -35,8 +35,8 @@ from ..run.budget import seconds as budget_seconds
 from ..run.device import device_name, process_index
 from ..run.folder import check_checkpoints, former_result, held, prepare
 from ..run.found import Found
-from ..run.job import Job as Job  # it is asked for here, too
 from ..run.notebook import NotebookMonitor, in_notebook
+from ..run.plans import Job
 from ..run.progress import Lines, Monitor
 from ..run.result import SOLVED_BELOW, Carried, Result, finite_or_none, pooled
 from ..run.threads import one_thread

@@ -22,7 +22,7 @@ from ..problem.toml import dumps
 from ..run.budget import Budget
 from ..run.checkpoint import write_atomically
 from ..run.folder import SEARCH
-from ..run.job import Job
+from ..run.plans import Job
 from ..run.progress import Monitor
 from ..run.result import Carried, Ending, finite_or_none
 from .batch import train_runs

@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..errors import SafeNetError, nearest
-from ..run.progress import Both as Both  # to track and to watch
 from ..run.progress import Monitor
 
 
