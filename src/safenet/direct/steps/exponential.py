@@ -136,6 +136,11 @@ class Evolution:
 
     def rest(self, t: Any, y: Any) -> Any:
         """N(y), along modes."""
+        found = self._unprojected(t, y)
+        return found if self.project is None else self.times(self.projection, found)
+
+    def _unprojected(self, t: Any, y: Any) -> Any:
+        """N(y) before its projection onto what a constraint allows."""
         self.evaluations += 1
         xp, shape = self.xp, self.waves.shape
         rows: list[Any] = [None] * self.count
@@ -150,10 +155,8 @@ class Evolution:
             first = self._mean * number
             rows[row] = first if rows[row] is None else rows[row] + first
         if self.count == 1 and rows[0] is not None:
-            found = rows[0][None]
-        else:
-            found = xp.stack([xp.zeros_like(y[0]) if one is None else one for one in rows])
-        return found if self.project is None else self.times(self.projection, found)
+            return rows[0][None]
+        return xp.stack([xp.zeros_like(y[0]) if one is None else one for one in rows])
 
     @cached_property
     def _mean(self) -> Any:
@@ -271,13 +274,6 @@ class Evolution:
                 a[place][(0,) * len(self.waves.shape)] += self._missed(condition, t, a[place])
         whole = np.concatenate([np.asarray(y), a])
         return np.asarray(whole[self.places])
-
-    def _unprojected(self, t: float, y: Any) -> Any:
-        project, self.project = self.project, None
-        try:
-            return self.rest(t, y)
-        finally:
-            self.project = project
 
     def _missed(self, condition: Condition, t: float, waves: np.ndarray) -> float:
         """g(t) − p(x₀) of a condition p(x₀, t) = g."""
