@@ -160,27 +160,26 @@ class Fitting:
 
     def carry_out(self) -> Carried:
         began = time.monotonic()
-        ended = StoppedError(False)
-        complete = False
+        complete = interrupted = False
         try:
             self._fit()
             complete = True
         except StoppedError as early:
-            ended = early
+            interrupted = early.interrupted
         except KeyboardInterrupt:
-            ended = StoppedError(True)
+            interrupted = True
         self.record.seconds = time.monotonic() - began
-        stopped = not complete and not ended.interrupted
+        stopped = not (complete or interrupted)
         if self.best is None:
             field: Any = Unknown(len(self.problem.unknowns))
-            return Carried(field, math.inf, [self.record], ended.interrupted, stopped)
+            return Carried(field, math.inf, [self.record], interrupted, stopped)
         field, residual = self.best.carried.field, self.best.carried.residual
         self.record.residual = residual
         return Carried(
             field,
             residual,
             records=[self.record, *(replace(r, phase=1) for r in self.best.carried.records)],
-            interrupted=ended.interrupted,
+            interrupted=interrupted,
             stopped=stopped,
             winner=0,
             found=self._found() if complete or self.searched else Found(self.values(self.best.z)),
