@@ -228,7 +228,7 @@ class System:
                 rtol=rtol,
                 atol=atol,
                 max_step=self.longest / SHORTER_STEPS**self.runs,
-                **self._jac(stiff),
+                **({"jac": self.jacobian} if stiff else {}),
             )
             track.ended = steps(solver, track, most, budget)
             if track.ended == "stiff":
@@ -245,9 +245,6 @@ class System:
         """The ends of a piece of time, just inside its breaks, whose positions are rounded."""
         inside = low > self.span[0], high < self.span[-1]
         return low + A_FEW_ROUNDINGS * abs(low) * inside[0], high - A_FEW_ROUNDINGS * abs(high) * inside[1]
-
-    def _jac(self, stiff: bool) -> dict[str, Any]:
-        return {"jac": self.jacobian} if stiff else {}
 
     def _steps(self, solver: Any, track: Track, most: int, budget: Budget) -> str:
         limited = 0  # checks in a row at which stability decided the step
