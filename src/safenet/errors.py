@@ -83,6 +83,15 @@ def about(*path: str | int) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def saving(place: object) -> Iterator[None]:
+    """An OSError raised inside says that this place cannot be written."""
+    try:
+        yield
+    except OSError as obstacle:
+        raise SafeNetError(f"cannot write {place}: {obstacle.strerror}", "choose another place") from None
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A remedy for a misspelt name: «did you mean …?», or the list of what exists."""
     known = sorted(choices)

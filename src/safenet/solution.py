@@ -16,7 +16,7 @@ import numpy as np
 
 from . import library
 from .direct.plan import DirectPlan
-from .errors import SafeNetError, SafeNetWarning
+from .errors import SafeNetError, SafeNetWarning, saving
 from .fields.field import Orders
 from .fields.saved import check_map, check_size
 from .inverse.plan import FitPlan
@@ -289,14 +289,10 @@ class Solution:
             RESULT: (json.dumps(self.result.to_json(), indent=1) + "\n").encode(),
             **{name: one.text.encode() for name, one in self.problem.files.items()},
         }
-        try:
+        with saving(f"to {folder}"):
             folder.mkdir(parents=True, exist_ok=True)
             for name, data in files.items():
                 write_atomically(folder / name, data)
-        except OSError as obstacle:
-            raise SafeNetError(
-                f"cannot write to {folder}: {obstacle.strerror}", "choose another place"
-            ) from None
         self.folder = folder
         return folder
 

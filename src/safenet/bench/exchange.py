@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import SafeNetError
+from ..errors import SafeNetError, saving
 from ..run.checkpoint import write_atomically
 from .checked import MOST_BYTES
 from .naming import parameters
@@ -51,11 +51,9 @@ def export(store: Store, path: str | Path, history: bool = True) -> int:
     if path.suffix == ".jsonl" and not history:
         rows = [replace(row, history=None) for row in rows]
     data = write(rows)
-    try:
+    with saving(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
-    except OSError as obstacle:
-        raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None
     return len(rows)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import listed
-from ..errors import SafeNetError, nearest
+from ..errors import SafeNetError, nearest, saving
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -151,8 +151,6 @@ def check_picture(path: Path) -> None:
 
 
 def save_figure(figure: Any, path: Path, dpi: int = 150) -> None:
-    try:
+    with saving(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=dpi)
-    except OSError as obstacle:
-        raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None

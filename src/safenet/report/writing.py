@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..bench.store import Row
-from ..errors import SafeNetError
+from ..errors import SafeNetError, saving
 from ..run.checkpoint import write_atomically
 from ..run.result import Ending
 from .comparison import of_own
@@ -63,11 +63,9 @@ def save(path: str | Path | None, text: Callable[[], str]) -> None:
     if path is None:
         return
     place = Path(path)
-    try:
+    with saving(place):
         place.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(place, text().encode())
-    except OSError as obstacle:
-        raise SafeNetError(f"cannot write {place}: {obstacle.strerror}", "choose another place") from None
 
 
 def html(

@@ -13,7 +13,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from ..errors import SafeNetError
+from ..errors import SafeNetError, saving
 from ..solution import Solution
 from .cuts import Cut, cuts, named, reached, sampled, suffix
 from .look import Picture, colour, field_colours, math, styled
@@ -41,13 +41,11 @@ class Film:
         path = Path(path)
         check_film(path)
         film = FuncAnimation(self.figure, self.draw, frames=self.frames, blit=False)
-        try:
+        with saving(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with matplotlib.rc_context({"animation.ffmpeg_path": _ffmpeg(path)}):
                 writer = "pillow" if path.suffix.lower() == ".gif" else "ffmpeg"
                 film.save(path, writer=writer, fps=self.fps, dpi=dpi)
-        except OSError as obstacle:
-            raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None
         return path
 
     def _repr_html_(self) -> str:

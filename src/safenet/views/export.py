@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import SafeNetError, nearest
+from ..errors import SafeNetError, nearest, saving
 from ..measure.scores import field_key
 from ..problem.language.names import Names
 from ..run.result import pooled
@@ -97,7 +97,7 @@ def export(solution: Solution, path: str | Path, derivatives: Sequence[str] = ()
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise SafeNetError(f"cannot export to {path}", f"use a name that ends in {', '.join(FORMATS)}")
-    try:
+    with saving(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if ending in (".vtr", ".vtu", ".pvd"):
             from .vtk import to_vtk
@@ -115,8 +115,6 @@ def export(solution: Solution, path: str | Path, derivatives: Sequence[str] = ()
         columns = {**dict(zip(ticks, np.meshgrid(*ticks.values(), indexing="ij"), strict=True)), **fields}
         rows = np.stack([column[~outside] for column in columns.values()], axis=1)
         np.savetxt(path, rows, fmt="%.17g", delimiter=",", header=",".join(columns), comments="")
-    except OSError as obstacle:
-        raise SafeNetError(f"cannot write {path}: {obstacle.strerror}", "choose another place") from None
     return path
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SafeNetError
+from ..errors import SafeNetError, saving
 from ..fields.triangles import Triangles
 from ..measure.scores import evaluate_network
 from ..problem.geometry.mesh import mesh_of
@@ -55,7 +55,7 @@ def to_vtk(solution: Solution, path: str | Path, derivatives: Sequence[str] = ()
     if ending == ".vtu" and problem.region is None:
         raise SafeNetError(f"{problem.name} is a box, which has no cells", f"write a grid: {path.stem}.vtr")
     cells = problem.region is not None and ending != ".vtr"
-    try:
+    with saving(path):
         stem.parent.mkdir(parents=True, exist_ok=True)
         times, write = (_on_cells if cells else _on_grid)(solution, derivatives, counts)
         if not series:
@@ -64,8 +64,6 @@ def to_vtk(solution: Solution, path: str | Path, derivatives: Sequence[str] = ()
         for k, time in enumerate(times):
             group.addFile(str(write(stem.with_name(f"{stem.name}_{k:04d}"), k)), float(time))
         group.save()
-    except OSError as trouble:
-        raise SafeNetError(f"cannot write {path}: {trouble.strerror}", "choose another place") from None
     return stem.with_name(f"{stem.name}.pvd")
 
 
