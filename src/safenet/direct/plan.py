@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from ..errors import SafeNetError
 from ..fields.saved import field_skeleton
 from ..problem import Problem
 from ..run.budget import multiplications_per_second
-from ..run.plans import changed
+from ..run.plans import changed, check_suits
 from .march_on_cells import MarchOnCells
 from .march_on_grid import MarchOnGrid
 from .march_on_series import MarchOnSeries
@@ -100,11 +99,7 @@ def plan_of(
 ) -> DirectPlan:
     """The passes of all solvers in order, with the sizes that a budget allows on this machine."""
     for solver in solvers:
-        if obstacle := solver.obstacle(problem):
-            raise SafeNetError(
-                f"the solver {solver.name} does not suit {problem.name}: {obstacle}",
-                "leave out the solver to have a suitable one chosen",
-            )
+        check_suits(solver, problem)
     passes = tuple(each for solver in solvers for each in solver.passes(problem))
     if budget_seconds is not None:
         work = budget_seconds * multiplications_per_second()

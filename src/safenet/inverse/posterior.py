@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 from ..direct.modes import Modes
 from ..direct.plan import DirectPlan
-from ..errors import SafeNetError
 from ..fields.unknown import Unknown
 from ..measure.heldout import held_out
 from ..problem import Problem
 from ..run.budget import Budget
+from ..run.plans import check_suits
 from ..run.progress import Monitor
 from ..run.result import Carried, PhaseRecord
 from .inference import wave_count
@@ -60,11 +60,7 @@ class Posterior:
         return None
 
     def plan(self, problem: Problem) -> PosteriorPlan:
-        if why := self.obstacle(problem):
-            raise SafeNetError(
-                f"the solver {self.name} does not suit {problem.name}: {why}",
-                "leave out the solver to have a suitable one chosen",
-            )
+        check_suits(self, problem)
         values = sum(len(m.values) for m in problem.measured)
         numbers = f", {len(problem.unknown)} unknown numbers" if problem.unknown else ""
         reason = (

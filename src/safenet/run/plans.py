@@ -6,6 +6,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ..errors import SafeNetError
 from ..problem import Problem
 from .progress import Monitor
 
@@ -19,6 +20,15 @@ class Job:
     folder: Path | None = None
     own: Any = None  # train.solver.Own
     watcher: Monitor | None = None  # of this run alone
+
+
+def check_suits(solver: Any, problem: Problem) -> None:
+    """Raise if the solver has an obstacle to the problem."""
+    if obstacle := solver.obstacle(problem):
+        raise SafeNetError(
+            f"the solver {solver.name} does not suit {problem.name}: {obstacle}",
+            "leave out the solver to have a suitable one chosen",
+        )
 
 
 def changed(declared: Any) -> dict[str, Any]:
