@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..measure.heldout import driven, held_out
+from ..measure.relative import TINY
 from ..measure.rows.newton import Newton
 from ..problem import Problem
 from ..problem.facts.narrow import narrow
@@ -212,7 +213,7 @@ class SlabMarch(ABC):
             return Attempt(slab, span, 0.0, math.inf, QUARTER * h)
         rough = float(slab.tails[:, :-1].max(initial=0.0)) / (SPACE * self.tail)
         late = float(slab.tails[:, -1].max()) / self.tail
-        change = np.clip((AIM / max(late, 1e-300)) ** (1 / self.time), SHORTER, LONGER)
+        change = np.clip((AIM / max(late, TINY)) ** (1 / self.time), SHORTER, LONGER)
         return Attempt(slab, span, rough, late, h * float(change))
 
     def shorter(self, found: Attempt, tried: Sequence[tuple[float, float]], least: float) -> float:

@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..fields.cells import Cell, CellForm, interpolation
+from ..measure.relative import TINY
 from ..measure.rows.cells import CellRows
 from ..measure.rows.grid_lines import along
 from ..measure.rows.newton import newton
@@ -138,7 +139,7 @@ def _cells(grid: Grid) -> list[Cell]:
 def _scales(form: CellForm) -> np.ndarray:
     """The largest coefficient of each field in any cell."""
     coefficients = np.abs(np.asarray(form.coefficients))
-    return np.asarray(np.maximum(coefficients.max(axis=(0, *range(2, coefficients.ndim))), 1e-300))
+    return np.asarray(np.maximum(coefficients.max(axis=(0, *range(2, coefficients.ndim))), TINY))
 
 
 def _tails(form: CellForm, scale: np.ndarray | None = None) -> np.ndarray:

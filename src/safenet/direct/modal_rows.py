@@ -17,6 +17,7 @@ import sympy as sp
 from ..fields.basis import AxisBasis
 from ..fields.modes import ModalForm, Waves, polynomial, waves
 from ..measure.points import moved
+from ..measure.relative import TINY
 from ..measure.rows.newton import least_squares
 from ..problem import Condition, Problem
 from ..problem.evaluate import evaluate
@@ -188,7 +189,7 @@ def _tail(spectrum: np.ndarray, harmonics: np.ndarray, axis: int) -> float:
     """Share of the norm in the highest quarter of the harmonics along an axis."""
     energy = np.sum(np.abs(np.moveaxis(spectrum, axis, 0).reshape(len(harmonics), -1)) ** 2, axis=1)
     highest = np.abs(harmonics) > HIGH * np.abs(harmonics).max()
-    return float(np.sqrt(energy[highest].sum() / max(energy.sum(), 1e-300)))
+    return float(np.sqrt(energy[highest].sum() / max(energy.sum(), TINY)))
 
 
 def all_together(

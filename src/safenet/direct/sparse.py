@@ -18,7 +18,7 @@ from ..fields.field import values
 from ..fields.sparse import BLOCK, SparseSeries
 from ..measure.heldout import held_out, interior_points
 from ..measure.points import coordinates, inside, moved, on_condition
-from ..measure.relative import relative
+from ..measure.relative import TINY, relative
 from ..measure.rows.newton import least_squares
 from ..measure.thresholds import CONDITION_WEIGHT
 from ..problem import Condition, Problem, Relation
@@ -221,8 +221,8 @@ def solved(problem: Problem, indices: np.ndarray) -> tuple[SparseSeries, Callabl
 
 def _explained(columns: np.ndarray, left: np.ndarray) -> np.ndarray:
     """(c · r)²/(‖c‖ ‖r‖)² of every column c."""
-    norms = np.maximum(np.einsum("ij,ij->j", columns, columns), 1e-300)
-    return np.asarray((left @ columns) ** 2 / norms / max(float(left @ left), 1e-300))
+    norms = np.maximum(np.einsum("ij,ij->j", columns, columns), TINY)
+    return np.asarray((left @ columns) ** 2 / norms / max(float(left @ left), TINY))
 
 
 def _draw(seed: int) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..measure.relative import TINY
 from .thresholds import HELD, NEGLIGIBLE, RATIOS
 
 
@@ -68,7 +69,7 @@ def tried(conditions: Rows, data: Rows, scale: np.ndarray, known: bool) -> Trial
     lam = RATIOS[:, None]
     spread = S**2 + lam
     quadratic = np.sum(c**2 / spread, axis=1) + beyond / RATIOS
-    s2 = 1 / RATIOS if known else np.maximum(quadratic / n, 1e-300)
+    s2 = 1 / RATIOS if known else np.maximum(quadratic / n, TINY)
     logs = -0.5 * (
         n * np.log(s2) + np.sum(np.log(spread), axis=1) + (n - r) * np.log(RATIOS) + quadratic / s2
     )

@@ -21,6 +21,7 @@ from ..direct.plan import DirectPlan
 from ..errors import SafeNetError
 from ..fields.unknown import Unknown
 from ..measure.misfit import misfit, noise_known, scales, sigmas, unfitted
+from ..measure.relative import TINY
 from ..measure.thresholds import FAR, UNLIKELY
 from ..problem import Problem
 from ..problem.numbers import Curve
@@ -330,11 +331,11 @@ class Fitting:
         assert self.best is not None
         J = self.weights[:, None] * self.J
         A, g = J.T @ J, J.T @ r
-        floor = 1e-12 * max(float(np.trace(A)), 1e-300)
+        floor = 1e-12 * max(float(np.trace(A)), TINY)
         noise = math.sqrt(float(r @ r) / max(len(r) - len(self.names), 1))
         for _ in range(MOST_TRIALS):
             delta = -np.linalg.lstsq(A + np.diag(damping * np.diag(A) + floor), g, rcond=None)[0]
-            delta *= min(1.0, LARGEST_STEP / max(float(np.abs(delta).max()), 1e-300))
+            delta *= min(1.0, LARGEST_STEP / max(float(np.abs(delta).max()), TINY))
             moved = float(np.linalg.norm(J @ delta))
             small = float(np.abs(delta).max()) <= enough or moved <= BELOW_NOISE * noise
             trial = self.solve(self.best.z + delta, rough)
@@ -385,7 +386,7 @@ class Fitting:
         """Whether the start is many standard errors away, but chance alone would explain its larger misfit."""
         if self.first is None or self.best is None:
             return False
-        noise = max(float(r @ r) / max(len(r) - self.count, 1), 1e-300)
+        noise = max(float(r @ r) / max(len(r) - self.count, 1), TINY)
         first = self.residuals(self.first)
         gained = (float(first @ first) - float(r @ r)) / noise
         away = float(np.sum((J @ (self.best.z - self.first.z)) ** 2)) / noise

@@ -24,7 +24,7 @@ from ..fields.gaussian import GaussianForm
 from ..fields.modes import ModalForm, polynomial, waves
 from ..measure.heldout import interior_points
 from ..measure.misfit import fitted, noise_known, scales, sigmas
-from ..measure.relative import relative
+from ..measure.relative import TINY, relative
 from ..problem import Problem
 from ..problem.data import VALUE
 from ..problem.facts.waves import Family, families, forced, open_axes
@@ -145,7 +145,7 @@ class Inference:
                 ratios.append(1.0)
                 continue
             gap = measured - rows @ result.mean
-            used = float(np.sum((rows @ result.factor) ** 2)) / max(result.noise * self.sigma[i], 1e-300) ** 2
+            used = float(np.sum((rows @ result.factor) ** 2)) / max(result.noise * self.sigma[i], TINY) ** 2
             freedom = max(len(gap) - used, 1.0)
             noise = max(math.sqrt(float(gap @ gap) / freedom), EXACT * scales(self.problem)[i])
             ratios.append(noise / self.sigma[i])
@@ -219,5 +219,5 @@ def _sizes(problem: Problem, family: Family) -> np.ndarray:
         grown = np.exp(family.exponents[kept, i] * z)
         for f in range(family.coefficients.shape[1]):
             size = np.maximum(size, np.abs(polynomial(family.coefficients[kept, f], z) * grown))
-    size = np.maximum(size, 1e-300)
+    size = np.maximum(size, TINY)
     return np.concatenate([size, size[~family.real[kept]]])

@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 
 from ..errors import SafeNetError
+from ..measure.relative import TINY
 from ..problem import Problem
 from ..run.budget import Budget
 from ..run.found import Found
@@ -86,7 +87,7 @@ class Likeliest:
             else np.zeros(len(names), bool)
         )
         C = (V[:, w >= FLAT] / w[w >= FLAT]) @ V[:, w >= FLAT].T / np.outer(size, size)
-        sd = np.sqrt(np.maximum(np.diag(C), 1e-300))
+        sd = np.sqrt(np.maximum(np.diag(C), TINY))
         relative = slopes / np.array([value or 1.0 for value in values.values()])
         said = [combination(names, d * relative) for d in open_ones]
         loose = [name for name, each, no in zip(names, sd, unseen, strict=True) if each > LOOSE and not no]

@@ -25,6 +25,7 @@ from scipy.linalg import cho_factor, cho_solve, qr, svdvals
 from ..fields.cells import Cell
 from ..measure.heldout import held_out
 from ..measure.misfit import misfit, noise_known
+from ..measure.relative import TINY
 from ..problem.evaluate import evaluate
 from ..problem.facts.agreement import meetings
 from ..problem.numbers import Curve
@@ -34,6 +35,7 @@ from .fit import Fitting, Modelled, StoppedError
 from .linearised import Columns, layout, sensitivities, solved
 from .statistics import curve_found
 from .thresholds import (
+    ANCHORED,
     BELOW_NOISE,
     EXACT,
     GENTLER,
@@ -47,7 +49,6 @@ from .thresholds import (
     SETTLED,
     STRENGTHS,
     STRONG,
-    TINY,
 )
 
 Vector = np.ndarray
@@ -69,7 +70,7 @@ def roughness(curve: Curve) -> np.ndarray:
             for part in parts[1:]:
                 D = np.kron(D, part)
             total += (1 if i == j else 2) * D.T @ D
-    return total + TINY * np.eye(len(total))
+    return total + ANCHORED * np.eye(len(total))
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,7 @@ class SmoothFitting(Fitting):
     def unit(self) -> float:
         """A strength at which data and smoothness have equal weight."""
         A = np.sum((self.weights[:, None] * self.J) ** 2)
-        return float(A) / max(float(np.trace(self.K)), 1e-300)
+        return float(A) / max(float(np.trace(self.K)), TINY)
 
     def choice(self, strength: float | None = None) -> Choice:
         """The next z for a λ, or for the λ for which the data are likeliest."""
@@ -249,7 +250,7 @@ class SmoothFitting(Fitting):
             misfit = float(np.sum((R @ z - along) ** 2)) + beyond
             S = misfit + strength * float(z @ K @ z)
             volume = 2 * float(np.log(np.abs(np.diag(factor[0]))).sum())
-            unlikely = (n - free) * math.log(max(S, 1e-300)) + volume - (len(K) - free) * math.log(strength)
+            unlikely = (n - free) * math.log(max(S, TINY)) + volume - (len(K) - free) * math.log(strength)
             return Choice(strength, z), unlikely
 
         if strength is not None:

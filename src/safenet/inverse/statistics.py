@@ -99,7 +99,7 @@ def found_numbers(
         said.append(
             f"{len(r)} values for {len(z)} unknown numbers: no standard errors; give sigma, or more data"
         )
-    scale = np.sqrt(np.maximum(np.diag(seen.C), 1e-300))
+    scale = np.sqrt(np.maximum(np.diag(seen.C), TINY))
     related = correlations(names, seen.C, scale, seen.unseen)
     return Found(values, errors, related, tuple(said), bool(seen.unseen.any() or bounded), shifts=shifts)
 

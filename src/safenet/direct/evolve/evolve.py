@@ -18,7 +18,7 @@ from ...errors import SafeNetError
 from ...fields.field import values
 from ...fields.triangles import Triangles
 from ...measure.heldout import held_out, interior_points
-from ...measure.relative import relative
+from ...measure.relative import TINY, relative
 from ...problem import Problem
 from ...problem.facts.fact import fact
 from ...problem.facts.posedness import left_free
@@ -246,7 +246,7 @@ def _system(assembly: Assembly) -> System:
     def scale(size: np.ndarray) -> np.ndarray:
         """The largest value of each field; fields without a time derivative do not count."""
         found = np.full(len(size), 1e300)
-        largest = max(float(size[counted].max()), 1e-300)
+        largest = max(float(size[counted].max()), TINY)
         for name in assembly.names:
             part = assembly.part(name)
             if counted[part.start]:
@@ -288,7 +288,7 @@ def _error(problem: Problem, state: Direct, found: Triangles) -> tuple[np.ndarra
     points = interior_points(problem, EVOLVE_POINTS)
     own = values(found, points)
     apart = relative(own - values(state.field, points), own)
-    together, before = max(float(apart[-1]), 1e-300), state.cursor["apart"]
+    together, before = max(float(apart[-1]), TINY), state.cursor["apart"]
     halved = np.log2(EVOLVE_FINER)
     if before is None:
         return apart / (EVOLVE_GAIN**halved - 1), together

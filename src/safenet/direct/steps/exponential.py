@@ -23,6 +23,7 @@ from ...errors import SafeNetError
 from ...fields.series import contract
 from ...measure.compiled import compiled
 from ...measure.heldout import scattered
+from ...measure.relative import TINY
 from ...problem import Condition, Problem
 from ...problem.evaluate import evaluate
 from ...problem.facts.semilinear import Semilinear, is_pin, semilinear
@@ -193,7 +194,7 @@ class Evolution:
         added = other.times(h * other.phis(h, 2)[1], other.rest(t, whole))
         space = tuple(range(1, added.ndim))
         size = np.sum(squares(whole + added), axis=space)
-        size, added = np.maximum(size, 1e-6 * size.max() + 1e-300), squares(added)
+        size, added = np.maximum(size, 1e-6 * size.max() + TINY), squares(added)
         beyond = (np.abs(k) > m for k, m in zip(wide.indices, self.waves.modes, strict=True))
         return np.array([np.sqrt(np.max(np.sum(added * one, axis=space) / size)) for one in beyond])
 
@@ -322,7 +323,7 @@ def missed(problem: Problem, waves: Waves, start: np.ndarray) -> float:
         data = np.broadcast_to(np.asarray(evaluate(expression, at, np), dtype=float), points.shape[1:])
         pairs.append((contract(waves.coefficients(own, field), tables), data))
     found, given = map(np.array, zip(*pairs, strict=True))
-    return float(np.linalg.norm(found - given) / max(float(np.linalg.norm(given)), 1e-300))
+    return float(np.linalg.norm(found - given) / max(float(np.linalg.norm(given)), TINY))
 
 
 def pinned(problem: Problem, name: str) -> Condition | None:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import SafeNetError
+from ...measure.relative import TINY
 from ...problem import Problem
 from ...problem.facts.agreement import clashes
 from ...problem.facts.fact import fact
@@ -390,4 +391,4 @@ def _error(
     space = tuple(range(1, y.ndim))
     own, next_, apart = (np.sqrt(np.sum(squares(one), axis=space)) for one in (y, after, difference))
     sizes = np.maximum(np.where(own > 0, own, next_), 0.99 * sizes)
-    return float(np.max(apart / np.maximum(sizes, 1e-3 * max(float(sizes.max()), 1e-300)))), sizes
+    return float(np.max(apart / np.maximum(sizes, 1e-3 * max(float(sizes.max()), TINY)))), sizes

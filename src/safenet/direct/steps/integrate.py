@@ -21,6 +21,7 @@ from ...fields.basis import AxisBasis
 from ...fields.pieces import TimePieces, hermite
 from ...measure.compiled import compiled
 from ...measure.heldout import interior_points
+from ...measure.relative import TINY
 from ...problem import Problem
 from ...problem.facts.first_order import FirstOrder, first_order, singular_start
 from ...problem.facts.narrow import narrow
@@ -334,7 +335,7 @@ class System:
                 rates = self._all_rates(times[:-1] + halves * (1 + z), *y)
                 for f, (order, j) in enumerate(zip(orders, last, strict=True)):
                     left = np.abs((inner[:, f] @ unit[order]) * halves ** -float(order) - rates[j]) * halves
-                    missed |= ~(left <= allowed * max(sizes[j], 1e-300))
+                    missed |= ~(left <= allowed * max(sizes[j], TINY))
         return missed
 
     def form(self, track: Track, error: np.ndarray | None = None) -> TimePieces:
@@ -387,4 +388,4 @@ def _scales(values: list[np.ndarray]) -> np.ndarray:
     sizes = np.abs(np.array(values))
     low, largest = np.quantile(sizes, ATOL_QUANTILE, axis=0), sizes.max(axis=0)
     scales = ATOL_SHARE * np.where(low > 0, low, FIRST_ATOL * np.where(largest > 0, largest, sizes.max()))
-    return np.asarray(np.maximum(scales, 1e-300))
+    return np.asarray(np.maximum(scales, TINY))

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from ...measure.relative import TINY
+
 SERIES_BELOW = 3.0  # |z| below which the recurrence cancels, and the power series converges
 TERMS = 32
 SINGULAR = 1e6  # condition number of the eigenvectors above which the doubling formulas lose fewer digits
@@ -46,7 +48,7 @@ def phi_matrices(matrices: np.ndarray, count: int = 4) -> np.ndarray:
 def _doubled(matrices: np.ndarray, count: int) -> np.ndarray:
     """φ_k(2z) = 2^{−k} (φ₀(z) φ_k(z) + Σ_{j≤k} φ_j(z)/(k − j)!), from the power series at z/2^s."""
     one = np.broadcast_to(np.eye(matrices.shape[-1]), matrices.shape)
-    size = max(float(np.abs(matrices).sum(axis=-1).max()), 1e-300)
+    size = max(float(np.abs(matrices).sum(axis=-1).max()), TINY)
     halvings = max(0, math.ceil(math.log2(size / 0.5)))
     z = matrices / 2**halvings
     found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...fields.pieces import TimePieces
+from ...measure.relative import TINY
 from .waves import Waves, squares
 
 DEGREE = 8
@@ -70,8 +71,8 @@ class Recorder:
     @property
     def represented(self) -> np.ndarray:
         """‖fit − u‖/‖u‖ over all time: of each field, and of all."""
-        scale = np.where(self._whole > 0, self._whole, max(float(self._whole.max()), 1e-300))
-        together = self._missed.sum() / max(float(self._whole.sum()), 1e-300)
+        scale = np.where(self._whole > 0, self._whole, max(float(self._whole.max()), TINY))
+        together = self._missed.sum() / max(float(self._whole.sum()), TINY)
         return np.sqrt([*(self._missed / scale), together])
 
     def form(self, until: float | None = None) -> TimePieces | None:

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ...measure.relative import TINY
 from ...problem.relation import Axis
 from ..thresholds import FIRST_LEVEL_OF_STEPS, FOURIER_TAIL, LAST_LEVEL_OF_STEPS, SETTLING
 from .exponential import Evolution
@@ -20,7 +21,7 @@ def first_level(evolution: Evolution, y: np.ndarray, time: Axis, tolerance: floa
     """j of the first steps T/2^j: so short that modes which settle within one do not matter over the whole time."""
     rates = np.maximum(evolution.decay_rates, 0.0)
     sizes = np.sum(squares(y), axis=tuple(range(1, y.ndim)), keepdims=True)
-    sizes = np.maximum(sizes, 1e-6 * max(float(sizes.max()), 1e-300))
+    sizes = np.maximum(sizes, 1e-6 * max(float(sizes.max()), TINY))
     with np.errstate(all="ignore"):
         moved = squares(evolution.slope(time.lo, y)) / rates**3 / time.length / sizes
     missed = np.where(rates * time.length > 1, moved, 0.0).sum(axis=0).ravel()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...fields.basis import AxisBasis
+from ...measure.relative import TINY
 from ...problem.relation import Axis
 
 # Points (a millisecond for a pair of transforms) from which on SciPy's two threads are worth its import.
@@ -140,7 +141,7 @@ class Waves:
         """
         energy = squares(waves)
         space = tuple(range(1, energy.ndim))
-        total = np.maximum(energy.sum(axis=space), 1e-300)
+        total = np.maximum(energy.sum(axis=space), TINY)
         found = []
         for axis, (k, m) in enumerate(zip(self.indices, self.modes, strict=True)):
             line = energy.sum(axis=tuple(i for i in space if i != axis + 1))
@@ -149,7 +150,7 @@ class Waves:
                 np.sqrt(line[:, (size > low * m) & (size <= (low + 0.25) * m)].sum(axis=1) / total)
                 for low in (0.75, 0.5)
             )
-            found.append(float(np.max(high * np.minimum(high / np.maximum(below, 1e-300), 1.0))))
+            found.append(float(np.max(high * np.minimum(high / np.maximum(below, TINY), 1.0))))
         return np.array(found)
 
     def bases(self, field: int) -> tuple[AxisBasis, ...]:

@@ -126,7 +126,7 @@ class Conserve(OnePass):
         before = state.cursor["apart"]
         if before is None:
             return unknown, float(apart[-1])
-        rate = float(np.clip(before / max(float(apart[-1]), 1e-300), *VOLUME_RATES))
+        rate = float(np.clip(before / max(float(apart[-1]), TINY), *VOLUME_RATES))
         return apart / (rate - 1), float(apart[-1])
 
 

@@ -19,6 +19,7 @@ import sympy as sp
 
 from ...errors import SafeNetError
 from ...lazily import later
+from ...measure.relative import TINY
 from ...problem import Problem
 from ...problem.evaluate import evaluate
 from ...problem.facts.conservation import conservation, fixed_value
@@ -158,7 +159,7 @@ class Scheme:
         slopes = [[s.diff(v) for v in self.law.symbols] for s in self.law.source]
         for row in slopes:
             total = total + sum(jnp.max(jnp.abs(evaluate(e, values, jnp))) for e in row if e != 0)
-        return 1 / jnp.maximum(total, 1e-300)
+        return 1 / jnp.maximum(total, TINY)
 
     def _values(self, t: Any, u: Any, coordinates: list[Any]) -> dict[Any, Any]:
         space = jnp.meshgrid(*coordinates, indexing="ij")
@@ -299,7 +300,7 @@ def _largest_of_three(A: Any) -> Any:
     """The largest |root| of the characteristic polynomial, whose three roots are real: λ = m + 2√p cos(φ + 2πk/3)."""
     m = jnp.trace(A, axis1=-2, axis2=-1) / 3
     B = A - m[..., None, None] * jnp.eye(3)
-    p = jnp.maximum(jnp.einsum("...ij,...ji->...", B, B) / 6, 1e-300)
+    p = jnp.maximum(jnp.einsum("...ij,...ji->...", B, B) / 6, TINY)
     phi = jnp.arccos(jnp.clip(jnp.linalg.det(B) / 2 / p**1.5, -1.0, 1.0)) / 3
     roots = [m + 2 * jnp.sqrt(p) * jnp.cos(phi + 2 * jnp.pi * k / 3) for k in range(3)]
     return jnp.max(jnp.abs(jnp.stack(roots)), axis=0)

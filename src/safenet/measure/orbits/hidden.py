@@ -22,7 +22,7 @@ SHARE = np.array([0.0, 0.211, 0.493, 0.789, 1.0])  # of a part of a step: the po
 ROOM = 0.1  # of the range at these points, added on both sides: between them a polynomial overshoots
 PARTS = 4096  # the most at a time: with more, the search is given up
 NOT_YET = 8  # halvings up to which even a few parts may be a large share of the time
-TINY = 1e-12  # of all time: so short a part is a jump, which the integrator has searched for
+SHORTEST = 1e-12  # of all time: so short a part is a jump, which the integrator has searched for
 SIMPLE = 8  # a polynomial up to this degree has nothing narrow
 
 
@@ -67,7 +67,7 @@ def _missed(system: FirstOrder, field: TimePieces, k: int) -> float:
             moved = orbit(system, field, at.ravel(), 1)[k].reshape(at.shape)
             gaps = np.abs(values - moved).mean(axis=1) * np.diff(parts)[:, 0]
             total += float(gaps[~hides].sum())
-        parts = parts[hides & (np.diff(parts)[:, 0] > TINY * whole)]
+        parts = parts[hides & (np.diff(parts)[:, 0] > SHORTEST * whole)]
         middle = parts.mean(axis=1)
         halves = np.stack([parts[:, 0], middle]), np.stack([middle, parts[:, 1]])
         parts, rounds = np.concatenate([half.T for half in halves]), rounds + 1
