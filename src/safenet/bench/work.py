@@ -42,9 +42,8 @@ from .spectra import spectrum
 from .store import FullDiskError, Row, failure, of_a_full_disk
 from .watch import Watch
 
-MARGIN = (
-    10.0  # a direct solve scores a network whose error is at least this many times its own estimated error
-)
+# A direct solve scores a network whose error is at least this many times its own estimated error.
+MARGIN = 10.0
 
 
 def work(task: dict[str, Any]) -> list[dict[str, Any]]:

@@ -33,13 +33,11 @@ from ..problem.weak_form import WeakEquations, weak_equations
 from .base import Features
 
 SMOOTH = 2.0  # λ from which second derivatives are bounded: r² cos 2α and the like are polynomials
-SINGULAR = (
-    0.9  # the largest λ for which a corner counts: larger ones occur in polygons that approximate curves
-)
+# The largest λ for which a corner counts: larger ones occur in polygons that approximate curves.
+SINGULAR = 0.9
 AT_CORNER = 1e-12  # r at the corner itself, where pressures are infinite, as a share of the scale
-SHORT = (
-    0.05  # shortest reach, as a share of the scale: shorter modes are left out, as few points would see them
-)
+# Shortest reach, as a share of the scale: shorter modes are left out, as few points would see them.
+SHORT = 0.05
 
 Wave = tuple[float, float, float, float]  # c, p, m, s of c r^p cos(mα + s)
 Mode = dict[str, list[Wave]]  # the waves of each unknown that takes part

@@ -73,9 +73,8 @@ INWARD = 1e-7  # of a cell: a point so far inwards from an edge shows in which c
 
 # ---- Newton's steps and their linear systems
 SETTLED, PREDICTED = 1e-2, 1.01  # a smaller step with a residual within this factor of the model's ends it
-EXTENDED = (
-    1e-2  # weight of ‖L ∂u‖ in the first guess, beside conditions: an end of a line is missed by its square
-)
+# Weight of ‖L ∂u‖ in the first guess, beside conditions: an end of a line is missed by its square.
+EXTENDED = 1e-2
 DESCENT = 1e-10  # relative rise of the residual that rounding may cause
 LEAST_STEP = 1e-3  # if a step must be shortened below this share, there is no descent
 REGULARISATION = 1e-14  # ε of the regularised QR, relative to columns of norm one
@@ -101,8 +100,7 @@ NEIGHBOURS = 3  # of every measured point, at which noise would be independent
 MOSTLY = 0.5  # correlation of residuals at neighbouring points above which most of them are not noise
 UNLIKELY = 1e-4  # a χ² that chance exceeds with a smaller probability is not due to chance
 MUCH_LESS = 5.0  # residuals so many times smaller than σ mean that σ is wrong
-ASTRAY = (
-    0.5  # of an equation's terms, and of u: missed by more, a network does not follow it in a part of time
-)
+# Of an equation's terms, and of u: missed by more, a network does not follow it in a part of time.
+ASTRAY = 0.5
 RESOLVED = 1e-4  # of the largest |u|: by so much a quadrature of u_t may miss the difference of u
 FAINT = 1e-3  # of the largest |u|: where u is smaller, what it misses there may not matter later

@@ -75,9 +75,8 @@ class Method:
     carriers: bool = False  # u = N₀ + Σ ψ N_ψ with the functions ψ of the conditions
     hard: bool = False  # u = g + d N: conditions hold by construction where they can
     adaptive: bool = False  # whether each layer's activation has a trained slope: σ(10 a z)
-    layers: str = (
-        "dense"  # or `pirate`: `depth` gated blocks as wide as the features; `attention`: a PINNsFormer
-    )
+    # `dense`, or `pirate`: `depth` gated blocks as wide as the features; `attention`: a PINNsFormer.
+    layers: str = "dense"
     # More about the features.
     embedding: str = "fourier"
     k: str = "auto"  # of the harmonic frequencies ℓπ/k
@@ -86,9 +85,8 @@ class Method:
     sigma_time: float = 1.0
     bandwidth: float = 1.0  # initial σ of the radial functions
     degree: int = 0  # > 0: monomials up to this total degree join the features
-    batch: int = (
-        512  # points from which the normalisations `batch`, `global` and `fixed` take their statistics
-    )
+    # Points from which the normalisations `batch`, `global` and `fixed` take their statistics.
+    batch: int = 512
     # Weights of the loss's terms: those of the plan, adapted by Adam and then kept.
     weighting: str = "fixed"
     ntk_every: int = 1000

@@ -27,12 +27,10 @@ class Found:
     correlations: dict[str, float] = field(default_factory=dict)  # "nu, c": 0.3
     warnings: tuple[str, ...] = ()
     free: bool = False
-    determined: dict[str, float] = field(
-        default_factory=dict
-    )  # how many coefficients of a function the data determine
-    shifts: dict[str, float] = field(
-        default_factory=dict
-    )  # how far a relative error of 1 in the solution would shift a number
+    # How many coefficients of a function the data determine.
+    determined: dict[str, float] = field(default_factory=dict)
+    # How far a relative error of 1 in the solution would shift a number.
+    shifts: dict[str, float] = field(default_factory=dict)
 
     def to_json(self, solved: float) -> dict[str, dict[str, Any]]:
         """`solved`: the relative error of the solution itself, the only source of error if the data have no noise."""

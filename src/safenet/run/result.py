@@ -17,9 +17,8 @@ import numpy as np
 from ..errors import SafeNetError, printable
 from .found import Found
 
-SOLVED_BELOW = (
-    0.1  # a residual on unseen points, or an estimated error, above this: the problem is not solved
-)
+# A residual on unseen points, or an estimated error, above this: the problem is not solved.
+SOLVED_BELOW = 0.1
 
 
 def checked_tolerance(tol: float | None) -> float | None:
@@ -110,9 +109,8 @@ class Result:
     reference_accuracy: float | None = None
     estimate: Any = None
     estimate_left: float | None = None  # the share of the residual that the estimate does not explain
-    estimate_at_least: bool = (
-        False  # the estimate is a lower limit, "or more": too much of the residual is left
-    )
+    # The estimate is a lower limit, "or more": too much of the residual is left.
+    estimate_at_least: bool = False
     stopped: bool = False  # by its budget, before the end of its plan
     estimate_since: float | None = None  # the time from which the estimate counts, if data clash at the start
     residual: float | None = None
@@ -206,9 +204,8 @@ class Carried:
     winner: int = -1
     found: Found | None = None  # of an inverse problem
     measured: Any = None  # the held-out residuals of the field, where they are known
-    apart: Any = (
-        None  # of a run out of time: ‖u − v‖/‖u‖ of each unknown, then of all; v is the level before the last
-    )
+    # Of a run out of time: ‖u − v‖/‖u‖ of each unknown, then of all; v is the level before the last.
+    apart: Any = None
     estimate: Any = None  # of the field's error, if it ended the run
     history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))  # empty: nothing was trained
 

@@ -18,9 +18,8 @@ class Optimiser:
     """What a schedule needs from a phase, besides `start` and `advance`."""
 
     double: ClassVar[bool] = False  # needs float64: single precision would mislead it
-    adapts_weights: ClassVar[bool] = (
-        False  # adapts the weights; other optimisers keep the weights that they find
-    )
+    # Adapts the weights; other optimisers keep the weights that they find.
+    adapts_weights: ClassVar[bool] = False
     finds_numbers: ClassVar[bool] = True  # also trains the unknown numbers of a problem
     looks: ClassVar[int] = 500  # iterations between two looks at the residual, if there is a tolerance
     counted: ClassVar[tuple[str, ...]] = ("iterations",)  # its fields that count iterations
