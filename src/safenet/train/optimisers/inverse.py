@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from safenet.train.optimisers.divided import by_rows, divided, undivided
+from .divided import by_rows, divided, undivided
 
 ROOM = 8  # updates that can wait: a step then takes 1 + 2/8 passes over H; adding each update at once took 3
 

@@ -23,8 +23,8 @@ from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Float64, Int
 
-from safenet.train.optimisers.base import Optimiser
-from safenet.train.optimisers.line_search import (
+from .base import Optimiser
+from .line_search import (
     Line,
     Search,
     cautious,
@@ -34,7 +34,7 @@ from safenet.train.optimisers.line_search import (
     trial,
     unfinished,
 )
-from safenet.train.optimisers.status import (
+from .status import (
     Count,
     Evaluation,
     Objective,

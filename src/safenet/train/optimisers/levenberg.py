@@ -26,8 +26,8 @@ from jax import lax
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
-from safenet.train.optimisers.base import SQUARED, Optimiser, require_double
-from safenet.train.optimisers.status import (
+from .base import SQUARED, Optimiser, require_double
+from .status import (
     Squares,
     State,
     Status,

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from safenet.train.optimisers.status import Evaluation, Objective, evaluate
+from .status import Evaluation, Objective, evaluate
 
 ARMIJO, CURVATURE, SEARCH_LIMIT = 1e-4, 0.9, 25
 

@@ -21,9 +21,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from safenet.train.optimisers.base import SQUARED, Optimiser, require_double
-from safenet.train.optimisers.levenberg import linearised
-from safenet.train.optimisers.status import (
+from .base import SQUARED, Optimiser, require_double
+from .levenberg import linearised
+from .status import (
     Squares,
     State,
     Status,

@@ -21,9 +21,9 @@ from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
-from safenet.train.optimisers.base import Optimiser, require_double
-from safenet.train.optimisers.line_search import choose, line_search
-from safenet.train.optimisers.status import (
+from .base import Optimiser, require_double
+from .line_search import choose, line_search
+from .status import (
     Evaluation,
     Objective,
     State,

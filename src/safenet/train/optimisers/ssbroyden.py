@@ -31,10 +31,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from safenet.errors import SafeNetError, nearest
-from safenet.train.optimisers.base import Optimiser, require_double
-from safenet.train.optimisers.inverse import Inverse, rank_two
-from safenet.train.optimisers.line_search import (
+from ...errors import SafeNetError, nearest
+from .base import Optimiser, require_double
+from .inverse import Inverse, rank_two
+from .line_search import (
     Line,
     Search,
     cautious,
@@ -44,7 +44,7 @@ from safenet.train.optimisers.line_search import (
     trial,
     unfinished,
 )
-from safenet.train.optimisers.status import (
+from .status import (
     Count,
     Evaluation,
     Held,
