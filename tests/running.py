@@ -37,6 +37,29 @@ exact = { p = "3 + cos(pi*x)*cos(pi*t)", v = "sin(pi*x)*sin(pi*t)" }
 domain = { x = [0, 1], t = [0, 2] }
 """
 
+# What travels on as a jump, ends, and becomes a jump.
+SQUARE = """
+name = "square"
+unknowns = ["u"]
+equations = ["u_t + u_x = 0"]
+conditions = ["u(0, t) = 0", "u(x, 0) = (sign(x - 0.2) - sign(x - 0.4))/2"]
+domain = { x = [0, 1], t = [0, 0.5] }
+"""
+BLOW_UP = """
+name = "blow-up"
+unknowns = ["u"]
+equations = ["u_t = u**2"]
+conditions = ["u(0) = 1"]
+domain = { t = [0, 2] }
+"""
+SHOCK = """
+name = "shock"
+unknowns = ["u"]
+equations = ["u_t + u*u_x = 0"]
+conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(2*pi*x)"]
+domain = { x = [0, 1], t = [0, 0.5] }
+"""
+
 # A network so small that its programs compile in a second or two.
 SMALL = (
     *("--points", "16", "--condition-points", "1"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from running import BLOW_UP, SHOCK, SQUARE
 from safenet.direct import Cells, LeastSquares, March, carry_out, march, plan_of
 from safenet.direct.ending import failure
 from safenet.direct.marches import CELL_MARCHES
@@ -17,29 +18,6 @@ from safenet.run.result import Ending
 from scoring import last, states
 
 ROUGH = dataclasses.replace(CELL_MARCHES[0], shortest=5e-3, narrowest=5e-3)
-SQUARE = """
-name = "square"
-unknowns = ["u"]
-equations = ["u_t + u_x = 0"]
-conditions = ["u(0, t) = 0", "u(x, 0) = (sign(x - 0.2) - sign(x - 0.4))/2"]
-domain = { x = [0, 1], t = [0, 0.5] }
-"""
-BLOW_UP = """
-name = "blow-up"
-unknowns = ["u"]
-equations = ["u_t = u**2"]
-conditions = ["u(0) = 1"]
-domain = { t = [0, 2] }
-"""
-SHOCK = """
-name = "shock"
-unknowns = ["u"]
-equations = ["u_t + u*u_x = 0"]
-conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(2*pi*x)"]
-domain = { x = [0, 1], t = [0, 0.5] }
-"""
-
-
 RESONANT = """
 name = "resonant"
 unknowns = ["u"]

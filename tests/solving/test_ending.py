@@ -7,34 +7,13 @@ import numpy as np
 import pytest
 
 import safenet as sn
+from running import BLOW_UP, SHOCK, SQUARE
 from safenet.errors import SafeNetWarning
 from safenet.problem.facts.posedness import doubts
 from safenet.run import progress
 from safenet.run.budget import Budget
 from safenet.run.result import Outcome
 from safenet.solving import judging
-
-SQUARE = """
-name = "square"
-unknowns = ["u"]
-equations = ["u_t + u_x = 0"]
-conditions = ["u(0, t) = 0", "u(x, 0) = (sign(x - 0.2) - sign(x - 0.4))/2"]
-domain = { x = [0, 1], t = [0, 0.5] }
-"""
-BLOW_UP = """
-name = "blow-up"
-unknowns = ["u"]
-equations = ["u_t = u**2"]
-conditions = ["u(0) = 1"]
-domain = { t = [0, 2] }
-"""
-SHOCK = """
-name = "shock"
-unknowns = ["u"]
-equations = ["u_t + u*u_x = 0"]
-conditions = ["u(0, t) = 0", "u(1, t) = 0", "u(x, 0) = sin(2*pi*x)"]
-domain = { x = [0, 1], t = [0, 0.5] }
-"""
 
 
 @pytest.mark.slow
