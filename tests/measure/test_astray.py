@@ -24,7 +24,7 @@ def test_a_layer_at_the_start_that_leads_to_another_solution_is_seen(width):
     assert "before t = 0.25 the network misses" in astray(grows, network)
     found = estimated(grows, network)
     assert found.error != found.error
-    assert "another solution" in found.lost
+    assert "a different solution" in found.lost
 
 
 def test_a_network_that_follows_its_equation_is_left_alone():

@@ -37,17 +37,17 @@ def relus(axes):
 
 @pytest.mark.parametrize(("problem", "axes"), [(LINE, 1), (LAPLACE, 2), (STRING, 2)], ids=["1", "2", "wave"])
 def test_the_slope_of_relus_jumps(problem, axes):
-    assert "of the network jumps" in torn(problem, relus(axes), 0.0)
+    assert "of the network is discontinuous" in torn(problem, relus(axes), 0.0)
 
 
 def test_the_place_of_a_kink_is_told():
     said = torn(LINE, lambda p: jnp.maximum(p, 0.4), 0.0)
-    assert "x = 0.4 " in said
+    assert "x = 0.4)" in said
     assert "u_xx" in said
 
 
 def test_the_place_of_a_jump_is_told():
-    assert "t = 0.5 " in torn(DECAY, lambda t: jnp.exp(-t) + jnp.where(t > 0.5, 0.1, 0.0), 0.0)
+    assert "t = 0.5)" in torn(DECAY, lambda t: jnp.exp(-t) + jnp.where(t > 0.5, 0.1, 0.0), 0.0)
 
 
 def test_no_error_is_estimated_from_kinks():
@@ -77,7 +77,7 @@ def test_a_kink_along_a_characteristic_is_no_jump_for_the_wave_equation():
 
 
 def test_a_training_with_relus_is_not_solved():
-    with pytest.warns(sn.SafeNetWarning, match="of the network jumps"):
+    with pytest.warns(sn.SafeNetWarning, match="of the network is discontinuous"):
         trained = sn.solve(LINE, sn.Train("pinn", [sn.Adam(300, rate=1e-2)], **SMALL))
     assert trained.result.outcome == Outcome.NOT_SOLVED
     assert trained.result.estimate is None

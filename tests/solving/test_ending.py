@@ -250,4 +250,4 @@ def test_terms_of_the_users_own_may_fix_what_the_problem_leaves_free():
     sol = sn.solve(sn.loads(FREE), sn.Train("pinn", schedule, terms=[(1.0, slope)], **SIZES))
     assert sol.result.residual < 0.1
     assert sol.result.outcome is Outcome.UNVERIFIED
-    assert any("your own terms" in text for text in sol.result.warnings)
+    assert any("your own loss terms" in text for text in sol.result.warnings)

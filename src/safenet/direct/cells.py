@@ -181,7 +181,7 @@ def _poor(problem: Problem, before: Direct, residual: float, squares: float) -> 
     least = min(residual, float(before.cursor.get("least", math.inf)))
     worse = problem.linear and len(problem.axes) > 1 and residual > max(WORSE * least, 1.0)
     unresolved = problem.linear and UNSOLVED < residual < math.inf and not insoluble(problem)
-    # What contradicting conditions miss falls with the cells beside them, but the residual does not.
+    # If conditions contradict, the sum of squares shrinks with the cells while the residual stays: use the residual.
     gained = (
         squares < CELLS_GAIN * before.cursor["share"]
         if not insoluble(problem)

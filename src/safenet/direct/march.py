@@ -253,14 +253,14 @@ class SlabMarch(ABC):
         return replace(state, field=form, residual=worst, cursor=cursor, done=done, reason=reason)
 
     def _ended(self, state: Direct, reason: str, over: bool) -> Direct:
-        """Give up the march. What a rough march takes for the end or a jump may be a fast stretch or a thin layer."""
+        """Give up. A coarse march cannot tell blow-up or a jump from rapid change, so a finer pass is tried."""
         return _given_up(state, reason, final=over and not self.insist, suspect=over and self.insist)
 
 
 def _audible(problem: Problem, slab: Slab) -> Slab:
     """The slab with tails relative to what a narrow source produces, if that is larger than u.
 
-    Before a narrow pulse u = 0; it then grows through three hundred orders of magnitude, none of whose digits matter.
+    Before a narrow pulse u = 0; its first tiny values need not be resolved.
     """
     if not narrow(problem).cuts[-1]:
         return slab

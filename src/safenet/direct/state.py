@@ -25,7 +25,7 @@ class Direct:
     done: bool = False
     given_up: bool = False  # the pass ended without solving the problem
     final: bool = False  # no other pass would do better: solved, or the solution itself ends or jumps
-    suspect: bool = False  # final, unless a finer pass of the same kind gets past it
+    suspect: bool = False  # provisional: final only if the next, finer pass stops at the same point
     stopped: bool = False  # out of time; a resumed pass continues from here
     reason: str = ""
 

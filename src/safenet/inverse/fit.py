@@ -379,7 +379,9 @@ class Fitting:
         )
         if not self._indifferent(r, weights[:, None] * self.J):
             return found
-        said = "the start, though far from the result, fits almost as well: the data hardly determine the unknowns"
+        said = (
+            "the initial guess fits almost as well as the result, so the data barely determine the unknowns"
+        )
         return replace(found, warnings=(*found.warnings, said), free=True)
 
     def _indifferent(self, r: Vector, J: Vector) -> bool:

@@ -1,8 +1,8 @@
 """Σ_{k>K} |c_k|²: what a sum of waves omits beyond its shortest wave, if its amplitudes keep decaying as they do.
 
 With |c_k|² ~ k^{−q−1} the energy between wave numbers a and b is E(a, b) = (a^{−q} − b^{−q})/q: the energies of the two
-highest quarters determine q, and with it E(K, ∞). A kink that waves carry along is not a polynomial on any cell, so
-the correction of an estimate does not see it.
+highest quarters determine q, and with it E(K, ∞). Moving kinks are not captured by the cell-based correction, so the
+truncation error is added here.
 """
 
 from __future__ import annotations

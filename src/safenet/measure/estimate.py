@@ -84,8 +84,8 @@ class Estimate:
 
 
 ADRIFT = (
-    "the conditions fix the layer's position to less than the residual, or to less than nine digits, so no error is "
-    "estimated; if a symmetry fixes it, solve on half the domain"
+    "the position of the interior layer is not determined: the conditions depend on it more weakly than the residual, "
+    "so no error is estimated; if the problem is symmetric, solve on half the domain"
 )
 NO_SLOPE = (
     "the equations are not differentiable at the {} found (a root of zero or a division by zero), so {} and no error "

@@ -149,10 +149,11 @@ class Dwarfed:
 
 
 def dwarfed(problem: Problem, field: Any) -> Dwarfed | None:
-    """B u = g with the least ‖terms of B u‖ / ‖g‖: a solution must meet it even if it dwarfs all of its data.
+    """B u = g with the least ‖terms of B u‖ / ‖g‖: the data to which the solution is closest in size.
 
-    Residuals that are small compared with a large u do not show that. A solution that has grown from its data meets
-    them; one that is large because no solution exists (an eigenvalue is hit, time runs backwards) does not.
+    They must be met even if the solution is much larger. Residuals that are small compared with a large u do not show
+    that. A solution that has grown from its data meets them; one that is large because no solution exists (an
+    eigenvalue is hit, time runs backwards) does not.
     """
     points = interior_points(problem)
     fields, found = field_sizes(field, points), []

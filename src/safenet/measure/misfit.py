@@ -110,7 +110,9 @@ def _units(measured: Measured, gap: np.ndarray) -> list[str]:
     if float(gap @ gap) < max(float(measured.values @ measured.values) / 2, 2 * noise):
         return []  # most is explained, or all of it is noise
     if not np.any(np.abs(model) > ROUNDED**2 * np.abs(measured.values).max()):
-        return [f"the solution is zero wherever {measured.name} was measured, and the values are not"]
+        return [
+            f"the measured values of {measured.name} are nonzero, but the solution is zero at all of these points"
+        ]
     sizes = [(np.median(np.abs(a)), np.sqrt(np.mean(a**2))) for a in (measured.values, model)]
     ratio, by_squares = (float(a / max(b, TINY)) for a, b in zip(*sizes, strict=True))
     if not (min(ratio, by_squares) > OTHER_UNITS or 0 < max(ratio, by_squares) < 1 / OTHER_UNITS):

@@ -1,6 +1,7 @@
-"""d = −J⁺ δ with a rounding error δ in every row: how the problem amplifies rounding, and what its rows hardly see.
+"""d = −J⁺ δ with a rounding error δ in every row: how the problem amplifies rounding.
 
-In time this is done slab by slab; each starts from the perturbation of the one before.
+Also the direction that the equations determine least (the smallest singular vector). In time this is done slab by slab;
+each starts from the perturbation of the one before.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ ROUGH = 0.3  # share of the residual that a correction may leave: a tenth where 
 BLIND = 1e-3  # a residual above this contradicts an error below this share of it
 EARLY = 0.01  # of the time: after that, the effect of a jump in the data is smooth
 DRIFT = 1e-9  # relative sensitivity of the conditions below which the position of a layer is undetermined
-DWARFED = 1e3  # times its data: the residual of so large a solution does not show whether it meets them
+DWARFED = 1e3  # ratio of solution to data above which a small residual does not prove that the data are met
 
 RICHER = 2  # degrees more; one may see nothing: every second coefficient of a symmetric solution is zero
 UNIFORM = {1: (16, 12), 2: (6, 10), 3: (3, 5)}  # axes → cells along each, degree: some thousand coefficients
@@ -31,13 +31,14 @@ REFINED = {1: 3, 2: 2}  # axes → how often each slab may be divided into four
 FINER, FALLS = 2, 0.2  # degrees more, which lower ‖J v‖ to this share if only v's polynomial error is seen
 SHAKEN_BELOW = 20_000  # a march of fewer coefficients is corrected once more, from a slightly perturbed start
 MOVED_BELOW = 1e-8  # for errors above this, the effect of rounded coordinates does not count
-AMPLE = 3.0  # times the error that rounding caused in one trial
+AMPLE = 3.0  # safety factor: rounding is simulated once only
 UNSEEN = 1e-12  # ‖J v‖ for v of norm one, J with columns of norm one: less is rounding
-UNSEEN_ON_SHAPES = 3e-7  # the same for functions of norm one: the RIDGE, its square, hides less
+# The same with functions of norm one; larger, because RIDGE regularises by about its square.
+UNSEEN_ON_SHAPES = 3e-7
 SUSPECT = 1e-8  # in the plane, where eigenfunctions are not polynomials: for less, a higher degree is tried
 SUSPECT_ON_SHAPES = 1e-3  # the same on shapes, whose cells are few
-HARDLY = 1e-5  # less than this is hardly seen: a condition is missing, or much grows within a slab
-BARELY = 3e-3  # the same within a slab: its start is too small a part of what grows from it
+HARDLY = 1e-5  # ‖J v‖ below this: a condition is probably missing, or errors grow strongly within one slab
+BARELY = 3e-3  # ‖J v‖ below this in a slab: the initial values are too weakly seen; use shorter slabs
 TRIED_SIZES = 1.0, 4.0, 12.0  # relative to a solution: from starts of these sizes another is searched for
 APART_BY = 0.05  # of its size: a solution so far away is another one
 ANOTHER = {1: 1e-6, 2: 3e-3}  # axes → a smaller residual makes another a solution: in the plane cells are few
@@ -46,7 +47,7 @@ INVERSE_STEPS = 8  # of inverse iteration, for the direction that the rows see l
 
 # ---- jumps of a network or of its derivatives (torn)
 TORN = 1e-6  # of an equation's terms: less may be rounding
-LASTS = 0.5  # of what fails on a segment fails on the shortest part of it, too, if it is a jump
+LASTS = 0.5  # at a jump, the shortest sub-segment keeps at least this share of the imbalance
 CANCELLED = 0.05  # of the delta functions at a kink: then it runs along a characteristic
 
 # ---- coefficients that are infinite inside the domain (finite)
@@ -59,7 +60,7 @@ INSIDE = 1e-6  # of the domain: nearer to its boundary is on it
 ROWS = {1: 2.0, 2: 1.5}  # axes → rows per unknown along each: their product over the axes stays near 2
 ROWS_BEYOND = 1.3  # the same for three axes and more, and in a slab of time
 CONDITION_WEIGHT = 10.0  # the paper's λ = 100 for conditions against 1 for the equation, as row scales
-DROWNS = 1e4  # size of an equation's coefficients: with its square beside the conditions, JᵀJ keeps half of its digits
+DROWNS = 1e4  # equations with coefficients above this, or below its inverse, are rescaled, or JᵀJ loses half its digits
 STEEPNESS = 10.0  # a jump of the k-th derivative between cells counts as (h/10)^k of a jump of the value
 THINNEST = 1e-3  # of an axis: thinner cells make a jump count no less, or a narrow source would become jumps
 CUT_ENOUGH = 0.7  # of a whole cell's nodes: so many must be inside in a cell that the boundary cuts
@@ -73,7 +74,7 @@ INWARD = 1e-7  # of a cell: a point so far inwards from an edge shows in which c
 
 # ---- Newton's steps and their linear systems
 SETTLED, PREDICTED = 1e-2, 1.01  # a smaller step with a residual within this factor of the model's ends it
-# Weight of ‖L ∂u‖ in the first guess, beside conditions: an end of a line is missed by its square.
+# Weight of smoothness in the first guess relative to conditions, which are then met to about its square.
 EXTENDED = 1e-2
 DESCENT = 1e-10  # relative rise of the residual that rounding may cause
 LEAST_STEP = 1e-3  # if a step must be shortened below this share, there is no descent
@@ -100,7 +101,7 @@ NEIGHBOURS = 3  # of every measured point, at which noise would be independent
 MOSTLY = 0.5  # correlation of residuals at neighbouring points above which most of them are not noise
 UNLIKELY = 1e-4  # a χ² that chance exceeds with a smaller probability is not due to chance
 MUCH_LESS = 5.0  # residuals so many times smaller than σ mean that σ is wrong
-# Of an equation's terms, and of u: missed by more, a network does not follow it in a part of time.
+# If the residual exceeds this share over a part of time, the network does not solve the equation there.
 ASTRAY = 0.5
 RESOLVED = 1e-4  # of the largest |u|: by so much a quadrature of u_t may miss the difference of u
 FAINT = 1e-3  # of the largest |u|: where u is smaller, what it misses there may not matter later

@@ -93,8 +93,8 @@ def torn(problem: Problem, field: Any, residual: float | None = None) -> str:
         else "Use an activation with enough derivatives, such as tanh, and smooth features"
     )
     return (
-        f"{worst.text} of the network jumps, at about {where} for example, and {worst.unseen} in the equations does "
-        f"not show it: no error is estimated. {remedy}"
+        f"{worst.text} of the network is discontinuous (e.g. at {where}); {worst.unseen} misses this at almost every "
+        f"point, so the residual is meaningless and no error is estimated. {remedy}"
     )
 
 

@@ -77,7 +77,7 @@ class PhaseRecord:
     residual: float | None = None
     phase: int = 0  # its place in the plan
     final: bool = False  # no other phase would do better, and this one saw why
-    suspect: bool = False  # the same, unless the next phase gets past the point where this one gave up
+    suspect: bool = False  # provisional: final only if the next, finer pass stops at the same point
     first_loss: float | None = None  # the loss with which it began, for an optimiser that lets it rise
 
     def __post_init__(self) -> None:

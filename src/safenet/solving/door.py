@@ -244,7 +244,7 @@ def carry_out(
 
 
 def _determined(job: Job, carried: Carried, clock: Budget) -> Carried:
-    """With what the data say about the numbers that a training has found; without time, only what needs none."""
+    """Add standard errors of the trained parameters; if the budget is spent, only the identifiability check."""
     if not job.plan.trains or not carried.found:
         return carried
     problem = job.problem.found(carried.found.values)

@@ -38,7 +38,7 @@ from .auto import Auto
 from .thresholds import UNEXPLAINED
 
 NOT_ENDED = "the error is estimated only where all parts are done"
-OWN_TERMS = "what the problem leaves free may be fixed by your own terms of the loss, which is not checked"
+OWN_TERMS = "the problem alone is underdetermined; your own loss terms may determine it, which is not checked"
 
 
 def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, resumable: bool) -> None:
@@ -236,7 +236,7 @@ def _weighed(solution: Solution) -> bool:
 
 
 def _late(solution: Solution, carried: Carried) -> None:
-    """Without time for an estimate: the difference between the last two levels, if there are two, is a rough one."""
+    """No time for an estimate: report the difference of the last two levels, if there are two."""
     result, apart = solution.result, carried.apart
     result.outcome = Outcome.OUT_OF_TIME
     stopped, how = result.stop_reason.rstrip("."), "too little of the budget was left to estimate the error"

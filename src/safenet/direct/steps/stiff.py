@@ -1,8 +1,8 @@
 """LSODA's runs: polynomials in their steps, and e = d · max(1, ‖u − v‖/(d + c)), the error of a run u after a run v.
 
-LSODA changes its order and its method on the way. Its error does not fall steadily with its tolerance, and two runs may
-share most of theirs: that they agree shows nothing. The defect of a run, followed through the equations, is its error
-in first order: d for u, c for v. Where two runs differ by more than d + c, the first order was not enough.
+LSODA changes its order and its method on the way. Its error does not fall steadily with its tolerance. Two LSODA runs
+share most of their error, so their agreement is no evidence. The defect of a run, followed through the equations, is
+its error in first order: d for u, c for v. Where two runs differ by more than d + c, the first order was not enough.
 """
 
 from __future__ import annotations

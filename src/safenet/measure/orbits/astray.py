@@ -1,8 +1,8 @@
 """∫|F| dt along lines of time, beside |u|: does a network follow its equation all the way from the start?
 
-u_t = u² with u(0) = 1 ends at t = 1. A network can meet the start and, in a layer that hardly a point sees, leave it
-for another solution that lasts longer. Segments on which a quadrature of u_t is not the difference of u are halved
-until it is; what the equation is missed by in the layer is then integrated, too.
+u_t = u² with u(0) = 1 ends at t = 1. A network may switch to another solution within a layer so thin that almost no
+training point lies in it. Segments on which a quadrature of u_t is not the difference of u are halved until it is; what
+the equation is missed by in the layer is then integrated, too.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def astray(problem: Problem, field: Any) -> str:
         if left.any():
             until = axis.lo + (int(np.argmax(left)) + 1) * axis.length / PARTS
             return (
-                f"before {axis.name} = {until:.4g} the network misses its equation by more than half: what comes later "
-                "belongs to another solution, and no error is estimated. The solution may not exist so long; "
+                f"before {axis.name} = {until:.4g} the network misses its equation by more than half: later values "
+                "belong to a different solution, so no error is estimated. The solution may cease to exist; "
                 f"try an earlier end of {axis.name}"
             )
     return ""

@@ -81,8 +81,8 @@ def undetermined(problem: Problem, found: Estimate) -> str | None:
         return "the conditions leave something free (see above), so no error is estimated"
     if found.left > ROUGH and found.seen < HARDLY and found.since is None:
         return (
-            "the estimate does not explain the residual, and the equations and conditions hardly constrain one "
-            "direction of the solution: the error may be far larger than any estimate, and none is given"
+            "the estimate does not explain the residual, and the equations and conditions nearly leave one component "
+            "of the solution free, so no reliable error can be given"
         )
     if found.noise > SOLVED_BELOW:
         return (
