@@ -24,6 +24,7 @@ from ...problem.facts.elliptic import elliptic, torn
 from ...problem.facts.jumping import jumping
 from ...run.budget import Budget
 from ...run.progress import Monitor
+from ..one_pass import OnePass
 from ..state import Direct, Parts
 from ..thresholds import (
     ELEMENTS_DEGREES,
@@ -44,7 +45,7 @@ from .mesh import Corner, Mesh, corners, mesh
 
 
 @dataclass(frozen=True)
-class Elements:
+class Elements(OnePass):
     """Finite elements of high degree on rectangles, for steady linear equations of second order.
 
     Levels are refined until the estimated error is below `tolerance`, with at most `unknowns` coefficients.
@@ -55,7 +56,6 @@ class Elements:
     """
 
     name: ClassVar[str] = "elements"
-    marches: ClassVar[bool] = False
     tolerance: float = 1e-9
     unknowns: int = 150_000
     only_above: float = 0.0
@@ -70,12 +70,6 @@ class Elements:
 
     def aimed(self, tol: float) -> Elements:
         return replace(self, tolerance=tol)
-
-    def passes(self, problem: Problem) -> tuple[Elements, ...]:
-        return (self,)
-
-    def within(self, work: float) -> Elements:
-        return self
 
     def run(
         self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct | None = None
