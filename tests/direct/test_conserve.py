@@ -255,3 +255,25 @@ def test_a_jump_at_an_inflow_is_carried_by_finite_volumes(inflow, start, jumps):
     )
     assert steepens(problem) is jumps
     assert (Auto().choice(problem)[0][0].name == "conserve") is jumps
+
+
+def test_a_source_that_acts_within_a_cell_leaves_the_speed_of_a_jump_unknown():
+    """LeVeque and Yee: u_t + u_x/2 = −μ u (u − 1)(u − 1/2) carries a jump at speed 1/2; on coarse cells it moves at
+    one cell a step or not at all, and grids agree on that."""
+
+    def solved(mu):
+        problem = sn.Problem(
+            f"u_t + u_x/2 = -{mu}*u*(u - 1)*(u - 1/2)",
+            domain={"x": (0, 1), "t": (0, 0.4)},
+            conditions=["u(0, t) = 1", "u(x, 0) = where(x < 0.3, 1, 0)"],
+        )
+        return sn.solve(problem, sn.Conserve(cells=1600), monitor=sn.Monitor())
+
+    slow = solved(1000)
+    x, t = np.random.default_rng(0).uniform((0, 0), (1, 0.4), (4000, 2)).T
+    truth = np.where(x < 0.3 + t / 2, 1, 0)
+    assert slow.result.outcome is sn.Outcome.SOLVED
+    assert np.abs(slow(x=x, t=t) - truth).mean() / truth.mean() < 3 * slow.result.estimate < 0.02
+    with pytest.warns(sn.SafeNetWarning, match="a source acts faster than waves cross such a cell"):
+        fast = solved(12_000)
+    assert (fast.result.outcome, fast.result.estimate) == (sn.Outcome.NOT_SOLVED, None)

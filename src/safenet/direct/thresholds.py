@@ -153,6 +153,10 @@ ELEMENTS_MORE = 1e2  # times the tolerance: good enough for no other solver to b
 VOLUMES_ACROSS = 256  # stored cells along an axis of the plane, at most
 VOLUMES_SEEN = {1: (100, 200), 2: (64, 128)}  # axes of space → cells along each of the first two grids
 VOLUME_STORED = 6_000_000  # numbers in the snapshots of a solution
+# Relaxation times of a source while a wave crosses a cell: with more, a smeared jump is pulled to a neighbouring cell
+# in every step, and its speed is that of the grid (LeVeque and Yee 1990).
+SOURCE_RESOLVED = 2.0
+SOURCE_TIMES = 16  # stored times at which that is computed
 VOLUME_POINTS = 4096  # where two grids are compared
 # Bounds of 2^p, p the rate at which errors fall: 1/3 for a jump that is only transported, 2 for smooth solutions.
 VOLUME_RATES = 1.3, 4.0

@@ -127,6 +127,8 @@ def estimated(
         return Estimate(np.nan, 1.0, lost=missed)
     if (known := _known(problem, field, residual)) is not None:
         return known
+    if getattr(field, "weak", False):
+        return None  # no correction explains the residual of a jump
     (monitor or Monitor()).phase("estimating the error")
     with one_thread():
         corrected = correction(field, problem, clock)

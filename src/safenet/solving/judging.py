@@ -90,7 +90,7 @@ def judge(solution: Solution, carried: Carried, clock: Budget, decided: bool, re
 def _cause(solution: Solution, residual: float | None, unsure: bool) -> str:
     result, plan = solution.result, solution.plan
     if unsure:
-        return result.stop_reason if residual is None else "the error is not known, three grids are needed"
+        return result.stop_reason if residual is None else f"the error is not known; {result.stop_reason}"
     by_newton = result.outcome == Outcome.NOT_SOLVED and not plan.trains
     return cause(solution.problem, solution.field, residual, by_newton) or result.stop_reason
 

@@ -30,6 +30,8 @@ from ..one_pass import OnePass
 from ..state import Direct, levels
 from ..thresholds import (
     JUMPS_STAY,
+    SOURCE_RESOLVED,
+    SOURCE_TIMES,
     SPAN_OF_A_JUMP,
     VOLUME_POINTS,
     VOLUME_RATES,
@@ -86,15 +88,20 @@ class Conserve(OnePass):
         work = math.prod(cells) * 2 * int(state.cursor["steps"])
         if math.prod(cells) > self.cells or work > self.work or _too_many(problem, across):
             reason = f"stopped at {across // 2} cells along each axis: a finer grid exceeds the limits on "
-            return self._ended(state, f"{reason}cells, work or storage")
+            stiff = "; a source acts faster than waves cross such a cell, so the speed of jumps is not known"
+            return self._ended(
+                state, f"{reason}cells, work or storage{stiff * bool(state.cursor.get('unresolved'))}"
+            )
         seen = across in VOLUMES_SEEN[axes]
         monitor.phase(self.name, f"{' × '.join(map(str, cells))} cells")
         found, steps, t = first_grid(problem, across) if seen else solved(problem, cells, monitor, budget)
         if found is None:
             return self._cut_short(state, t, steps)
         error, apart = self._error(problem, state, found)
+        if unresolved := _stiffness(problem, found, across) > SOURCE_RESOLVED:
+            error = np.full_like(error, np.nan)  # grids may agree on jumps that move at a wrong speed
         found = replace(found, error=error)
-        cursor = {"across": 2 * across, "steps": steps, "apart": apart}
+        cursor = {"across": 2 * across, "steps": steps, "apart": apart, "unresolved": unresolved}
         worst = float(error[-1])
         monitor.level(found.parameters, worst)
         now = Direct(found, worst, state.iterations + 1, state.evaluations + 3 * steps, cursor)
@@ -128,6 +135,14 @@ class Conserve(OnePass):
             return unknown, float(apart[-1])
         rate = float(np.clip(before / max(float(apart[-1]), TINY), *VOLUME_RATES))
         return apart / (rate - 1), float(apart[-1])
+
+
+def _stiffness(problem: Problem, found: Averages, across: int) -> float:
+    """The most relaxation times of the sources that pass while a wave crosses a cell, at some of the stored times."""
+    means, times = np.asarray(found.values), np.asarray(found.times)
+    scheme, every = Scheme(problem, means.shape[2:]), max(1, len(times) // SOURCE_TIMES)
+    worst = max(scheme.stiffness(t, u) for t, u in zip(times[::every], means[::every], strict=True))
+    return float(worst * means.shape[2] / across)  # stored cells may be larger
 
 
 def solved(

@@ -151,15 +151,28 @@ class Scheme:
 
     def _longest(self, t: Any, u: Any) -> Any:
         """1/Σ_i (ρ_i/(C h_i) + 4ν/h_i² + …): the longest step, limited by transport, viscosity and sources together."""
-        values = self._values(t, u, self.centres)
-        total: Any = 0.0
-        for A, nu, h in zip(self.law.slopes, self.law.viscosity, self.h, strict=True):
-            total = total + jnp.max(_radius(_matrix(A, values), len(u))) / h / COURANT
+        total = self._crossed(t, u) / COURANT + self._relaxed(t, u)
+        for nu, h in zip(self.law.viscosity, self.h, strict=True):
             total = total + 4 * max(float(n) for n in nu) / h**2
-        slopes = [[s.diff(v) for v in self.law.symbols] for s in self.law.source]
-        for row in slopes:
-            total = total + sum(jnp.max(jnp.abs(evaluate(e, values, jnp))) for e in row if e != 0)
         return 1 / jnp.maximum(total, TINY)
+
+    def stiffness(self, t: Any, u: Any) -> float:
+        """The relaxation times of the sources that pass while a wave crosses a cell."""
+        return float(self._relaxed(t, u) / jnp.maximum(self._crossed(t, u), TINY))
+
+    def _crossed(self, t: Any, u: Any) -> Any:
+        """Σ_i ρ_i/h_i: how many cells waves cross in a unit of time."""
+        values = self._values(t, u, self.centres)
+        pairs = zip(self.law.slopes, self.h, strict=True)
+        return sum(jnp.max(_radius(_matrix(A, values), len(u))) / h for A, h in pairs)
+
+    def _relaxed(self, t: Any, u: Any) -> Any:
+        """Σ max |∂s/∂u|: the rate at which sources act."""
+        values = self._values(t, u, self.centres)
+        slopes = (s.diff(v) for s in self.law.source for v in self.law.symbols)
+        return sum(
+            (jnp.max(jnp.abs(evaluate(e, values, jnp))) for e in slopes if e != 0), start=jnp.array(0.0)
+        )
 
     def _values(self, t: Any, u: Any, coordinates: list[Any]) -> dict[Any, Any]:
         space = jnp.meshgrid(*coordinates, indexing="ij")
