@@ -316,3 +316,18 @@ def test_a_thin_layer_on_a_line_is_left_to_cells_soon():
     start, here = math.sqrt(5000), (1 + at) * math.sqrt(5000)  # ∫ u′ by scaled error functions
     truth = 1 - erfcx(here) / erfcx(start) * np.exp(start**2 - here**2)
     assert np.allclose(solution(x=at), truth, atol=1e-11)
+
+
+def test_first_cells_short_as_a_wave_lie_in_the_region():
+    """k = 30 on a disc: the corners of its box are no cells."""
+    disc = Problem(
+        sp.Eq(LAPLACIAN + 900 * U, 0),
+        conditions=[On("rim", sp.Eq(U, 1))],
+        domain={x: (-1, 1), y: (-1, 1)},
+        shape=Disc((0, 0), 1),
+        pieces={"rim": "rest"},
+    )
+    cells = Cells()._first(disc)
+    nearest = [np.hypot(*(np.clip(0, low, high) for low, high in cell)) for cell in cells]
+    assert len(cells) > 16
+    assert max(nearest) < 1

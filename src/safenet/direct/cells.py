@@ -19,7 +19,7 @@ from ..measure.heldout import held_out
 from ..measure.rows.cells import CellRows
 from ..measure.rows.newton import newton
 from ..measure.rows.relation import oversampling
-from ..measure.rows.splitting import first_cells, halves, split
+from ..measure.rows.splitting import first_cells, halves, present, split
 from ..measure.rows.start import from_conditions
 from ..problem import Problem
 from ..problem.facts.direction import fastest_wave, own_waves
@@ -108,7 +108,8 @@ class Cells(OnePass):
             turned = [phases[i] * max(cell[i][1] - cell[i][0] for cell in cells) for i in axes]
             if max(turned) <= longest:
                 break
-            cells = [half for cell in cells for half in halves(cell, int(np.argmax(turned)))]
+            parts = (half for cell in cells for half in halves(cell, int(np.argmax(turned))))
+            cells = [part for part in parts if present(problem, part)]
         return cells
 
     def _level(self, problem: Problem, monitor: Monitor, budget: Budget, state: Direct) -> Direct:

@@ -27,7 +27,7 @@ def first_cells(problem: Problem) -> list[Cell]:
                 if isinstance(edge, Segment) and edge.start[i] == edge.end[i]:
                     lines[i].add(float(edge.start[i]))
     spans = [list(itertools.pairwise(_distinct(line))) for line in lines]
-    return [cell for cell in itertools.product(*spans) if _present(problem, cell)]
+    return [cell for cell in itertools.product(*spans) if present(problem, cell)]
 
 
 def even_cells(problem: Problem, count: int) -> list[Cell]:
@@ -43,7 +43,7 @@ def even_cells(problem: Problem, count: int) -> list[Cell]:
         parts = [
             halves(cell, i) if halve else [cell] for cell, i, halve in zip(cells, axes, long, strict=True)
         ]
-        cells = [part for part in itertools.chain(*parts) if _present(problem, part)]
+        cells = [part for part in itertools.chain(*parts) if present(problem, part)]
     return cells
 
 
@@ -54,7 +54,7 @@ def _distinct(values: set[float]) -> list[float]:
     return [v for i, v in enumerate(ordered) if i == 0 or v - ordered[i - 1] > DISTINCT * reach]
 
 
-def _present(problem: Problem, cell: Cell) -> bool:
+def present(problem: Problem, cell: Cell) -> bool:
     if problem.plane is None:
         return True
     lower, upper = np.array(cell[:2]).T
@@ -77,7 +77,7 @@ def split(problem: Problem, form: CellForm, shares: np.ndarray, share: float) ->
         parts = [cell]
         for axis in _rough_axes(coefficients[index], scale):
             parts = [half for part in parts for half in halves(part, axis)]
-        cells += [part for part in parts if _present(problem, part)]
+        cells += [part for part in parts if present(problem, part)]
     return cells
 
 
