@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import sympy as sp
 from sympy.utilities.lambdify import implemented_function
@@ -173,3 +174,17 @@ def test_a_condition_where_what_is_carried_leaves_is_one_too_many(
     said = leaving(stated(equation, conditions))
     assert [text.split(",")[0].split("leaves at ")[1] for text in said] == ends
     assert set(said) <= set(doubts(stated(equation, conditions)))
+
+
+def test_an_oscillation_in_time_is_no_backward_problem():
+    """u_t = u_xx + cos t with u(x, 0) = u(x, 2π): u = Re (1 − cosh k(1 − x)/cosh k) e^{it}/i, k² = i."""
+    oscillation = sn.Problem(
+        "u_t = u_xx + cos(t)",
+        domain={"x": (0, 1), "t": (0, "2*pi")},
+        conditions=["u(0, t) = 0", "u_x(1, t) = 0", "u(x, 0) = u(x, 2*pi)"],
+    )
+    solution = sn.solve(oscillation, monitor=sn.Monitor())
+    k, (x, t) = np.sqrt(1j), np.random.default_rng(0).uniform((0, 0), (1, 6), (200, 2)).T
+    truth = (np.exp(1j * t) / 1j * (1 - np.cosh(k * (1 - x)) / np.cosh(k))).real
+    assert solution.result.outcome is sn.Outcome.SOLVED
+    assert np.allclose(solution(x=x, t=t), truth, atol=1e-12)

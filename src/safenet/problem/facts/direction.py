@@ -77,10 +77,12 @@ def _linear(problem: Problem) -> bool:
 
 
 def _one_sided(problem: Problem, i: int) -> bool:
-    """Whether all conditions along an axis are at one end, as many as the order asks for; or the axis is time."""
+    """Whether all conditions along an axis are at one end, as many as the order asks for; or the axis is time, and no
+    condition ties its ends, which asks for an oscillation."""
     axis = problem.axes[i]
     if axis.is_time:
-        return problem.time == i
+        tied = any(len({place[i] for place in c.places} - {None}) > 1 for c in problem.conditions)
+        return problem.time == i and not tied
     ends = [
         sum(i not in c.free and any(place[i] == end for place in c.places) for c in problem.conditions)
         for end in (axis.lower, axis.upper)
