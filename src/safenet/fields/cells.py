@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..problem import Problem
-from ..problem.facts.elliptic import torn
+from ..problem.facts.agreement import torn
 from ..trees import Tree, static
 from .basis import AxisBasis
 from .field import Orders
@@ -169,7 +169,12 @@ def _torn(problem: Problem, cells: tuple[Cell, ...]) -> np.ndarray:
     box = np.array(cells)
     found = np.zeros(len(box), bool)
     for place in torn(problem):
-        at = [np.any(box[:, i] == x, axis=1) for i, x in enumerate(place) if x is not None]
+        slack = CLOSE * np.ptp(box, axis=(0, 2))
+        at = [
+            (box[:, i, 0] - slack[i] <= x) & (x <= box[:, i, 1] + slack[i])
+            for i, x in enumerate(place)
+            if x is not None
+        ]
         found |= np.logical_and.reduce(at)
     volumes = np.prod(box[..., 1] - box[..., 0], axis=1)
     small = volumes[found].sum() <= TORN_SHARE * volumes.sum()

@@ -8,7 +8,7 @@ levels of its own kind fall.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -19,8 +19,9 @@ from ...fields.cells import ElementForm
 from ...measure.heldout import interior_points
 from ...measure.relative import relative
 from ...problem import Problem
+from ...problem.facts.agreement import torn
 from ...problem.facts.direction import own_waves
-from ...problem.facts.elliptic import elliptic, torn
+from ...problem.facts.elliptic import elliptic
 from ...problem.facts.jumping import jumping
 from ...run.budget import Budget
 from ...run.progress import Monitor
@@ -77,7 +78,9 @@ class Elements(OnePass):
         """A state for each level; a resumed solve starts again."""
         system, points = elliptic(problem), interior_points(problem)
         tables = jumping(problem)
-        level = _Level(1, 1, dict.fromkeys(corners(system), 0), torn(problem))
+        ends = corners(system)
+        jumps = {c for c in ends for place in torn(problem) if np.allclose(c, np.array(place, float))}
+        level = _Level(1, 1, dict.fromkeys(ends, 0), jumps)
         half = _half_waves(problem, mesh(problem, system, 1, level.layers))
         if half**2 > self.unknowns:
             waves = f"the equations carry waves that elements with {self.unknowns:,} unknowns do not resolve"
@@ -198,7 +201,7 @@ class _Level:
     degree: int
     parts: int
     layers: dict[Corner, int]
-    jumps: Collection[tuple[float | None, ...]]  # among them the corners at which the solution jumps
+    jumps: set[Corner]  # at which the solution jumps
     of_degree: _Part = field(default_factory=_Part)
     of_layers: _Part = field(default_factory=_Part)
     divided: float = 1.0  # the parts relative to the level before
@@ -233,9 +236,7 @@ class _Level:
         self.divided = self.parts / coarse
 
 
-def _sharpest(
-    form: ElementForm, layers: dict[Corner, int], jumps: Collection[tuple[float | None, ...]]
-) -> set[Corner]:
+def _sharpest(form: ElementForm, layers: dict[Corner, int], jumps: set[Corner]) -> set[Corner]:
     """The corners whose highest coefficients are largest; none if they are not far larger than elsewhere, and there
     are no layers yet."""
     coefficients = np.asarray(form.coefficients)

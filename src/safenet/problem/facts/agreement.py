@@ -142,9 +142,33 @@ def corners(problem: Problem) -> tuple[tuple[Condition, Condition, float], ...]:
 
 
 @fact
-def torn_faces(problem: Problem) -> tuple[tuple[float | None, ...], ...]:
-    """The places where they meet: u jumps there. None stands for any value of a coordinate."""
-    return tuple({place: None for *_, place in _torn(problem)})
+def torn(problem: Problem) -> tuple[tuple[float | None, ...], ...]:
+    """The places where given values differ, so that u jumps: corners and edges of a box, ends of the pieces of a region
+    of the plane. None stands for any value of a coordinate."""
+    if problem.region is None:
+        return tuple({place: None for *_, place in _torn(problem)})
+    return tuple(_torn_ends(problem)) if problem.plane is not None and problem.time is None else ()
+
+
+def _torn_ends(problem: Problem) -> Iterator[tuple[float, float]]:
+    """The points where two parts of the boundary meet that have given values which differ."""
+    assert problem.plane is not None
+    met: list[tuple[str, np.ndarray, float]] = []
+    for condition, jet, value in _values(problem):
+        for edge in problem.plane.pieces.get(condition.piece or "", ()):
+            for end in () if edge.closed else edge.ends:
+                at = dict(zip((axis.symbol for axis in problem.axes), end, strict=True))
+                met.append((jet.field, end, _number(value, at)))
+    for (name, end, a), (other, place, b) in combinations(met, 2):
+        apart = jumps_by(abs(a - b), [abs(a), abs(b)], [abs(a), abs(b)])  # False for nan
+        if name == other and apart and np.allclose(end, place, atol=NOISE, rtol=NOISE):
+            yield float(end[0]), float(end[1])
+
+
+def _number(value: sp.Expr, at: Mapping[sp.Symbol, Any]) -> float:
+    with _whatever_comes():
+        return float(evaluate(value, at, np))
+    return math.nan
 
 
 def _torn(problem: Problem) -> list[tuple[Condition, Condition, float, tuple[float | None, ...]]]:

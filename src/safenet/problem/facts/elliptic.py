@@ -18,7 +18,7 @@ from ..geometry.edges import Segment
 from ..jets import Orders, coordinate
 from ..problem import Problem
 from ..relation import Condition
-from .agreement import clashes, jumps_by, torn_faces
+from .agreement import clashes
 from .fact import fact
 from .jumping import jumping
 from .structure import breaks
@@ -79,43 +79,6 @@ def elliptic(problem: Problem) -> Elliptic:
         by_owner[owners.pop()] = terms, problem.value(equation.source)
     own = [by_owner[f] for f in range(len(problem.unknowns))]
     return Elliptic(tuple(t for t, _ in own), tuple(g for _, g in own), _sides(problem))
-
-
-@fact
-def torn(problem: Problem) -> tuple[tuple[float | None, ...], ...]:
-    """The corners and edges of a box, and the corners of rectangles, where given values differ: u jumps there.
-
-    None stands for any value of a coordinate.
-    """
-    if problem.region is None:
-        return torn_faces(problem)
-    try:
-        sides = elliptic(problem).sides
-    except SafeNetError:
-        return ()
-    given: dict[tuple[float, float], list[list[float]]] = {}
-    for side in sides:
-        for along in (side.low, side.high):
-            corner = (side.place, along) if side.axis == 0 else (along, side.place)
-            given.setdefault(corner, []).append(_given(problem, side, corner))
-    pairs = {corner: list(zip(*values, strict=True)) for corner, values in given.items() if len(values) == 2}
-    return tuple(
-        corner
-        for corner, values in pairs.items()
-        if any(jumps_by(abs(a - b), [abs(a), abs(b)], [abs(a), abs(b)]) for a, b in values)
-    )
-
-
-def _given(problem: Problem, side: Side, corner: tuple[float, float]) -> list[float]:
-    """The value of each unknown that a side has at its end; nan where it has a slope."""
-    at = {axis.symbol: x for axis, x in zip(problem.axes, corner, strict=True)}
-    found = []
-    for name, condition, slope in zip(problem.unknowns, side.conditions, side.slopes, strict=True):
-        jets = [symbol for symbol, jet in condition.jets.items() if jet.field == name]
-        alone = not slope and len(condition.jets) == 1
-        value = problem.value(condition.source / condition.coefficient(jets[0])).subs(at) if alone else sp.nan
-        found.append(float(value) if value.is_real and value.is_finite else np.nan)
-    return found
 
 
 def _sides(problem: Problem) -> tuple[Side, ...]:
