@@ -1,11 +1,14 @@
-"""docs/networks.md: the tables between its markers, and its picture, from results/networks.jsonl.
+"""docs/networks.md: the tables between its markers, and its picture, from networks.jsonl and networks-small.jsonl.
 
-python -m benchmarks.networks_page
+python -m benchmarks.networks_page          write the page
+python -m benchmarks.networks_page STORE    first take the rows of a store of `safenet bench networks`, on a CPU
 """
 
 from __future__ import annotations
 
 import json
+import sys
+import time
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -15,6 +18,7 @@ from .networks import ABLATIONS, CHOSEN_ON, COMPARED, METHODS, NINE, OTHERS, VAR
 
 ROOT = Path(__file__).parents[1]
 PAGE, ROWS = ROOT / "docs" / "networks.md", ROOT / "results" / "networks.jsonl"
+SMALL = ROOT / "results" / "networks-small.jsonl"
 # The smallest error that the paper prints for each problem, by any method and schedule.
 PRINTED = dict(
     zip(NINE, (9.8e-4, 8.8e-3, 8.2e-5, 3.6e-4, 3.8e-3, 7.3e-5, 2.9e-4, 2.1e-1, 2.1e-4), strict=True)
@@ -138,6 +142,54 @@ def ablations() -> str:
     return "\n".join([*_head("SAFE-NET with", NINE), *_lines(found, NINE)])
 
 
+# ---- networks of one size, on a CPU: the suite `networks`
+
+ONE_SIZE = {"features": 32, "width": 20}
+SMALL_METHODS: dict[str, dict[str, Any]] = {
+    "safe-net": {},
+    **{name: {"width": 20} for name in ("pinn", "fls-pinn", "w-pinn")},
+    **dict.fromkeys(("rbf-p", "rff-tuned", "rbf", "rba-pinn", "rff"), ONE_SIZE),
+    "safe-net-literal": {"features": 32},
+}
+
+
+def take(store: str) -> None:
+    """The rows of a store, without histories."""
+    from safenet.bench import Store
+
+    kept = (
+        "problem",
+        "method",
+        "seed",
+        "outcome",
+        "l2re",
+        "residual",
+        "parameters",
+        "iterations",
+        "evaluations",
+    )
+    with Store(store) as found, SMALL.open("w") as stream:
+        for row in sorted(found.rows(), key=lambda row: (row.method, row.problem, row.seed, row.id)):
+            options = {name: value for name, value in row.variant.items() if name != "iterations"}
+            about = {name: row.environment[name] for name in ("device", "cores", "jax", "commit")}
+            date = time.strftime("%Y-%m-%d", time.gmtime(row.finished))
+            line = {name: getattr(row, name) for name in kept} | {"seconds": round(row.seconds, 1)}
+            command = "safenet bench networks --out DIR"
+            stream.write(
+                json.dumps(line | {"options": options, **about, "date": date, "command": command}) + "\n"
+            )
+
+
+def small_methods() -> str:
+    rows = [json.loads(line) for line in SMALL.read_text("utf-8").splitlines()]
+    found = {}
+    for name, options in SMALL_METHODS.items():
+        mine = [row for row in rows if row["method"] == name and row["options"] == options]
+        if sizes := [row["parameters"] for row in mine if row["problem"] in NINE]:
+            found[f"{name} | {min(sizes):,} … {max(sizes):,}"] = mine
+    return "\n".join([*_head("method | parameters", NINE), *_lines(found, NINE)])
+
+
 TABLES = {
     "default": default,
     "two-cores": two_cores,
@@ -145,6 +197,7 @@ TABLES = {
     "others": others,
     "variants": variants,
     "ablations": ablations,
+    "small-methods": small_methods,
 }
 
 
@@ -172,5 +225,7 @@ def picture() -> None:
 
 
 if __name__ == "__main__":
+    for store in sys.argv[1:]:
+        take(store)
     PAGE.write_text(written(PAGE.read_text("utf-8"), tables()), "utf-8")
     picture()
