@@ -227,3 +227,13 @@ def test_different_problems_differ() -> None:
 
 
 # ---- complaints
+
+
+def test_a_slope_at_a_place_is_read_along_the_axis_of_its_own_problem():
+    """SymPy's cache gives u_x(0) of the first problem for u_t(0) of the second."""
+    for axis in "xt":
+        problem = Problem(
+            f"u_{axis}{axis} = -u", domain={axis: (0, 1)}, conditions=["u(0) = 0", f"u_{axis}(0) - 1 = 0"]
+        )
+        assert problem.conditions[1].text == f"u_{axis}(0) - 1 = 0"
+        assert [jet.orders for jet in problem.conditions[1].jets.values()] == [(1,)]

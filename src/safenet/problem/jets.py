@@ -175,11 +175,18 @@ class JetTable:
         return self.symbol(self._applied(inner, tuple(orders), label))
 
     def _subs(self, substitution: sp.Subs, label: str) -> sp.Expr:
-        # To SymPy two Subs are equal if only their bound variables differ, so its cache may return one
-        # whose t is not our real t.
-        real = {variable: coordinate(variable.name) for variable in substitution.variables}
+        # To SymPy two Subs are equal if only their bound variables differ, so its cache may return one whose t is not
+        # our real t, or that of a problem with another axis: u_x(0) of an earlier one for u_t(0).
+        real = {variable: self._bound(variable, substitution.expr) for variable in substitution.variables}
         replacements = dict(zip(real.values(), substitution.point, strict=True))
         return self.place(self.rewrite(substitution.expr.xreplace(real), label), replacements)
+
+    def _bound(self, variable: sp.Symbol, expression: sp.Expr) -> sp.Symbol:
+        """The axis that a bound variable stands for: that of its place among the arguments of an unknown."""
+        for applied in expression.atoms(AppliedUndef):
+            if variable in applied.args[: len(self.axes)]:
+                return self.axes[applied.args.index(variable)]
+        return coordinate(variable.name)
 
     def place(self, expression: sp.Expr, replacements: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
         """Evaluate coordinates and jets of an already rewritten expression at fixed axis values."""
