@@ -8,6 +8,7 @@ network that is wrong by 55 %. Without an estimate the outcome is "unverified".
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from ..run.budget import Budget, SpentError
 from ..run.progress import Monitor
 from ..run.result import SOLVED_BELOW, Carried, Ending, Outcome, Result, pooled
 from ..solution import Solution
+from .along_a_line import apart
 from .auto import Auto
 from .thresholds import UNEXPLAINED
 
@@ -213,6 +215,22 @@ def _others(solution: Solution, clock: Budget) -> list[str]:
     ]
 
 
+def _beside_an_integration(solution: Solution, found: Estimate) -> Estimate:
+    """The estimate, at least what an integration from the one end with conditions differs by."""
+    far = apart(solution.problem, solution.field) if np.isfinite(found.error) else None
+    if far is None:
+        return found
+    if far[-1] > SOLVED_BELOW > found.error:
+        (axis,) = solution.problem.axes
+        solution.result.warnings.append(
+            f"an integration from the end of {axis.name} that has all conditions gives another solution; to have the "
+            f"problem integrated, call its axis t instead of {axis.name}"
+        )
+    known = [*found.fields, found.error] if found.fields else found.error
+    *fields, together = np.maximum(far, known).tolist()
+    return replace(found, error=together, fields=tuple(fields))
+
+
 def _weighed(solution: Solution) -> bool:
     """Warn if the estimate is large or explains little of the residual; False if it cannot be trusted."""
     result, residual = solution.result, solution.result.residual or 0.0
@@ -300,7 +318,9 @@ def estimate(
             decided = own_terms(solution.plan) and bool(left_free(problem)) and not found.lost
             result.warnings.append(OWN_TERMS if decided else why)
         elif found:
-            found = reckoned(problem, solution.field, found, result.residual)
+            found = _beside_an_integration(
+                solution, reckoned(problem, solution.field, found, result.residual)
+            )
             result.estimate = field_errors_json(problem.unknowns, found.error, found.fields)
             result.estimate_left, result.estimate_since = found.left, found.since
             result.warnings += _others(solution, clock)
