@@ -138,12 +138,12 @@ class CellForm(Tree):
         self, problem: Problem, axis: int, orders: int, points: np.ndarray
     ) -> np.ndarray | None:
         """By the midpoint rule, with `MIDPOINTS` points along every axis of a face, without those of `_torn` cells."""
-        torn = _torn(problem, self.cells)
+        lost = _torn(problem, self.cells)
         totals = np.zeros((orders, len(problem.unknowns)))
         across = [tuple(k if i == axis else 0 for i in range(len(problem.axes))) for k in range(orders)]
         share = (np.arange(MIDPOINTS) + 0.5) / MIDPOINTS
         for a, b, face in shared_faces(self.cells, axis):
-            if torn[a] or torn[b]:
+            if lost[a] or lost[b]:
                 continue
             ticks = [
                 low + (high - low) * (share if i != axis else share[:1]) for i, (low, high) in enumerate(face)

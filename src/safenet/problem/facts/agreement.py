@@ -91,7 +91,7 @@ def _missed(problem: Problem, order: int) -> Iterator[Clash]:
             begun = {s: evaluate(starts[s], at_place(problem, jet, at), np) for s, jet in face.jets.items()}
             gap, *sizes = (_largest(part, at | begun) for part in (residual, *sp.Add.make_args(residual)))
             sizes += [_largest(start, at) for start in starts.values()]
-            if jumps_by(gap, sizes, [_largest(part, along | begun) for part in sp.Add.make_args(residual)]):
+            if _jump(gap, sizes, [_largest(part, along | begun) for part in sp.Add.make_args(residual)]):
                 yield Clash(face, gap)
 
 
@@ -160,7 +160,7 @@ def _torn_ends(problem: Problem) -> Iterator[tuple[float, float]]:
                 at = dict(zip((axis.symbol for axis in problem.axes), end, strict=True))
                 met.append((jet.field, end, _number(value, at)))
     for (name, end, a), (other, place, b) in combinations(met, 2):
-        apart = jumps_by(abs(a - b), [abs(a), abs(b)], [abs(a), abs(b)])  # False for nan
+        apart = _jump(abs(a - b), [abs(a), abs(b)], [abs(a), abs(b)])  # False for nan
         if name == other and apart and np.allclose(end, place, atol=NOISE, rtol=NOISE):
             yield float(end[0]), float(end[1])
 
@@ -182,14 +182,14 @@ def _torn(problem: Problem) -> list[tuple[Condition, Condition, float, tuple[flo
             along = _some_points(problem, first)
             at = at_place(problem, one, at_place(problem, other, along))
             gap, *sizes = (_largest(side, at) for side in (left - right, left, right))
-            if jumps_by(gap, sizes, [_largest(side, along) for side in (left, right)]):
+            if _jump(gap, sizes, [_largest(side, along) for side in (left, right)]):
                 both = (a if b is None else b for a, b in zip(one.place, other.place, strict=True))
                 place = tuple(None if x is None else float(problem.value(x)) for x in both)
                 found.append((first, second, gap, place))
     return found
 
 
-def jumps_by(gap: float, meeting: list[float], along: list[float]) -> bool:
+def _jump(gap: float, meeting: list[float], along: list[float]) -> bool:
     """Whether values differ by more than rounding: sin(pi*x) at x = 1 is 1e-16, compared with 1 along the face."""
     return max(JUMP * max(meeting), NOISE * max(along)) < gap < math.inf
 
