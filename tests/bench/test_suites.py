@@ -15,6 +15,7 @@ from safenet.run.plans import changed
 from safenet.train.optimisers.adam import Adam
 from safenet.train.optimisers.lbfgs import LBFGS
 from safenet.train.plan import Plan
+from safenet.train.terms import term_names
 
 WAVE = library.problem("wave")
 
@@ -314,3 +315,20 @@ def test_the_defaults_that_no_name_repeats_are_those_of_the_first_results():
 def test_changed_fields_are_those_that_differ():
     assert changed(Adam(5)) == {"iterations": 5}
     assert changed(Adam(5, rate=1e-2)) == {"iterations": 5, "rate": 1e-2}
+
+
+def test_weights_and_tolerances_are_in_the_label(tmp_path):
+    """Else two configurations would be one row of a report, as two seeds."""
+    text = """
+problems = ["wave"]
+methods = ["pinn"]
+recipes = ["paper-1"]
+seeds = 1
+[options]
+weights = [{ conditions = 10 }, { equations = 2 }, { "TERM" = 3 }]
+tol = [0.01, 0.001]
+"""
+    text = text.replace("TERM", term_names(WAVE)[-1])
+    cells = [case.cell for case in parsed(text, tmp_path).cases()]
+    assert len(set(cells)) == len(cells) == 6
+    assert any({"weights.conditions=10.0", "tol=0.01"} <= set(cell.split(" · ")) for cell in cells)

@@ -28,6 +28,12 @@ SEARCH_PROTOCOL = 2  # for plans with variants: one seed chooses for all seeds
 
 STARTS = ("k", "frequencies", "amplitudes")  # method options that change values, not structure
 RENAMED = {"interior": "points", "condition": "condition_points"}  # names in plans and older suites → option
+# What distinguishes plans beside networks and phases, and how it is called in a label.
+SETTINGS = {
+    **{name: name for name in ("precision", "sampler", "weights", "tol")},
+    **RENAMED,
+    **{"residual_weight": "weights.equations", "condition_weight": "weights.conditions"},
+}
 
 
 def planned(
@@ -168,9 +174,10 @@ def _variant(problem: Problem, plan: AnyPlan) -> dict[str, Any]:
         if getattr(plan.network, item.name)
         not in (getattr(named, item.name), getattr(usual.network, item.name))
     }
-    for name in ("precision", "interior", "condition", "sampler"):
-        if getattr(plan, name) != getattr(usual, name):
-            differs[RENAMED.get(name, name)] = getattr(plan, name)
+    for name, told in SETTINGS.items():
+        value = getattr(plan, name)
+        if value != getattr(usual, name):
+            differs[told] = dict(value) if name == "weights" else value
     if (plan.phases, plan.until) != (usual.phases, usual.until):
         differs["iterations"] = "+".join(str(getattr(phase, "iterations", 1)) for phase in plan.phases)
     return differs
